@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-all attacks-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test test-all attacks-mutate audit-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
@@ -13,17 +13,23 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m "not slow" tests
 
-# The slow tables, such as every fault at every point (docs/reliability.md): some minutes more.
+# The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, and whatever
+# needs npm, act or Chromium. Only files that may have one are collected, since a worker takes ten seconds for all.
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m slow tests
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m slow \
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort)
 
 # Each defence switched off in turn: its attack's test must fail. Takes a while.
 attacks-mutate: $(STAMP)
 	$(BIN)/python -m tests.attacks.mutate
 
+# A line of each row of docs/core-audit.md broken in turn: one of its tests must fail. Some five minutes; CI leaves it out.
+audit-mutate: $(STAMP)
+	$(BIN)/python -m tests.docs.core_mutations
+
 lint: $(STAMP)
-	$(BIN)/ruff check bot tests benchmarks skills
-	$(BIN)/ruff format --check bot tests benchmarks skills
+	$(BIN)/ruff check bot slash_forge tests benchmarks skills
+	$(BIN)/ruff format --check bot slash_forge tests benchmarks skills
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -46,7 +52,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m compileall -q -x sample bot
+	@$(BIN)/python -m compileall -q -x sample bot slash_forge
 	@touch $@
 
 # Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.

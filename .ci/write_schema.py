@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.policy.published import as_table, as_text
-from bot.publish.bundle.published_schema import as_text as outcome_as_text
+from policy_table import as_table
+
+from bot.policy.json_schema import as_text
+from bot.publish.bundle.schema import as_text as outcome_as_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEADING = "## Every key\n"

@@ -30,15 +30,15 @@ from typing import Any
 from benchmarks.seeds import Seed, seeds
 from benchmarks.table import Row, render
 from bot.contracts.cancel import CancelToken
-from bot.contracts.problems import Answer, Problem
+from bot.contracts.evidence import Answer, Problem
+from bot.evidence.checker_selection import choose_checkers, limit_projects
 from bot.evidence.checkers import Checker
-from bot.evidence.choosing import choose, first_of_each
 from bot.evidence.problems import Delta, compare, normalised
-from bot.run.inspected import inspected
-from bot.run.looks import as_sent
-from bot.workshop.client.wall import choose as choose_wall
-from bot.workshop.client.workshop import Answer as Said
-from bot.workshop.client.workshop import Workshop
+from bot.session.checks.host_reports import parse_checker_run
+from bot.session.checks.inspection import checker_arguments
+from bot.workspace.client import Answer as Said
+from bot.workspace.client import Workspace
+from bot.workspace.probe import choose as choose_wall
 
 FALSE_AT_MOST = 10
 SEEN_SHARE = 0.95
@@ -106,7 +106,7 @@ def commits_rows(
     wanted = ("log", "--first-parent", "--no-merges", f"-{commits}", "--format=%H", "--", touching)
     line = git(tree, *wanted).split()[::-1]
     judged = Judged()
-    with workshop(tree, folder) as shop:
+    with workspace(tree, folder) as shop:
         git(tree, "checkout", "--quiet", "--force", f"{line[0]}^")
         before = look(shop, tree, only)
         parent = f"{line[0]}^"
@@ -242,10 +242,10 @@ def seeded_rows(repository: Path, folder: Path, seed: int) -> list[Row]:
     tree, again = folder / "before", folder / "after"
     for copy in (tree, again):
         shutil.copytree(repository, copy, symlinks=True, ignore=shutil.ignore_patterns("*.mp4"))
-    with workshop(tree, folder) as shop:
+    with workspace(tree, folder) as shop:
         before = look(shop, tree)
     began = time.monotonic()
-    with workshop(again, folder) as shop:
+    with workspace(again, folder) as shop:
         same = compare(before, look(shop, again))
         took = time.monotonic() - began
         language = "typescript" if _count(tree, ".ts", ".mts") > _count(tree, ".py") else "python"
@@ -306,9 +306,9 @@ def _there_before(
 
 
 @contextmanager
-def workshop(tree: Path, folder: Path) -> Iterator[Workshop]:
+def workspace(tree: Path, folder: Path) -> Iterator[Workspace]:
     own = Path(tempfile.mkdtemp(dir=folder))
-    shop = Workshop.start(
+    shop = Workspace.start(
         choose_wall("auto").confinement, tree=tree, folder=own, mount="/repository", environment=os.environ,
         ask=lambda question: Said(False),
     )  # fmt: skip
@@ -316,15 +316,15 @@ def workshop(tree: Path, folder: Path) -> Iterator[Workshop]:
         yield shop
 
 
-def look(shop: Workshop, tree: Path, only: Sequence[str] | None = None) -> list[Problem]:
+def look(shop: Workspace, tree: Path, only: Sequence[str] | None = None) -> list[Problem]:
     """All that the checkers of a run find in `tree`."""
     paths = files_of(tree)
     done: set[tuple[str, str]] = set()
     found: list[Problem] = []
-    for checker in first_of_each(choose(paths, lambda path: _text(tree / path), only)):
+    for checker in limit_projects(choose_checkers(paths, lambda path: _text(tree / path), only)):
         if any((name, checker.folder) in done for name in checker.instead_of):
             continue
-        result = inspected(
+        result = parse_checker_run(
             checker.name, shop.call("problems_of", _question(checker, paths), CancelToken()), 0
         )
         if result.run.answer is Answer.COMPLETE:
@@ -337,7 +337,12 @@ def look(shop: Workshop, tree: Path, only: Sequence[str] | None = None) -> list[
 
 def _question(checker: Checker, paths: Sequence[str]) -> dict[str, Any]:
     files = list(checker.files_of(paths)[0])
-    return {"checker": as_sent(checker), "folder": checker.folder, "files": files, "timeout": _LIMIT}
+    return {
+        "checker": checker_arguments(checker),
+        "folder": checker.folder,
+        "files": files,
+        "timeout": _LIMIT,
+    }
 
 
 def files_of(tree: Path) -> list[str]:

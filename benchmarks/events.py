@@ -16,13 +16,14 @@ from statistics import median
 from benchmarks.session import ROOT
 from benchmarks.table import Row
 from bot.contracts.request import Request
-from bot.forge import Forge
-from bot.forge.bundled import REPORTER, Sample, set_up
+from bot.events.event import read_event
+from bot.events.event_request import EventRequest, parse_event_request
+from bot.events.resolve_request import build_request
 from bot.github.client import connect
-from bot.intake.event import read_event
-from bot.intake.request import build_request
-from bot.policy.admit import admission
+from bot.policy.admission import admission
 from bot.policy.load import load_policy
+from slash_forge import Forge
+from slash_forge.bundled import REPORTER, Sample, set_up
 
 REFUSAL_MS = 400.0
 SILENT_CALLS = 3
@@ -66,7 +67,9 @@ def thread(comments: int, runs: int) -> Iterator[Row]:
         for _ in range(runs):
             github = connect(sample.run_token, forge.api_url)
             started = time.monotonic()
-            request = build_request(read_event("issue_comment", file), github, lambda: admission(policy))
+            event_request = parse_event_request(read_event("issue_comment", file))
+            assert isinstance(event_request, EventRequest)
+            request = build_request(event_request, github, lambda: admission(policy))
             took.append((time.monotonic() - started) * 1000)
             calls = len(github.calls)
             if not isinstance(request, Request):

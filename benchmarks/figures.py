@@ -33,8 +33,8 @@ from benchmarks.session import VENDORS, Program, bare, clean_environment, hold, 
 from benchmarks.subject import NEEDLE, large_checkout, small_repository
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.probe import choose
 
 FIRST_REQUEST_RATIO = 1.25
 TURN_MS = 5.0
@@ -211,10 +211,10 @@ def search(bench: Bench) -> Iterator[Row]:
     for size, target in SEARCH_MS.items():
         files = bench.scale.trees[size]
         bench.say(f"search, making {files} files")
-        with _workshop(bench.folder / f"tree-{files}", files) as workshop:
+        with _workspace(bench.folder / f"tree-{files}", files) as workspace:
             for tool, arguments in calls.items():
                 bench.say(f"search, {tool} in {files} files")
-                took = [_search(workshop, tool, arguments) for _ in range(bench.scale.runs + 1)][1:]
+                took = [_search(workspace, tool, arguments) for _ in range(bench.scale.runs + 1)][1:]
                 yield Row(
                     f"{tool}, {files:,} files",
                     _ms(median(took)),
@@ -350,23 +350,23 @@ FIGURES: Mapping[str, Callable[[Bench], Iterator[Row]]] = {
 
 
 @contextmanager
-def _workshop(folder: Path, files: int) -> Iterator[Workshop]:
+def _workspace(folder: Path, files: int) -> Iterator[Workspace]:
     tree = large_checkout(folder, files).tree
-    own = folder / "workshop"
+    own = folder / "workspace"
     own.mkdir()
-    with Workshop.start(
+    with Workspace.start(
         choose("auto").confinement,
         tree=tree,
         folder=own,
         environment=os.environ,
         ask=lambda question: Answer(True),
-    ) as workshop:
-        yield workshop
+    ) as workspace:
+        yield workspace
 
 
-def _search(workshop: Workshop, tool: str, arguments: Mapping[str, str]) -> float:
+def _search(workspace: Workspace, tool: str, arguments: Mapping[str, str]) -> float:
     started = time.monotonic()
-    outcome = workshop.call(tool, arguments, CancelToken())
+    outcome = workspace.call(tool, arguments, CancelToken())
     took = (time.monotonic() - started) * 1000
     if outcome.is_error or outcome.metadata.get("matches") != 0:
         raise RuntimeError(f"{tool} should have found nothing: {outcome.content[:300]}")

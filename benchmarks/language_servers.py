@@ -19,11 +19,12 @@ from statistics import median
 
 from benchmarks.memory import processors_ms
 from benchmarks.table import Row
-from bot.contracts.problems import Answer
-from bot.workshop.host.lsp.frames import Frames, Talk
-from bot.workshop.host.lsp.registry import TSSERVER
-from bot.workshop.host.lsp.servers import Answered, Hub, Pauses, Program, Server
-from bot.workshop.host.lsp.tsserver_talk import TsserverTalk
+from bot.contracts.evidence import Answer
+from bot.toolhost.lsp.codecs import Codec, LspCodec, TsserverCodec
+from bot.toolhost.lsp.process import FileDiagnostics, ServerConfig, Timeouts
+from bot.toolhost.lsp.registry import TSSERVER
+from bot.toolhost.lsp.server import LanguageServer
+from bot.toolhost.lsp.server_loop import ServerLoop
 
 EDITS = 20
 FIRST_MS = 500.0
@@ -58,7 +59,7 @@ class Measured:
     options: object = None
     """Of `initialize`."""
 
-    talk: Callable[[int], Talk] = Frames
+    codec: Callable[[int], Codec] = LspCodec
 
 
 _TYPESCRIPT = {"tsconfig.json": '{"compilerOptions": {"strict": true}, "include": ["*.ts"]}'}
@@ -72,7 +73,7 @@ SERVERS = (
     Measured("pyrefly", ("pyrefly", "lsp"), *_PYTHON_FILE, {"pyrefly.toml": ""}),
     Measured("basedpyright", ("basedpyright-langserver", "--stdio"), *_PYTHON_FILE),
     Measured("typescript", ("tsc", "--lsp", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT, version="Version 7"),
-    Measured("tsserver", ("tsserver", *TSSERVER), *_TYPESCRIPT_FILE, _TYPESCRIPT, talk=TsserverTalk),
+    Measured("tsserver", ("tsserver", *TSSERVER), *_TYPESCRIPT_FILE, _TYPESCRIPT, codec=TsserverCodec),
     Measured("tsls", ("typescript-language-server", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
     Measured("vtsls", ("vtsls", "--stdio"), *_TYPESCRIPT_FILE, _TYPESCRIPT),
     Measured(
@@ -113,7 +114,7 @@ class Judged:
     late: int = 0
     waits: list[float] = field(default_factory=list)
 
-    def judge(self, answered: Answered, name: str, waited: float) -> None:
+    def judge(self, answered: FileDiagnostics, name: str, waited: float) -> None:
         """`name` is what the file has that there is not, empty for a clean one."""
         self.waits.append(waited * 1000)
         words = " ".join(problem.message for problem in answered.items)
@@ -155,13 +156,13 @@ def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits
     folder.mkdir(parents=True)
     for name, text in measured.files.items() | {(measured.path, measured.clean)}:
         (folder / name).write_text(text)
-    hub, judged = Hub(), Judged()
+    loop, judged = ServerLoop(), Judged()
     try:
-        server = _start(hub, measured, argv, folder)
+        server = _start(loop, measured, argv, folder)
         server.open(measured.path, measured.clean, measured.language)
         first = server.diagnostics([measured.path], FIRST_CAP)[measured.path]
         if first.answer is not Answer.COMPLETE:
-            raise RuntimeError(f"{measured.name}: {first.note} {server.last_words[-300:]}")
+            raise RuntimeError(f"{measured.name}: {first.note} {server.stderr_tail[-300:]}")
         for number in range(edits):
             name = "" if number % _CLEAN_EVERY == 4 else f"name_{number}_b"
             server.change(
@@ -173,7 +174,7 @@ def _double_edits(measured: Measured, argv: tuple[str, ...], folder: Path, edits
             judged.judge(answered, name, time.monotonic() - began)
         use = server.use()
     finally:
-        hub.stop()
+        loop.stop()
     wrong = judged.stale + judged.early + judged.late
     return Row(
         f"{edits} double edits, {measured.name} {use.version}".rstrip()
@@ -199,24 +200,24 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
     waits: list[float] = []
     used: list[float] = []
     for _ in range(max(1, runs)):
-        hub = Hub()
+        loop = ServerLoop()
         try:
             began, before = time.monotonic(), processors_ms(os.getpid())
-            servers = [_start(hub, measured, argv, folder) for measured, argv in programs]
+            servers = [_start(loop, measured, argv, folder) for measured, argv in programs]
             for server in servers:
                 server.open(path, text, "python")
-            _all_complete(hub, servers, path)
+            _all_complete(loop, servers, path)
             firsts.append((time.monotonic() - began) * 1000)
             started = processors_ms(os.getpid())
             used.append(started - before)
-            pids = {server.name: server.service.life.client.pid for server in servers}
+            pids = {server.name: server.process.client.pid for server in servers}
             theirs = {name: processors_ms(pid) for name, pid in pids.items()}
             if len(firsts) == max(1, runs):
-                waits = [_edit(hub, servers, path, text, number) for number in range(edits)]
+                waits = [_edit(loop, servers, path, text, number) for number in range(edits)]
                 used_by_edits = processors_ms(os.getpid()) - started
                 theirs = {name: processors_ms(pid) - theirs[name] for name, pid in pids.items()}
         finally:
-            hub.stop()
+            loop.stop()
     lines = text.count("\n")
     shares = ", ".join(f"{name} {used / edits:.0f}" for name, used in theirs.items())
     yield Row(
@@ -237,14 +238,14 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
     )
 
 
-def _edit(hub: Hub, servers: Sequence[Server], path: str, text: str, number: int) -> float:
+def _edit(loop: ServerLoop, servers: Sequence[LanguageServer], path: str, text: str, number: int) -> float:
     """Milliseconds until both have said what they think of a name that is not there, in the middle of the file."""
     lines = text.splitlines(keepends=True)
     lines.insert(_end_of_imports(lines), f"print(name_{number})\n")
     began = time.monotonic()
     for server in servers:
         server.change(path, "".join(lines))
-    answers = _all_complete(hub, servers, path)
+    answers = _all_complete(loop, servers, path)
     waited = time.monotonic() - began
     if not all(any(f"name_{number}" in problem.message for problem in answer.items) for answer in answers):
         raise RuntimeError("a server did not see the edit")
@@ -255,26 +256,26 @@ def _end_of_imports(lines: Sequence[str]) -> int:
     return next(number for number, line in enumerate(lines) if line.startswith("class "))
 
 
-def _all_complete(hub: Hub, servers: Sequence[Server], path: str) -> list[Answered]:
-    found = hub.diagnostics({server: [path] for server in servers}, FIRST_CAP)
+def _all_complete(loop: ServerLoop, servers: Sequence[LanguageServer], path: str) -> list[FileDiagnostics]:
+    found = loop.diagnostics({server: [path] for server in servers}, FIRST_CAP)
     answers = [found[server][path] for server in servers]
     if any(answer.answer is not Answer.COMPLETE for answer in answers):
         raise RuntimeError("; ".join(answer.note for answer in answers if answer.note))
     return answers
 
 
-def _start(hub: Hub, measured: Measured, argv: tuple[str, ...], root: Path) -> Server:
+def _start(loop: ServerLoop, measured: Measured, argv: tuple[str, ...], root: Path) -> LanguageServer:
     environment = {"PATH": _path(), "HOME": str(root.parent), "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
-    patient = Pauses(start=FIRST_CAP, patience=FIRST_CAP)
-    return hub.start(
-        Program(
+    patient = Timeouts(start=FIRST_CAP, answer=FIRST_CAP)
+    return loop.start(
+        ServerConfig(
             measured.name,
             argv,
             root,
             environment,
             options=measured.options,
-            talk=measured.talk,
-            pauses=patient,
+            codec=measured.codec,
+            timeouts=patient,
         )
     )
 

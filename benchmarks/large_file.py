@@ -11,8 +11,8 @@ from statistics import median
 from benchmarks.memory import HOST, command_name, highest, processors_ms, tree
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.probe import choose
 
 SIZE = 2_000_000_000
 SECONDS = 1.5
@@ -25,18 +25,18 @@ _SHOWN = 100
 
 def view(folder: Path, size: int, runs: int) -> Iterator[Row]:
     """The last lines, since all before them has to be passed."""
-    tree_folder, own = folder / "tree", folder / "workshop"
+    tree_folder, own = folder / "tree", folder / "workspace"
     tree_folder.mkdir(parents=True)
     own.mkdir()
     lines = make(tree_folder / NAME, size)
-    with Workshop.start(
+    with Workspace.start(
         choose("auto").confinement,
         tree=tree_folder,
         folder=own,
         environment=os.environ,
         ask=lambda question: Answer(True),
-    ) as workshop:
-        views = [_view(workshop, lines) for _ in range(max(1, runs))]
+    ) as workspace:
+        views = [_view(workspace, lines) for _ in range(max(1, runs))]
         took, used = (median(column) for column in zip(*views, strict=True))
         memory = max(highest(pid) for pid in tree(os.getpid()) if command_name(pid) == HOST)
     yield Row(
@@ -59,11 +59,11 @@ def make(file: Path, size: int) -> int:
     return lines
 
 
-def _view(workshop: Workshop, lines: int) -> tuple[float, float]:
+def _view(workspace: Workspace, lines: int) -> tuple[float, float]:
     """Seconds on the clock, and milliseconds of processors."""
     first = lines - _SHOWN + 1
     started, used = time.monotonic(), processors_ms(os.getpid())
-    outcome = workshop.call("view", {"path": NAME, "offset": first}, CancelToken())
+    outcome = workspace.call("view", {"path": NAME, "offset": first}, CancelToken())
     took, used = time.monotonic() - started, processors_ms(os.getpid()) - used
     if not outcome.content.endswith(f"\n{lines}|{_LINE.format(lines - 1).rstrip()}"):
         raise RuntimeError(f"view should have shown the last line: {outcome.content[-300:]}")

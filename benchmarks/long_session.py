@@ -104,7 +104,7 @@ def unused(recorded: Recorded) -> list[str]:
     """What the session was to use and did not."""
     bodies = recorded.bodies
     missing = [name for name, words in USED.items() if not any(words.encode() in body for body in bodies)]
-    if not any(b'"tool_choice":' in body for body in bodies):
+    if not any(b"Your next answer is the last" in body for body in bodies):
         missing.append("masking")
     return missing if recorded.summaries else [*missing, "compaction"]
 

@@ -11,8 +11,8 @@ from statistics import median
 from benchmarks.memory import processors_ms
 from benchmarks.table import Row
 from bot.contracts.cancel import CancelToken
-from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.probe import choose
 
 FILES = 200
 LINES = 1000
@@ -23,17 +23,17 @@ _EVERY = 400
 
 def patching(folder: Path, files: int, runs: int) -> Iterator[Row]:
     """Each run patches the same files once more; the first is not counted."""
-    tree, own = folder / "tree", folder / "workshop"
+    tree, own = folder / "tree", folder / "workspace"
     own.mkdir(parents=True)
     names = [f"package_{number % 20}/module_{number}.py" for number in range(files)]
     for name in names:
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("".join(_line(name, line, 0) + "\n" for line in range(LINES)))
-    with Workshop.start(
+    with Workspace.start(
         choose("auto").confinement, tree=tree, folder=own, environment=os.environ, ask=lambda question: Answer(True),
         assume_read=True,
-    ) as workshop:  # fmt: skip
-        took, used = zip(*[_patch(workshop, names, run) for run in range(runs + 1)][1:], strict=True)
+    ) as workspace:  # fmt: skip
+        took, used = zip(*[_patch(workspace, names, run) for run in range(runs + 1)][1:], strict=True)
     yield Row(
         f"patch, {files} files of {LINES:,} lines",
         f"{median(took):.0f} ms",
@@ -44,7 +44,7 @@ def patching(folder: Path, files: int, runs: int) -> Iterator[Row]:
     )
 
 
-def _patch(workshop: Workshop, names: list[str], run: int) -> tuple[float, float]:
+def _patch(workspace: Workspace, names: list[str], run: int) -> tuple[float, float]:
     """Milliseconds on the clock, and of processors: our own side and the host."""
     rows = ["*** Begin Patch"]
     for name in names:
@@ -58,7 +58,7 @@ def _patch(workshop: Workshop, names: list[str], run: int) -> tuple[float, float
             ]
     rows.append("*** End Patch")
     started, used = time.monotonic(), processors_ms(os.getpid())
-    outcome = workshop.call("patch", {"patch": "\n".join(rows)}, CancelToken())
+    outcome = workspace.call("patch", {"patch": "\n".join(rows)}, CancelToken())
     took, used = (time.monotonic() - started) * 1000, processors_ms(os.getpid()) - used
     if outcome.is_error or len(outcome.metadata["files"]) != len(names):
         raise RuntimeError(f"patch should have changed {len(names)} files: {outcome.content[:300]}")

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.table import Row
-from bot.gate.detect import Detector
+from bot.events.hygiene import clean
+from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.gate.secrets import Finder
 from bot.gate.text import clean_markdown
-from bot.intake.hygiene import clean
 
 KNOWN_MB = 100.0
 PATTERNS_MB = 20.0

@@ -12,8 +12,8 @@ from statistics import median
 from benchmarks.table import Row
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.findings.anchors import anchor
-from bot.findings.parse import parse_diff
+from bot.review.anchors import anchor
+from bot.review.diff import parse_diff
 from tests.publish.conftest import open_world
 from tests.publish.random_reviews import random_reviews
 

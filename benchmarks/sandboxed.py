@@ -25,9 +25,10 @@ from benchmarks.pairs import Pairs, measure_pairs
 from benchmarks.table import Row, render
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
-from bot.sandbox.choose import Found, bubblewrap, landlock
-from bot.workshop.client.wall import choose
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.probe import choose
+from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.confinement import Confinement
 
 COMMAND_MS = 1.0
 START_MS = {"bubblewrap": 60.0, "landlock": 40.0}
@@ -105,8 +106,8 @@ def rows(folder: Path, runs: int, only: str = "") -> Iterator[Row]:
 
 
 def starts(folder: Path, runs: int) -> Iterator[Row]:
-    """A workshop from nothing to its tool host's first word, by each back end there is; and the probe that chooses one.
-    The first of each is not counted."""
+    """A workspace from nothing to its tool host's first word, by each back end there is; and the probe that
+    chooses one. The first of each is not counted."""
     for found in _back_ends():
         tree = _tree(folder / f"starts-{found.name.split()[0]}")
         took = [_start(found, tree) for _ in range(runs + 1)][1:]
@@ -127,9 +128,9 @@ def commands(folder: Path, runs: int, each: int = 10) -> Iterator[tuple[str, Cos
     that runs already, against as many of a plain subprocess. One that the shell does by itself, and one that runs a
     program, for which a shell that has something left to do would fork once more."""
     for found in _back_ends():
-        with _workshop(found, _tree(folder / f"commands-{found.name.split()[0]}")) as workshop:
+        with _workspace(found, _tree(folder / f"commands-{found.name.split()[0]}")) as workspace:
             for what, argv in _COMMANDS.items():
-                inside, outside = _Inside(workshop, argv), _Outside(Path("/"), argv)
+                inside, outside = _Inside(workspace, argv), _Outside(Path("/"), argv)
                 pairs = measure_pairs(lambda run: median(_each(run, each)), inside, outside, runs)
                 yield what, Cost(found.name, pairs)
 
@@ -142,21 +143,21 @@ def suites(folder: Path, runs: int, chosen: Sequence[Suite] = SUITES) -> Iterato
     for suite in chosen:
         tree = _unpacked(suite, folder)
         argv = [os.path.realpath(sys.executable), "-m", "unittest", *suite.tests]
-        with _workshop(found, tree) as workshop:
+        with _workspace(found, tree) as workspace:
             yield (
                 suite,
-                Cost(found.name, measure_pairs(_once, _Inside(workshop, argv), _Outside(tree, argv), runs)),
+                Cost(found.name, measure_pairs(_once, _Inside(workspace, argv), _Outside(tree, argv), runs)),
             )
 
 
 class _Inside:
-    def __init__(self, workshop: Workshop, argv: Sequence[str]) -> None:
-        self._workshop = workshop
+    def __init__(self, workspace: Workspace, argv: Sequence[str]) -> None:
+        self._workspace = workspace
         self._command = " ".join(argv)
 
     def __call__(self) -> None:
         arguments = {"command": self._command, "timeout": _TIMEOUT}
-        outcome = self._workshop.call("bash", arguments, CancelToken())
+        outcome = self._workspace.call("bash", arguments, CancelToken())
         assert outcome.metadata["exit_code"] == 0, outcome.content
 
 
@@ -182,7 +183,7 @@ def _each(run: _Inside | _Outside, times: int) -> list[float]:
     return [_once(run) for _ in range(times)]
 
 
-def _back_ends() -> Iterator[Found]:
+def _back_ends() -> Iterator[Confinement]:
     for look in _BACK_ENDS:
         try:
             yield look()
@@ -191,18 +192,18 @@ def _back_ends() -> Iterator[Found]:
 
 
 @contextmanager
-def _workshop(found: Found, tree: Path) -> Iterator[Workshop]:
-    own = tree.with_name(f"{tree.name}-workshop")
+def _workspace(found: Confinement, tree: Path) -> Iterator[Workspace]:
+    own = tree.with_name(f"{tree.name}-workspace")
     own.mkdir(exist_ok=True)
-    with Workshop.start(
+    with Workspace.start(
         found, tree=tree, folder=own, environment=os.environ, ask=lambda _: Answer(True)
-    ) as workshop:
-        yield workshop
+    ) as workspace:
+        yield workspace
 
 
-def _start(found: Found, tree: Path) -> float:
+def _start(found: Confinement, tree: Path) -> float:
     began = time.perf_counter()
-    with _workshop(found, tree):
+    with _workspace(found, tree):
         return (time.perf_counter() - began) * 1000
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale
 
-The schedules are the program's own (`bot.tasks.schedule`, `bot.tasks.turns`): each repository has the shipped tasks,
+The schedules are the program's own (`bot.maintenance.schedule` and `turns`): each repository has the shipped tasks,
 whose words are scattered by name. What a look costs is held to by a test; what one run costs in time and money is an
 assumption, given below; GitHub's limits are its documented ones. Nothing is random, so the tables in docs/scale.md can
 be compared with what this prints.
@@ -16,9 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from bot.tasks.matrix import LARGEST
-from bot.tasks.schedule import cron
-from bot.tasks.turns import SHORT
+from bot.maintenance.plan import MOST_JOBS, SHORT_LIST
+from bot.maintenance.schedule import cron
 
 TASKS = {
     "dead-links": "weekly",
@@ -99,7 +98,7 @@ def simulate(repositories: int, runners: int) -> Day:
     central = max(
         LIST_CALLS * 2
         + looks[hour] * 2 * (LOOK_CALLS + TOKEN_CALLS)
-        + min(LARGEST, entries[hour]) * (RUN_CALLS + 2 * TOKEN_CALLS)
+        + min(MOST_JOBS, entries[hour]) * (RUN_CALLS + 2 * TOKEN_CALLS)
         for hour in range(24)
     )
     own = LIST_CALLS * 2 + LOOK_CALLS * 2 + RUN_CALLS * max(by_repository_hour.values(), default=0)
@@ -110,9 +109,9 @@ def simulate(repositories: int, runners: int) -> Day:
         runs=len(due),
         own_calls=own,
         central_calls=central,
-        central_writes=min(LARGEST, fullest) * RUN_WRITES,
+        central_writes=min(MOST_JOBS, fullest) * RUN_WRITES,
         entries=fullest,
-        lanes=-(-min(LARGEST, fullest) // AT_ONCE) * RUN_MINUTES / 60,
+        lanes=-(-min(MOST_JOBS, fullest) // AT_ONCE) * RUN_MINUTES / 60,
         busiest=busiest,
         waited=waited,
         own_minutes=run_minutes + (24 * repositories + hours_with_runs) * AROUND_MINUTES,
@@ -122,14 +121,14 @@ def simulate(repositories: int, runners: int) -> Day:
 
 def _looks(repositories: int) -> Counter[int]:
     """Repositories that a central plan looks at, by the hour: all of a short list, of a long one those in turn."""
-    if repositories <= SHORT:
+    if repositories <= SHORT_LIST:
         return Counter(dict.fromkeys(range(24), repositories))
     return Counter(_turn(number) for number in range(repositories))
 
 
 def _entries(repositories: int, due: Sequence[tuple[datetime, int]]) -> Counter[int]:
     """Tasks that a central plan starts, by the hour: of a long list at the repository's turn, not at their own time."""
-    if repositories <= SHORT:
+    if repositories <= SHORT_LIST:
         return Counter(start.hour for start, _ in due)
     return Counter(_turn(number) for _, number in due)
 
@@ -183,7 +182,7 @@ def tables() -> str:
     calls = [
         f"| {day.repositories:,} | {day.runs:,} | {day.own_calls} of {TOKEN_CALLS_AN_HOUR:,} "
         f"| {day.central_calls:,} of {app_calls_an_hour(day.repositories):,} "
-        f"| {day.central_writes:,} of {WRITES_AN_HOUR} | {day.entries:,} of {LARGEST} | {day.lanes:.1f} h |"
+        f"| {day.central_writes:,} of {WRITES_AN_HOUR} | {day.entries:,} of {MOST_JOBS} | {day.lanes:.1f} h |"
         for day, _ in days
     ]
     costs = [

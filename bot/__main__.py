@@ -6,13 +6,13 @@ import sys
 
 
 def main() -> None:
-    from bot.commands.clean_start import begin_again, end_at_ctrl_c, hold_standard_streams
+    from bot.cli.scrub_environment import begin_again, end_at_ctrl_c, hold_standard_streams
 
     hold_standard_streams()
     end_at_ctrl_c()
     begin_again(sys.argv[1:])
 
-    from bot.commands.main import run
+    from bot.cli.main import run
 
     sys.exit(run(sys.argv[1:]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import subprocess
@@ -13,8 +14,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from bot.workshop.client import own_programs
+from bot.contracts.tools import Variation
+from bot.session.folder.run_folder import RunFolder
+from bot.workspace import plan, probe
 from tests.support.act import ACT
+from tests.support.warm_server import probe_once
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
 # each time, so that a change is refused for what it breaks; others are looked for by `make fuzz`, and by the suite with
@@ -40,6 +44,15 @@ if os.path.realpath(shutil.which("python3") or "") != os.path.realpath(_PYTHON):
     # The `python3` of the tests is the one that runs them, and no version manager's script before it: such a script
     # takes half a second, for each check of each run.
     os.environ["PATH"] = os.pathsep.join([os.path.dirname(_PYTHON), os.environ["PATH"]])
+
+
+# Thousands of tests are looked through again and again while they are collected, and by every full collection after it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture
@@ -68,11 +81,40 @@ def _missing() -> dict[str, str]:
     return {marker: _REASONS[marker] for marker, present in have.items() if not present}
 
 
+# Other people's programs take minutes to fetch and to start, so `make test` does without them.
+_SLOW = ("act", "node", "chromium")
+
+# Of a table of whole runs, each of which takes a second, `make test` makes the first, and `make test-all` the others.
+_TABLES = {"action", "attacks", "cli", "doctor", "publish", "session"}
+_WHOLE_RUN = {"attack", "cli", "stage", "world"}
+
+
+def _package(item: pytest.Item) -> str:
+    """The folder of `tests` that it lies in."""
+    return item.nodeid.split("/", 2)[1]
+
+
+def _is_later_row(item: pytest.Item, begun: set[tuple[Path, str]]) -> bool:
+    """`begun` are the tables of which a row was seen."""
+    if _package(item) not in _TABLES or not hasattr(item, "callspec"):
+        return False
+    if item.get_closest_marker("every_row") or not _WHOLE_RUN.intersection(getattr(item, "fixturenames", ())):
+        return False
+    table = (item.path, getattr(item, "originalname", ""))
+    later = table in begun
+    begun.add(table)
+    return later
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads `-m`
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     missing = _missing()
     if missing and os.environ.get("SLASH_AGENT_TEST_EVERYTHING"):
         raise pytest.UsageError("nothing may be left out here, but: " + "; ".join(missing.values()))
+    begun: set[tuple[Path, str]] = set()
     for item in items:
+        if any(item.get_closest_marker(marker) for marker in _SLOW) or _is_later_row(item, begun):
+            item.add_marker(pytest.mark.slow)
         for marker, reason in missing.items():
             if item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
@@ -80,15 +122,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers
 # that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`.
-_WHOLE_RUNS = {"action", "attacks", "commands", "doctor", "faults", "publish", "report", "run", "terminal"}
-_CHECKERS = own_programs.CHECKERS
+_WHOLE_RUNS = {"action", "attacks", "cli", "doctor", "faults", "publish", "report", "session"}
+_CHECKERS = plan.CHECKERS
+_VARIATION = RunFolder.variation
+_PROBE = probe.probe
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    room = _package(item)
     without = room in _WHOLE_RUNS and item.get_closest_marker("checkers") is None
-    own_programs.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
+    plan.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
+    # And of each kind of sandbox the canaries are planted once a worker.
+    probe.probe = probe_once if room in _WHOLE_RUNS - {"attacks"} else _PROBE
+    # Results are in their plain words, so that tests can compare them.
+    RunFolder.variation = _VARIATION if item.get_closest_marker("varied") else Variation()  # type: ignore[assignment,method-assign]
 
 
 _JOURNAL = "journal.jsonl"

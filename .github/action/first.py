@@ -31,14 +31,20 @@ sys.path.insert(0, str(ROOT))
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Verb  # noqa: E402
+from bot.events.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
+from bot.events.event_request import (  # noqa: E402
+    Cause,
+    EventRequest,
+    NoRequest,
+    WorkflowInputs,
+    no_access,
+    parse_event_request,
+)
+from bot.events.payload import Account  # noqa: E402
 from bot.github.actions import Actions  # noqa: E402
-from bot.github.plain import Api, ApiError  # noqa: E402
-from bot.intake.answers import Ignored, no_access  # noqa: E402
-from bot.intake.asked import Asked, Cause, Given, recognise  # noqa: E402
-from bot.intake.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
-from bot.intake.payload import Account  # noqa: E402
-from bot.policy.place import policy_file  # noqa: E402
-from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, request_key, told_to  # noqa: E402
+from bot.github.stdlib_api import Api, ApiError  # noqa: E402
+from bot.policy.load import policy_file  # noqa: E402
+from bot.publish.thread.markers import PROGRESS, REFUSED, mark, marked, request_key, notice_recipient  # noqa: E402
 
 # What is off until the policy has such a key.
 CONFIGURED = {Cause.LABEL: "labels", Cause.ASSIGNMENT: "assignee", Cause.FAILED_RUN: "failed_runs"}
@@ -67,39 +73,39 @@ class Check:
     """What of the full check needs nothing installed. `association` is the payload's word on whoever wrote a
     command; of a pull request it is the word on its author, who need not be who pushes to it."""
 
-    def __init__(self, asked: Asked, association: str, api: Api, policy: str) -> None:
-        self.asked = asked
-        self.insider = asked.command is not None and association in INSIDERS
+    def __init__(self, event_request: EventRequest, association: str, api: Api, policy: str) -> None:
+        self.event_request = event_request
+        self.insider = event_request.command is not None and association in INSIDERS
         self.api = api
         self.file = policy
-        self.base = f"/repos/{asked.repository.name}"
+        self.base = f"/repos/{event_request.repository.name}"
 
     def decide(self) -> Decision:
         """Whether it is worth going on: what intake would refuse is refused here."""
-        asked = self.asked
-        key = CONFIGURED.get(asked.cause)
+        event_request = self.event_request
+        key = CONFIGURED.get(event_request.cause)
         if key and key not in self.policy:
             return Decision(False, f"{self.file} has no `{key}`.")
         if self._is_draft and "drafts" not in self.policy:
             return Decision(
                 False, "The pull request is a draft; it is reviewed when it is ready, or when asked."
             )
-        if asked.tier is not None:
-            return Decision(True, f"The event `{asked.trigger.event}` is looked at.")
-        author, sender = asked.asker, asked.sender
+        if event_request.tier is not None:
+            return Decision(True, f"The event `{event_request.trigger.event}` is looked at.")
+        author, sender = event_request.actor, event_request.sender
         if author is None:
             return Decision(False, "Whoever asked is a deleted account.")
         if sender is not None and sender.id != author.id:
             return Decision(False, f"{sender.login} sent this event, but {author.login} wrote the command.")
         if author.kind == "Bot" or author.login.endswith("[bot]"):
             listed = str(author.id) in self.policy
-            said = "names" if listed else "does not list"
-            return Decision(listed, f"{author.login} is a bot, and {self.file} {said} it.")
+            relation = "names" if listed else "does not list"
+            return Decision(listed, f"{author.login} is a bot, and {self.file} {relation} it.")
         return self._person(author)
 
     def _person(self, author: Account) -> Decision:
         login = quote(author.login, safe="")
-        if not self.insider and not self.asked.repository.private:
+        if not self.insider and not self.event_request.repository.private:
             status, _ = self.api.get(f"{self.base}/collaborators/{login}")
             if status == 404:
                 return self._stranger(author)
@@ -115,69 +121,71 @@ class Check:
 
     def _stranger(self, author: Account) -> Decision:
         """Somebody without any right: one answer a day, and only to a command, unless the policy speaks of them."""
-        login, command = author.login, self.asked.command
+        login, command = author.login, self.event_request.command
         if "outsider" in self.policy or "thread_author" in self.policy:
             return Decision(True, f"{login} has no right here, and {self.file} speaks of such people.")
-        if command is None or command.missed:
+        if command is None or command.near_miss:
             return Decision(False, f"{login} has no right here, so nothing that they do sets anything off.")
-        told = self._told_today(author.id)
-        if command.verb in FOR_EVERYBODY and not told:
+        was_told = self._was_told_today(author.id)
+        if command.verb in FOR_EVERYBODY and not was_told:
             return Decision(True, f"{login} may ask for {command.verb} once a day.")
-        if told:
+        if was_told:
             return Decision(False, f"{login} may not give commands here, and was told today.")
-        pull = self.asked.subject is not None and self.asked.subject.is_pull_request
+        pull = self.event_request.subject is not None and self.event_request.subject.is_pull_request
         verb = Verb.FIX if command.problem or command.verb in INSTANT else command.verb
         return Decision(False, no_access(login, verb, on_pull=pull, policy_file=self.file), refuse=True)
 
     @property
     def _is_draft(self) -> bool:
-        subject = self.asked.subject
-        return self.asked.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
+        subject = self.event_request.subject
+        return self.event_request.cause is Cause.PULL_REQUEST and subject is not None and subject.draft
 
     @cached_property
     def policy(self) -> str:
         """The default branch's policy file as text. It is not understood here, only looked through."""
-        branch = quote(self.asked.repository.default_branch, safe="")
+        branch = quote(self.event_request.repository.default_branch, safe="")
         status, answer = self.api.get(f"{self.base}/contents/{quote(self.file)}?ref={branch}")
         content = answer.get("content") if status == 200 and isinstance(answer, dict) else None
         return b64decode(content).decode(errors="replace") if isinstance(content, str) else ""
 
-    def _told_today(self, account: int) -> bool:
+    def _was_told_today(self, account: int) -> bool:
         """Whether this account was told within a day. Where more was written than one page holds, it counts as
         told: a flood must not buy an answer."""
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - A_DAY))
         newest = f"since={since}&sort=created&direction=desc&per_page={PAGE}"
-        _, found = self.api.get(f"{self.base}/issues/comments?{newest}")
-        comments = found or []
-        told = any(is_bots(comment) and told_to(body_of(comment)) == str(account) for comment in comments)
-        return told or len(comments) >= PAGE
+        _, answer = self.api.get(f"{self.base}/issues/comments?{newest}")
+        comments = answer or []
+        was_told = any(is_bots(comment) and notice_recipient(body_of(comment)) == str(account) for comment in comments)
+        return was_told or len(comments) >= PAGE
 
 
 class Greeting:
     """The first that the asker sees. Nothing depends on it."""
 
-    def __init__(self, asked: Asked, api: Api, environment: Mapping[str, str]) -> None:
-        self.base = f"/repos/{asked.repository.name}"
-        self.asked = asked
+    def __init__(self, event_request: EventRequest, api: Api, environment: Mapping[str, str]) -> None:
+        self.base = f"/repos/{event_request.repository.name}"
+        self.event_request = event_request
         self.api = api
         self.run = environment.get("GITHUB_RUN_ID", "")
         self.server = environment.get("GITHUB_SERVER_URL", "")
         self.job = environment.get("GITHUB_REPOSITORY", "")
 
     def react(self, content: str = "eyes") -> None:
-        trigger = self.asked.trigger
+        trigger = self.event_request.trigger
         kind = "pulls" if trigger.event == REVIEW_COMMENT else "issues"
         self.api.post(f"{self.base}/{kind}/comments/{trigger.comment_id}/reactions", {"content": content})
 
     def answer(self, text: str, **fields: str | int) -> None:
         """A comment in the conversation."""
-        trigger = self.asked.trigger
-        told = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), **fields)
-        self.api.post(f"{self.base}/issues/{self.asked.number}/comments", {"body": marked(text, told)})
+        trigger = self.event_request.trigger
+        marker = mark(REFUSED, request=request_key(trigger.event, trigger.comment_id), **fields)
+        self.api.post(
+            f"{self.base}/issues/{self.event_request.number}/comments", {"body": marked(text, marker)}
+        )
 
     def begin(self, *, queued: bool) -> str:
         """Write the progress comment; its id. `queued` is for a run that may have to wait for one before it."""
-        key = request_key(self.asked.trigger.event, self.asked.trigger.comment_id)
+        key = request_key(self.event_request.trigger.event, self.event_request.trigger.comment_id)
         text = QUEUED if queued else "**Working on it**\n\n- getting ready"
         fields = {"request": key, "state": "on"}
         if self.run:
@@ -186,16 +194,16 @@ class Greeting:
         if queued:
             fields["queued"] = "yes"
         body = marked(text, mark(PROGRESS, **fields))
-        made = self.api.post(f"{self.base}/issues/{self.asked.number}/comments", {"body": body})
-        return str(made["id"])
+        created = self.api.post(f"{self.base}/issues/{self.event_request.number}/comments", {"body": body})
+        return str(created["id"])
 
 
 def main(environment: Mapping[str, str]) -> ExitCode:
     actions = Actions(environment, sys.stdout)
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), Path(environment.get("GITHUB_EVENT_PATH", ""))
-    asked = recognise(read_event(name, payload), given(environment))
-    if isinstance(asked, Ignored):
-        return end(actions, asked.reason, "no_change")
+    event_request = parse_event_request(read_event(name, payload), inputs(environment))
+    if isinstance(event_request, NoRequest):
+        return end(actions, event_request.reason, "no_change")
     verdict, _, comment = environment.get("SLASH_AGENT_GATE", "").partition(" ")
     if verdict == GO:
         say(actions, "A job of this workflow looked at it already.")
@@ -207,39 +215,43 @@ def main(environment: Mapping[str, str]) -> ExitCode:
     api = Api(environment.get("GITHUB_API_URL", "https://api.github.com"), token)
     policy = policy_file(environment.get("SLASH_AGENT_POLICY", ""))
     try:
-        decision = Check(asked, association(payload), api, policy).decide()
+        decision = Check(event_request, association(payload), api, policy).decide()
     except ApiError as error:
         say(actions, f"{error}; the full check decides.")
         return go_on(actions, "", gate=gate)
-    comment = answered(asked, decision, api, environment, actions)
+    comment = respond(event_request, decision, api, environment, actions)
     if not decision.go:
         return end(actions, decision.reason, "refused")
-    if asked.command and is_missed(asked, decision):
-        return end(actions, asked.command.problem, "refused")
+    if event_request.command and is_near_miss(event_request, decision):
+        return end(actions, event_request.command.problem, "refused")
     say(actions, decision.reason)
-    actions.set_output("verb", asked.command.verb.value if asked.command else "")
+    actions.set_output("verb", event_request.command.verb.value if event_request.command else "")
     return go_on(actions, comment, gate=gate)
 
 
-def answered(
-    asked: Asked, decision: Decision, api: Api, environment: Mapping[str, str], actions: Actions
+def respond(
+    event_request: EventRequest,
+    decision: Decision,
+    api: Api,
+    environment: Mapping[str, str],
+    actions: Actions,
 ) -> str:
     """Tell whoever asked. The id of the progress comment, empty where there is none."""
     # A job that is done again has said all this at its first attempt.
     if environment.get("SLASH_AGENT_DRY_RUN") == "true" or environment.get("GITHUB_RUN_ATTEMPT", "1") != "1":
         return ""
-    command, trigger = asked.command, asked.trigger
-    greeting = Greeting(asked, api, environment)
+    command, trigger = event_request.command, event_request.trigger
+    greeting = Greeting(event_request, api, environment)
     try:
-        if decision.refuse and asked.asker and asked.number:
-            greeting.answer(decision.reason, to=asked.asker.id)
+        if decision.refuse and event_request.actor and event_request.number:
+            greeting.answer(decision.reason, to=event_request.actor.id)
         if command is None or not (decision.go and trigger.comment_id) or is_off(environment):
             return ""
-        if is_missed(asked, decision):
+        if is_near_miss(event_request, decision):
             greeting.answer(command.problem)
         try:
             # Whoever is not known yet may be told by the program, which then reacts.
-            if not command.missed or decision.known:
+            if not command.near_miss or decision.known:
                 greeting.react("confused" if command.problem else "eyes")
         except ApiError as error:
             # On lines of a diff it takes a token that may write to pull requests.
@@ -251,10 +263,15 @@ def answered(
     return ""
 
 
-def is_missed(asked: Asked, decision: Decision) -> bool:
+def is_near_miss(event_request: EventRequest, decision: Decision) -> bool:
     """Whether somebody who may command wrote something that is no command, and can be told so here."""
-    command = asked.command
-    return command is not None and command.missed and decision.known and asked.trigger.event == ISSUE_COMMENT
+    command = event_request.command
+    return (
+        command is not None
+        and command.near_miss
+        and decision.known
+        and event_request.trigger.event == ISSUE_COMMENT
+    )
 
 
 def is_off(environment: Mapping[str, str]) -> bool:
@@ -286,8 +303,8 @@ def say(actions: Actions, reason: str) -> None:
     actions.set_output("reason", " ".join(reason.split()))
 
 
-def given(environment: Mapping[str, str]) -> Given:
-    return Given(
+def inputs(environment: Mapping[str, str]) -> WorkflowInputs:
+    return WorkflowInputs(
         environment.get("GITHUB_REPOSITORY", ""),
         environment.get("SLASH_AGENT_INSTRUCTION", ""),
         environment.get("SLASH_AGENT_TASK", ""),

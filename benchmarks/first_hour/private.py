@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from bot.commands.main import run
-from bot.egress import presets, way_out
-from bot.egress.hosts import Target
+from bot.cli.main import run
+from bot.policy import egress
+from bot.policy.egress import Target
+from bot.workspace.egress import access
 
-_own = presets.targets
+_own = egress.targets
 
 
 def _private(*arguments: object, **named: object) -> frozenset[Target]:
@@ -20,5 +21,5 @@ def _private(*arguments: object, **named: object) -> frozenset[Target]:
 
 
 if __name__ == "__main__":
-    presets.targets = way_out.targets = _private  # type: ignore[assignment]
+    egress.targets = access.targets = _private  # type: ignore[assignment]
     raise SystemExit(run(sys.argv[1:]))

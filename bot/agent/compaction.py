@@ -1,9 +1,9 @@
-"""Makes a conversation shorter that is about to fill the model's window (S-167, S-168).
+"""Compact a conversation that is about to fill the model's window (S-167, S-168).
 
-First without the model: old results that it can have again, such as views of files and what edits printed, are left
-out. If that is not enough, the task stays word for word, and so do the newest turns; what lies between becomes one
-message: the model's own summary, what earlier ones decided, and what the program knows better than any summary: files
-read and changed, the open list, where the whole transcript is. A call is never parted from its result.
+First without the model: old results that it can request again, such as views of files and the output of edits,
+are removed. If that is not enough, the task and the newest turns stay word for word, and one message replaces
+the rest: the model's summary, the decisions of earlier summaries, and facts from the program: files read and
+changed, the open list, the path of the whole transcript. A call is never separated from its result.
 """
 
 from __future__ import annotations
@@ -11,68 +11,67 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from bot.agent.decided import with_earlier
-from bot.agent.history import LEFT_OUT
+from bot.agent.history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import drained
-from bot.agent.transcript import as_text
-from bot.agent.window import room, tokens_of, tokens_of_text
+from bot.agent.receive import drain
+from bot.agent.summary import carry_over_sections, transcript_text
+from bot.agent.window import capacity, tokens_of, tokens_of_text
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Failed
 from bot.contracts.messages import Message, Text, ToolResult, Usage
-from bot.contracts.model import ModelInfo, ModelRequest, Provider
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
 from bot.contracts.plain_text import quoted_names
 
-KEPT_TOKENS = 20_000
-LONGEST_PART = 2_000
-LONGEST_SUMMARY = 4_096
-"""In tokens; what the summary of a conversation may be at most."""
+RECENT_TOKENS = 20_000
+MAX_PART = 2_000
+MAX_SUMMARY = 4_096
+"""Tokens."""
 
-FULL_AFTER = 0.7
-"""A conversation that fills more of the window than this just after it was made shorter cannot go on."""
+MAX_SHARE_AFTER = 0.7
+"""A conversation that fills more of the window than this after a compaction cannot continue."""
 
-LONG_RESULT = 1_000
-"""Characters up to which an old result stays."""
+MAX_OLD_RESULT = 1_000
+"""Characters. Shorter old results are not removed."""
 
-ENOUGH = 0.6
-"""Leaving out old results must bring the conversation under this share of its room, else it would be due again soon."""
+TARGET_SHARE = 0.6
+"""Removing old results must reduce the conversation below this share of its capacity; otherwise it would soon
+be due again."""
 
 TRIES = 3
-AGAIN_WITHIN = 3
-"""So many compactions within so many turns and the conversation gets nowhere."""
+TRIES_WINDOW = 3
+"""After `TRIES` compactions within this many turns the conversation makes no progress."""
 
-_NAMED = 40
-_SUMMED_UP, _KNOWN = "(The conversation before this was long", "\n## Known for sure\n"
+_MAX_NAMES = 40
+_SUMMARY_START, _FACTS_HEADING = "(The conversation before this was long", "\n## Known for sure\n"
 
 
 class Files(NamedTuple):
-    """Paths as the tools reported them, each once, in the order of their first use."""
+    """Paths as the tools reported them, each once, in the order of first use."""
 
     read: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
 
-class Situation(NamedTuple):
-    """What is known when the conversation must become shorter: `held` is how many tokens it holds, `carried` are
-    texts to keep word for word, `again` the ids of the calls whose results the model can have again."""
+class CompactionInput(NamedTuple):
+    """`tokens` is the size of the conversation, `verbatim` are texts to keep word for word, `repeatable` the
+    ids of calls whose results the model can request again."""
 
     turn: int
-    held: int
+    tokens: int
     messages: Sequence[Message]
     files: Files
-    carried: tuple[str, ...]
-    again: frozenset[str] = frozenset()
+    verbatim: tuple[str, ...]
+    repeatable: frozenset[str] = frozenset()
 
 
-class Dropped(NamedTuple):
-    """The results of these calls are left out of the conversation; it needs no summary."""
+class DroppedResults(NamedTuple):
+    """The results of these calls are removed; no summary is needed."""
 
     calls: tuple[str, ...]
 
 
-class Shortened(NamedTuple):
-    """The result: `text` replaces everything between the first message and number `first_kept`. `transcript` is the
-    file that holds what was replaced."""
+class Summary(NamedTuple):
+    """`text` replaces all messages between the first one and number `first_kept`. `transcript` is the file with
+    the replaced text."""
 
     text: str
     first_kept: int
@@ -81,8 +80,8 @@ class Shortened(NamedTuple):
     transcript: str = ""
 
 
-class Stuck(NamedTuple):
-    """The conversation cannot be made shorter; `reason` is one sentence. What the tries used is used all the same."""
+class CompactionFailure(NamedTuple):
+    """The conversation cannot be compacted; `reason` is one sentence. The usage of the tries counts."""
 
     reason: str
     usage: Usage = Usage()
@@ -90,22 +89,24 @@ class Stuck(NamedTuple):
 
 
 class Compaction(Protocol):
-    """When and how a conversation becomes shorter."""
+    """When and how a conversation is compacted."""
 
-    def due(self, turn: int, held: int) -> bool:
-        """Whether it must be done before the request of `turn`, the conversation holding `held` tokens."""
+    def due(self, turn: int, tokens: int) -> bool:
+        """Whether a compaction is due before the request of `turn`, at a size of `held` tokens."""
         ...
 
-    def overflowed(self, turn: int, held: int) -> bool:
-        """The model refused `held` tokens as too many: whether a shorter conversation is worth a try."""
+    def overflowed(self, turn: int, tokens: int) -> bool:
+        """The model refused `held` tokens as too many: whether a compaction may help."""
         ...
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck: ...
+    def shorten(
+        self, state: CompactionInput, cancel: CancelToken
+    ) -> Summary | DroppedResults | CompactionFailure: ...
 
 
-class Summaries:
-    """Compaction by the session's own model. `archive(text)` keeps the transcript and says where the model finds
-    it; `price` is what a response cost, in USD."""
+class SummaryCompaction:
+    """Compaction by the session's own model. `archive(text)` stores the transcript and returns where the model
+    finds it; `price` is a response's cost in USD."""
 
     def __init__(
         self,
@@ -116,100 +117,106 @@ class Summaries:
         self._provider = provider
         self._archive = archive
         self._price = price
-        self._room = room(provider.info)
-        self._done_at: list[int] = []
+        self._capacity = capacity(provider.info)
+        self._turns: list[int] = []
         self._overflowed_at = 0
 
-    def due(self, turn: int, held: int) -> bool:
-        return held > self._room
+    def due(self, turn: int, tokens: int) -> bool:
+        return tokens > self._capacity
 
-    def overflowed(self, turn: int, held: int) -> bool:
-        """Once for one request; the window is smaller than it was said to be, so less is held from now on."""
+    def overflowed(self, turn: int, tokens: int) -> bool:
+        """True once for each request. The window is smaller than documented, so the capacity is reduced."""
         if self._overflowed_at == turn:
             return False
         self._overflowed_at = turn
-        self._room = max(min(self._room, held * 4 // 5), 1)
+        self._capacity = max(min(self._capacity, tokens * 4 // 5), 1)
         return True
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck:
-        first_kept = cut(situation.messages, self._keep(situation))
-        dropped, freed = old_results(situation.messages[1:first_kept], situation.again)
-        if situation.held - freed <= ENOUGH * self._room:
-            return Dropped(dropped)
-        recent = [turn for turn in self._done_at if situation.turn - turn < AGAIN_WITHIN]
+    def shorten(
+        self, state: CompactionInput, cancel: CancelToken
+    ) -> Summary | DroppedResults | CompactionFailure:
+        first_kept = split_index(state.messages, self._keep(state))
+        dropped, freed = old_results(state.messages[1:first_kept], state.repeatable)
+        if state.tokens - freed <= TARGET_SHARE * self._capacity:
+            return DroppedResults(dropped)
+        recent = [turn for turn in self._turns if state.turn - turn < TRIES_WINDOW]
         if len(recent) + 1 >= TRIES:
-            return Stuck(
-                f"The conversation filled the model's window {TRIES} times within {AGAIN_WITHIN} turns: what the task "
+            return CompactionFailure(
+                f"The conversation filled the model's window {TRIES} times within {TRIES_WINDOW} turns: what the task "
                 "needs at once does not fit. Ask for a smaller part of it."
             )
-        old = situation.messages[1:first_kept]
+        old = state.messages[1:first_kept]
         if not old:
-            return Stuck(
+            return CompactionFailure(
                 "The conversation fills the model's window and holds nothing that could be left out. Ask for less at "
                 "once, or take a model with a larger window."
             )
-        usage, cost, summary, trouble = self._summary(old, cancel)
+        usage, cost, summary, problem = self._summary(old, cancel)
         if not summary:
-            return Stuck(
-                f"The conversation fills the model's window, and {TRIES} summaries failed: {trouble}",
+            return CompactionFailure(
+                f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}",
                 usage,
                 cost,
             )
-        transcript = self._archive(as_text(situation.messages[:first_kept]))
-        text = composed(with_earlier(summary, _last_summary(situation.messages)), situation, transcript)
-        kept = [situation.messages[0], Message("user", (Text(text),)), *situation.messages[first_kept:]]
-        held = sum(map(tokens_of, kept))
-        if held > FULL_AFTER * self._provider.info.context_window:
-            return Stuck(
-                f"The conversation still holds about {held} tokens after it was summed up, too much for a window of "
+        transcript = self._archive(transcript_text(state.messages[:first_kept]))
+        text = compose_summary(carry_over_sections(summary, _last_summary(state.messages)), state, transcript)
+        messages = [state.messages[0], Message("user", (Text(text),)), *state.messages[first_kept:]]
+        tokens = sum(map(tokens_of, messages))
+        if tokens > MAX_SHARE_AFTER * self._provider.info.context_window:
+            return CompactionFailure(
+                f"The conversation still holds about {tokens} tokens after it was summed up, too much for a window of "
                 f"{self._provider.info.context_window}. Ask for less at once.",
-                usage, cost,
-            )  # fmt: skip
-        self._done_at.append(situation.turn)
-        return Shortened(text, first_kept, usage, cost, transcript)
+                usage,
+                cost,
+            )
+        self._turns.append(state.turn)
+        return Summary(text, first_kept, usage, cost, transcript)
 
-    def _keep(self, situation: Situation) -> int:
-        """How many estimated tokens of the newest turns stay; fewer where the vendor counts more than we do."""
-        estimated = sum(map(tokens_of, situation.messages))
-        keep = min(KEPT_TOKENS, self._room // 4)
-        return keep * estimated // max(estimated, situation.held)
+    def _keep(self, state: CompactionInput) -> int:
+        """Return how many estimated tokens of the newest turns stay; fewer if the vendor counts more than the
+        estimate."""
+        estimated = sum(map(tokens_of, state.messages))
+        keep = min(RECENT_TOKENS, self._capacity // 4)
+        return keep * estimated // max(estimated, state.tokens)
 
     def _summary(self, old: Sequence[Message], cancel: CancelToken) -> tuple[Usage, float, str, str]:
-        """What the tries used and cost, the summary, and the last trouble where there is none."""
-        text = _fitted(as_text(old, LONGEST_PART), self._room - LONGEST_SUMMARY)
-        usage, cost, trouble = Usage(), 0.0, ""
+        """Return the usage and cost of the tries, the summary, and the last problem if there is none."""
+        text = _cut_middle(transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY)
+        usage, cost, problem = Usage(), 0.0, ""
         for _ in range(TRIES):
             if cancel.fired:
                 return usage, cost, "", "the run was canceled."
-            answer = self._ask(text, cancel)
-            used = answer.usage + answer.dropped
-            usage += used
-            cost += self._price(used, self._provider.info)
-            if not isinstance(answer, Complete):
-                trouble = answer.message
+            response = self._ask(text, cancel)
+            response_usage = response.usage + response.discarded
+            usage += response_usage
+            cost += self._price(response_usage, self._provider.info)
+            if not isinstance(response, Complete):
+                problem = response.message
                 continue
-            summary = answer.message.text.strip()
+            summary = response.message.text.strip()
             if not summary:
-                trouble = "the model's summary was empty."
+                problem = "the model's summary was empty."
             elif len(summary) >= max(len(text), 1):
-                trouble = "the model's summary was longer than what it sums up."
+                problem = "the model's summary was longer than what it sums up."
             else:
                 return usage, cost, summary, ""
-        return usage, cost, "", trouble
+        return usage, cost, "", problem
 
     def _ask(self, text: str, cancel: CancelToken) -> Complete | Failed:
         request = ModelRequest(
-            render("summary"), (), (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
-            max_output=min(LONGEST_SUMMARY, self._provider.info.max_output),
-        )  # fmt: skip
-        return drained(self._provider, request, cancel)
+            render("summary"),
+            (),
+            (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
+            max_output=min(MAX_SUMMARY, self._provider.info.max_output),
+        )
+        return drain(self._provider, request, cancel)
 
 
-def cut(messages: Sequence[Message], keep: int) -> int:
-    """The index of the first message to keep: the newest whole turns of at most `keep` tokens together.
+def split_index(messages: Sequence[Message], keep: int) -> int:
+    """Return the index of the first message to keep: the newest whole turns of at most `keep` tokens together.
 
-    A turn begins with an answer of the model, so that its results and what followed them stay with it. Where even
-    the newest turn is too long, nothing is kept.
+    A turn begins with a response of the model, so that its results and the texts after them stay with it. If
+    even the newest turn is too long, nothing is kept.
     """
     first, size = len(messages), 0
     for index in range(len(messages) - 1, 0, -1):
@@ -221,46 +228,47 @@ def cut(messages: Sequence[Message], keep: int) -> int:
     return first
 
 
-def old_results(messages: Sequence[Message], again: frozenset[str]) -> tuple[tuple[str, ...], int]:
-    """The calls among `again` with long results in `messages`, and about how many tokens leaving these out frees."""
-    long = [
+def old_results(messages: Sequence[Message], repeatable: frozenset[str]) -> tuple[tuple[str, ...], int]:
+    """Return the calls among `repeatable` with long results in `messages`, and an estimate of the tokens that
+    removing them frees."""
+    results = [
         part
         for message in messages
         for part in message.parts
-        if isinstance(part, ToolResult) and part.call_id in again and len(part.content) > LONG_RESULT
+        if isinstance(part, ToolResult) and part.call_id in repeatable and len(part.content) > MAX_OLD_RESULT
     ]
-    freed = sum(tokens_of_text(part.content) - tokens_of_text(LEFT_OUT) for part in long)
-    return tuple(part.call_id for part in long), freed
+    freed = sum(tokens_of_text(part.content) - tokens_of_text(REMOVED_RESULT) for part in results)
+    return tuple(part.call_id for part in results), freed
 
 
-def composed(summary: str, situation: Situation, transcript: str) -> str:
-    """The one message that stands for what was left out."""
-    known = [
-        f"Files read: {_names(situation.files.read)}",
-        f"Files changed: {_names(situation.files.changed)}",
+def compose_summary(summary: str, state: CompactionInput, transcript: str) -> str:
+    """Return the message that replaces the removed ones."""
+    facts = [
+        f"Files read: {_names(state.files.read)}",
+        f"Files changed: {_names(state.files.changed)}",
     ]
     if transcript:
-        known.append(f"The whole transcript so far, to be searched or viewed: {transcript}")
-    carried = "\n\n".join(situation.carried)
+        facts.append(f"The whole transcript so far, to be searched or viewed: {transcript}")
+    verbatim = "\n\n".join(state.verbatim)
     return render(
-        "compacted", summary=summary, known="\n".join(f"- {line}" for line in known), carried=carried
+        "compacted", summary=summary, known="\n".join(f"- {line}" for line in facts), verbatim=verbatim
     ).rstrip()
 
 
 def _last_summary(messages: Sequence[Message]) -> str:
-    """What the conversation was summed up as the last time; empty where it never was."""
+    """Return the summary of the last compaction; empty for none."""
     text = messages[1].text if len(messages) > 1 and messages[1].role == "user" else ""
-    before, mark, _ = text.partition(_KNOWN)
-    return before if mark and text.startswith(_SUMMED_UP) else ""
+    before, mark, _ = text.partition(_FACTS_HEADING)
+    return before if mark and text.startswith(_SUMMARY_START) else ""
 
 
 def _names(paths: Iterable[str]) -> str:
     newest_first = list(paths)[::-1]
-    return quoted_names(newest_first, _NAMED) if newest_first else "none"
+    return quoted_names(newest_first, _MAX_NAMES) if newest_first else "none"
 
 
-def _fitted(text: str, tokens: int) -> str:
-    """The text, its middle left out where it is over `tokens`."""
+def _cut_middle(text: str, tokens: int) -> str:
+    """Return `text` without its middle if it is over `tokens`."""
     if tokens_of_text(text) <= tokens:
         return text
     half = max(tokens, 2) * 3 // 2  # characters: three a token, half of them on each side

@@ -1,4 +1,5 @@
-"""What the loop remembers between its steps, and how each step is done: asking, keeping, having calls run, ending."""
+"""State and steps of one conversation: requests, responses, calls, compaction. `bot/agent/loop.py` has their
+order."""
 
 from __future__ import annotations
 
@@ -6,285 +7,322 @@ import json
 from collections.abc import Sequence
 from typing import Literal
 
-from bot.agent.allowance import shares
-from bot.agent.calls import Answered, Calls
-from bot.agent.compaction import Dropped, Files, Situation, Stuck
-from bot.agent.finish import Step, Stop, canceled, exceeded
-from bot.agent.guards import (
-    TRUNCATIONS_IN_A_ROW,
-)
+from bot.agent.calls import CallResults, CallRunner
+from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
+from bot.agent.finish import Step, Stop, cancel_stop, limit_stop
 from bot.agent.history import History
-from bot.agent.masking import Mask, State
-from bot.agent.receive import receive
+from bot.agent.masking import Mask, RequestState
+from bot.agent.receive import receive_response
+from bot.agent.repetition import (
+    MAX_TRUNCATIONS,
+)
 from bot.agent.session import Session, TurnInfo
-from bot.agent.spent import Spent
-from bot.agent.window import Gauge, longest_answer, tokens_of, tokens_of_text
-from bot.contracts.events import Complete, Failed
+from bot.agent.usage import SessionUsage, limit_shares
+from bot.agent.window import Gauge, max_response, tokens_of, tokens_of_text
 from bot.contracts.journal import (
     BudgetChanged,
-    Compacted,
+    CompactionRecord,
     Note,
-    Recalled,
+    RecalledMessage,
     RequestSent,
     Response,
     ResponseFailed,
     UserText,
 )
-from bot.contracts.messages import Finish, Image, Message, Usage
-from bot.contracts.model import ModelRequest, Provider
+from bot.contracts.messages import FinishReason, Image, Message, Usage
+from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 
 MAX_HOST_TEXTS = 2
 
-SAID_NOTHING = (
+EMPTY_RESPONSE = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
     "if it is not, go on with the next tool call."
 )
 
-ASKED_NOW = (
+CONTINUED_INSTRUCTION = (
     "## Asked last, word for word\nThe task at the top came first; with this its run was gone on with."
 )
 
 
 class Conversation:
-    """One conversation under way; `bot/agent/loop.py` says what follows what."""
-
     def __init__(self, session: Session) -> None:
         self.session = session
         self.turn = 0
         self.usage = Usage()
         self.cost = 0.0
-        self.spent = session.purse or Spent()
+        self.session_usage = session.shared_usage or SessionUsage()
         self.final_text = ""
-        self._started = session.clock() if session.began is None else session.began
+        self._start_time = session.clock() if session.start_time is None else session.start_time
         self._history = History()
         self._truncations = 0
         self._host_texts = 0
-        self._told_of_silence = False
-        self._answering = session.provider
-        self._longest = longest_answer(session.provider.info)
+        self._empty_before = False
+        self._provider = session.provider
+        self._max_output = max_response(session.provider.info)
         self._fixed = _fixed_tokens(session)
         self._gauge = Gauge()
-        self._gauge.replaced(self._fixed)
+        self._gauge.reset(self._fixed)
         self._overflowed = False
         self._mask: Mask | None = None
-        self._asked_now: tuple[str, ...] = ()
-        self._calls = Calls(session, self.spent)
+        self._continued_instruction: tuple[str, ...] = ()
+        self._calls = CallRunner(session, self.session_usage)
 
     @property
     def files(self) -> Files:
-        """What tools said that they read and changed."""
+        """Files that tools reported as read or changed."""
         return self._calls.files
 
     @property
-    def used(self) -> tuple[Usage, float]:
-        """Tokens and USD of this conversation; of a run also its subagents'."""
-        return (self.usage, self.cost) if self.session.part else (self.spent.usage, self.spent.cost)
+    def totals(self) -> tuple[Usage, float]:
+        """Tokens and USD of this conversation; for a run including its subagents."""
+        return (
+            (self.usage, self.cost)
+            if self.session.is_subagent
+            else (self.session_usage.usage, self.session_usage.cost)
+        )
 
-    def recall(self) -> None:
-        """Take over the messages of the run that is gone on with."""
+    def restore(self) -> None:
+        """Add the messages of the continued run."""
         for message in self.session.before:
-            kept = self._history.add(message)
-            self._gauge.added(kept)
-            self.session.journal.write(Recalled(kept.role, kept.parts))
+            added = self._history.add(message)
+            self._gauge.add(added)
+            self.session.journal.write(RecalledMessage(added.role, added.parts))
 
-    def say(self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()) -> None:
-        """Put a user message into the history. A later task than the first one is kept over every compaction, too."""
+    def add_user_text(
+        self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
+    ) -> None:
+        """Append a user message. The instruction of a continued run is kept over every compaction, as the first
+        task is."""
         if origin == "task" and self.session.before:
-            self._asked_now = (f"{ASKED_NOW}\n\n{text}",)
-        self._gauge.added(self._history.add_user(text, images))
+            self._continued_instruction = (f"{CONTINUED_INSTRUCTION}\n\n{text}",)
+        self._gauge.add(self._history.add_user(text, images))
         self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
-    def may_not_ask(self) -> Stop | None:
-        """What forbids a further request, if anything does."""
+    def stop_before_request(self) -> Stop | None:
+        """Return the reason against a further request, if there is one."""
         session = self.session
         if session.cancel.fired:
-            return canceled(session.cancel, session.limits)
+            return cancel_stop(session.cancel, session.limits)
         if session.journal.failure:
             return Stop(StopReason.ERROR, session.journal.failure)
-        seconds = session.clock() - self._started
-        if session.own_turns is not None and self.turn >= session.own_turns:
-            return Stop(StopReason.TURNS, f"The limit of {session.own_turns} turns is reached.")
-        return exceeded(session.limits, self.spent, seconds)
+        seconds = session.clock() - self._start_time
+        if session.own_turn_limit is not None and self.turn >= session.own_turn_limit:
+            return Stop(StopReason.TURNS, f"The limit of {session.own_turn_limit} turns is reached.")
+        return limit_stop(session.limits, self.session_usage, seconds)
 
-    def make_room(self) -> Stop | None:
-        """Make the conversation shorter where the next request would not fit; a stop where that cannot be done."""
+    def compact_if_due(self) -> Stop | None:
+        """Compact the conversation if the next request would not fit; return a stop if that fails."""
         compaction = self.session.compaction
         if compaction is None:
             return None
-        turn, before = self.turn + 1, self._gauge.held
+        turn, before = self.turn + 1, self._gauge.tokens
         if not self._overflowed and (self.session.hooks.has_result() or not compaction.due(turn, before)):
             return None
         self._overflowed = False
         messages = self._history.view()
-        carried = (*self._asked_now, *self.session.hooks.carried())
-        situation = Situation(turn, before, messages, self.files, carried, self._calls.again)
-        made = compaction.shorten(situation, self.session.cancel)
-        if isinstance(made, Dropped):
-            self._history.drop(made.calls)
-            line = Compacted(turn, before=before, dropped=made.calls)
-        elif isinstance(made, Stuck):
-            self._use(made.usage, made.cost)
+        verbatim = (*self._continued_instruction, *self.session.hooks.verbatim_texts())
+        state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
+        result = compaction.shorten(state, self.session.cancel)
+        if isinstance(result, DroppedResults):
+            self._history.drop(result.calls)
+            record = CompactionRecord(turn, before=before, dropped=result.calls)
+        elif isinstance(result, CompactionFailure):
+            self._add_usage(result.usage, result.cost)
             self.session.journal.write(
-                Compacted(turn, before=before, usage=made.usage, cost=made.cost, failure=made.reason)
+                CompactionRecord(
+                    turn, before=before, usage=result.usage, cost=result.cost, failure=result.reason
+                )
             )
             if self.session.cancel.fired:
-                return canceled(self.session.cancel, self.session.limits)
-            return Stop(StopReason.MAX_TOKENS, made.reason)
+                return cancel_stop(self.session.cancel, self.session.limits)
+            return Stop(StopReason.MAX_TOKENS, result.reason)
         else:
-            self._use(made.usage, made.cost)
-            self._history.shorten(made.text, made.first_kept)
-            line = Compacted(
-                turn, made.text, made.first_kept, before, 0, made.usage, made.cost, made.transcript
+            self._add_usage(result.usage, result.cost)
+            self._history.shorten(result.text, result.first_kept)
+            record = CompactionRecord(
+                turn, result.text, result.first_kept, before, 0, result.usage, result.cost, result.transcript
             )
-        self._calls.forget()
-        self._gauge.replaced(self._fixed + sum(map(tokens_of, self._history.view())))
-        self.session.journal.write(line._replace(after=self._gauge.held))
+        self._calls.forget_reads()
+        self._gauge.reset(self._fixed + sum(map(tokens_of, self._history.view())))
+        self.session.journal.write(record._replace(after=self._gauge.tokens))
         return None
 
-    def too_long(self, response: Complete | Failed) -> bool:
-        """Whether the model refused the conversation as too long and a shorter one is worth a try: it is made by
-        the next `make_room`, and the request does not count as a turn."""
+    def must_shorten(self, response: Complete | Failed) -> bool:
+        """Whether the model refused the conversation as too long and a compaction may help. The next
+        `compact_if_due` does it, and the request does not count as a turn."""
         compaction = self.session.compaction
         if not isinstance(response, Failed) or not response.overflow or compaction is None:
             return False
-        if not compaction.overflowed(self.turn, self._gauge.held):
+        if not compaction.overflowed(self.turn, self._gauge.tokens):
             return False
-        self.session.journal.write(_line(self.turn, response, Message("assistant", ()), 0.0))
+        self.session.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
         self.turn -= 1
-        self.spent.take_back()
+        self.session_usage.uncount_request()
         self._overflowed = True
         return True
 
     def ask(self) -> Complete | Failed:
-        """One request and its response."""
+        """Send one request and return its response."""
         session = self.session
         messages = self._history.view()
         self._mask = session.masking(self._state())
         self.turn += 1
-        self._put(session.lent() or session.provider)
-        self.spent.ask()
+        self._switch_provider(session.provider_override() or session.provider)
+        self.session_usage.count_request()
         session.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
         session.hooks.request_sent(self.turn)
-        return receive(
-            self._answering, self._request(messages), session.cancel, session.journal, self.turn,
-            session.hooks.retrying,
-        )  # fmt: skip
+        return receive_response(
+            self._provider,
+            self._request(messages),
+            session.cancel,
+            session.journal,
+            self.turn,
+            retrying=session.hooks.retrying,
+        )
 
-    def _put(self, provider: Provider) -> None:
-        """Who answers from here on."""
-        if provider is self._answering:
+    def _switch_provider(self, provider: Provider) -> None:
+        if provider is self._provider:
             return
-        self._answering = provider
-        self._longest = longest_answer(provider.info)
+        self._provider = provider
+        self._max_output = max_response(provider.info)
         self.session.journal.write(Note(f"From turn {self.turn} on the model {provider.info.name} answers."))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         session, mask = self.session, self._mask
         return ModelRequest(
-            session.system, session.specs, messages,
-            tool_choice="none" if mask and not mask.allowed else "auto",
+            session.system,
+            session.specs,
+            messages,
+            tool_choice=_choice(mask),
             allowed=mask.allowed if mask and mask.allowed else None,
-            session=session.identity, max_output=self._longest, moved=self._history.moved,
-        )  # fmt: skip
+            session=session.identity,
+            max_output=self._max_output,
+            moved=self._history.moved,
+        )
 
-    def _state(self) -> State:
-        """The state of the next request."""
+    def _state(self) -> RequestState:
         session = self.session
         limits = [
             limit - used
-            for limit, used in ((session.limits.turns, self.spent.requests), (session.own_turns, self.turn))
+            for limit, used in (
+                (session.limits.turns, self.session_usage.requests),
+                (session.own_turn_limit, self.turn),
+            )
             if limit is not None
         ]
-        return State(min(limits) if limits else None)
+        first = self.turn == 0 and not session.before
+        return RequestState(min(limits) if limits else None, first, session.hooks.has_result())
 
-    def keep(self, response: Complete | Failed) -> Message:
-        """Append what the model said, whole or not, and account for it."""
-        usage = response.usage + response.dropped
-        cost = self.session.price(usage, self._answering.info)
-        said = response.message if isinstance(response, Complete) else response.partial
-        message = self._history.add_assistant(said or Message("assistant", ()), self.turn)
-        self._gauge.counted(response.usage.total, message)
-        self._use(usage, cost)
+    def record_response(self, response: Complete | Failed) -> Message:
+        """Append the response, complete or partial, and add its usage."""
+        usage = response.usage + response.discarded
+        cost = self.session.price(usage, self._provider.info)
+        partial = response.message if isinstance(response, Complete) else response.partial
+        message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
+        self._gauge.set_counted(response.usage.total, message)
+        self._add_usage(usage, cost)
         self.final_text = message.text.strip() or self.final_text
-        truncated = isinstance(response, Complete) and response.finish is Finish.MAX_TOKENS
+        truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
-        self.session.journal.write(_line(self.turn, response, message, cost))
-        self.session.journal.write(BudgetChanged(self.turn, self.spent.usage, self.spent.cost))
+        self.session.journal.write(_response_record(self.turn, response, message, cost))
+        self.session.journal.write(
+            BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost)
+        )
         return message
 
-    def _use(self, usage: Usage, cost: float) -> None:
+    def _add_usage(self, usage: Usage, cost: float) -> None:
         self.usage += usage
         self.cost += cost
-        self.spent.use(usage, cost)
+        self.session_usage.add(usage, cost)
 
     def run_calls(self, message: Message) -> Stop | None:
-        """Run the calls in order; a stop where the conversation ends with them."""
-        answered = self._calls.run(self.turn, message.calls, self._mask)
-        self._told_of_silence = False
-        info = self._close_turn(message, answered)
-        if answered.stop is None and self._truncations >= TRUNCATIONS_IN_A_ROW:
+        """Run the calls in order; return a stop if the conversation ends with them."""
+        call_results = self._calls.run(self.turn, message.calls, self._mask)
+        self._empty_before = False
+        info = self._close_turn(message, call_results)
+        if call_results.stop is None and self._truncations >= MAX_TRUNCATIONS:
             return Stop(
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
-        stop = answered.stop or self.session.hooks.wants_end()
-        if stop is None and self.session.hooks.hands_over(info):
-            stop = self._hear_host()
+        stop = call_results.stop
+        if stop is None and self.session.hooks.is_handover(info):
+            stop = self._end_or_add_host_text()
         if stop is None:
             for text in self.session.hooks.after_results(info):
-                self.say(text, "added")
+                self.add_user_text(text, "added")
         return stop
 
-    def leave_calls(self, message: Message, stop: Stop) -> Stop:
-        """The session ends here: answer every call of `message` without running it."""
-        self._close_turn(message, self._calls.leave(self.turn, message.calls, stop))
+    def skip_calls(self, message: Message, stop: Stop) -> Stop:
+        """End the session: answer every call of `message` without running it."""
+        self._close_turn(message, self._calls.skip(self.turn, message.calls, stop))
         return stop
 
-    def say_or_end(self, message: Message, step: Step) -> Stop | None:
-        """The model made no call: hear the host before it may end; an empty answer is told once."""
-        self._close_turn(message, Answered([]))
-        if step is Step.SAID_NOTHING:
-            if self._told_of_silence:
+    def continue_or_end(self, message: Message, step: Step) -> Stop | None:
+        """Handle a response without calls. The first empty one in a row gets a note, the second ends the
+        session."""
+        self._close_turn(message, CallResults([]))
+        if step is Step.EMPTY:
+            if self._empty_before:
                 reason = "The model answered twice in a row with neither text nor a tool call."
                 return Stop(StopReason.PROVIDER_ERROR, reason)
-            self._told_of_silence = True
-            self.say(SAID_NOTHING, "host")
+            self._empty_before = True
+            self.add_user_text(EMPTY_RESPONSE, "host")
             return None
-        return self._hear_host()
+        return self._end_or_add_host_text()
 
-    def _hear_host(self) -> Stop | None:
-        """Let the host say what is missing before the session may end."""
+    def _end_or_add_host_text(self) -> Stop | None:
+        """End, unless `before_end` has a text for the model."""
         text = self.session.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
         self._host_texts += 1
-        self.say(text, "host")
+        self.add_user_text(text, "host")
         return None
 
-    def _close_turn(self, message: Message, answered: Answered) -> TurnInfo:
-        results = answered.results
+    def _close_turn(self, message: Message, call_results: CallResults) -> TurnInfo:
+        results = call_results.results
         if results:
-            self._gauge.added(self._history.add_results(results))
+            self._gauge.add(self._history.add_results(results))
+        session, used = self.session, self.session_usage
+        shares = limit_shares(session.limits, used, session.clock() - self._start_time)
         info = TurnInfo(
-            self.turn, message.text, message.calls, tuple(results), self.spent.usage, self.spent.cost, answered.denied,
-            self._state(), shares(self.session.limits, self.spent, self.session.clock() - self._started),
-            answered.failed,
-        )  # fmt: skip
+            self.turn,
+            message.text,
+            message.calls,
+            tuple(results),
+            used.usage,
+            used.cost,
+            denied=call_results.denied,
+            state=self._state(),
+            shares=shares,
+            failed=call_results.failed,
+        )
         self.session.hooks.turn_done(info)
         return info
 
 
-def _line(turn: int, response: Complete | Failed, message: Message, cost: float) -> Response | ResponseFailed:
-    usage = response.usage + response.dropped
+def _choice(mask: Mask | None) -> Literal["auto", "required", "none"]:
+    if mask is None:
+        return "auto"
+    if not mask.allowed:
+        return "none"
+    return "required" if mask.required else "auto"
+
+
+def _response_record(
+    turn: int, response: Complete | Failed, message: Message, cost: float
+) -> Response | ResponseFailed:
+    usage = response.usage + response.discarded
     if isinstance(response, Complete):
         finish, raw = response.finish.value, response.raw_reason
-        return Response(turn, message.parts, finish, raw, usage, cost)
+        return Response(turn, message.parts, finish, raw, usage, cost, response.first_token)
     return ResponseFailed(
         turn, response.message, response.status, response.canceled, message.parts, usage, cost
     )
 
 
 def _fixed_tokens(session: Session) -> int:
-    """About what the system text and the tools take of the window, in every request."""
+    """Estimate the tokens of the system text and the tools, which are part of every request."""
     tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in session.specs)
     return tokens_of_text(session.system) + sum(map(tokens_of_text, tools))

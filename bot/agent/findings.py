@@ -1,6 +1,7 @@
-"""`report_finding`: how a review's model hands over its remarks, one a call, judged at once so that it can mend them.
+"""`report_finding`: the model reports review findings, one a call. Each is checked at once, so that the model
+can fix it.
 
-What a finding is held against (the diff, the work tree) is for `judge` to know: this room opens no file.
+The caller's `check` compares a finding with the diff and the work tree: this module opens no file.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.contracts.wording import count_of
+from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 
 MAX_FINDINGS = 30
 MAX_TITLE = 120
 MAX_BODY = 4_000
 MAX_SUGGESTION = 20_000
-_MOST_CODE = 4_000
+_MAX_CODE = 4_000
+_ACCEPTED = ("Noted", "Taken", "Kept")
 
 REPORT_FINDING = ToolSpec(
     name="report_finding",
@@ -76,65 +78,66 @@ REPORT_FINDING = ToolSpec(
 )
 
 
-class Judged(NamedTuple):
-    """A finding where it stands, its text and fingerprint set; `remark` goes to the model with the answer."""
+class AnchoredFinding(NamedTuple):
+    """A finding with its position, text and fingerprint; `remark` is for the model."""
 
     finding: Finding
     remark: str = ""
 
 
-Judge = Callable[[Finding, CancelToken], Judged | str]
-"""The finding as it will be posted, or what is wrong with it and how to mend that."""
+FindingCheck = Callable[[Finding, CancelToken], AnchoredFinding | str]
+"""Returns the finding as it will be posted, or what is wrong with it and how to fix that."""
 
 
 class ReportFinding:
-    """Collects findings. Beyond `most` the mildest go, the newest of them first."""
+    """Collects findings. Above `max_findings` the least severe are removed, the newest of them first."""
 
     spec = REPORT_FINDING
 
-    def __init__(self, judge: Judge, most: int = MAX_FINDINGS) -> None:
-        self._judge = judge
-        self._most = most
-        self._kept: list[Finding] = []
-        self._dropped = 0
+    def __init__(self, check: FindingCheck, max_findings: int = MAX_FINDINGS) -> None:
+        self._check = check
+        self._max_findings = max_findings
+        self._findings: list[Finding] = []
+        self._dropped_count = 0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was kept, worst first, else in the order in which it was reported."""
-        return tuple(sorted(self._kept, key=lambda finding: _rank(finding.severity)))
+        """The findings, most severe first, then in the order of the reports."""
+        return tuple(sorted(self._findings, key=lambda finding: _rank(finding.severity)))
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """A sentence on what was dropped, where something was."""
-        if not self._dropped:
+        """A sentence about removed findings, if any."""
+        if not self._dropped_count:
             return ()
-        return (f"{count_of(self._dropped, 'finding')} beyond the {self._most} worst ones",)
+        return (f"{count_of(self._dropped_count, 'finding')} beyond the {self._max_findings} worst ones",)
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        """The handler for the toolbox; the arguments fit the schema already."""
-        made = _finding(arguments)
-        if not made.title or not made.body:
+        proposal = _finding(arguments)
+        if not proposal.title or not proposal.body:
             return ToolOutcome("title and body: expected text, got only white space", is_error=True)
-        judged = self._judge(made, cancel)
-        if isinstance(judged, str):
-            return ToolOutcome(f"Not taken. {judged}", is_error=True)
-        finding = judged.finding
-        if any(_same(kept, finding) for kept in self._kept):
+        anchored = self._check(proposal, cancel)
+        if isinstance(anchored, str):
+            return ToolOutcome(f"Not taken. {anchored}", is_error=True)
+        finding = anchored.finding
+        if any(_is_same(earlier, finding) for earlier in self._findings):
             return ToolOutcome("This was reported already, on the same lines.", metadata=_metadata(finding))
-        if not self._keep(finding):
-            words = f"There are {self._most} findings as grave as this one or graver: it was left out."
+        if not self._add(finding):
+            words = (
+                f"There are {self._max_findings} findings as grave as this one or graver: it was left out."
+            )
             return ToolOutcome(words, metadata=_metadata(finding))
-        said = f"Noted, {_where(finding)}. {judged.remark}".rstrip()
-        return ToolOutcome(said, metadata=_metadata(finding))
+        phrasings = [f"{word}, {_position(finding)}. {anchored.remark}".rstrip() for word in _ACCEPTED]
+        return varied_outcome(phrasings, _metadata(finding))
 
-    def _keep(self, finding: Finding) -> bool:
-        self._kept.append(finding)
-        if len(self._kept) <= self._most:
+    def _add(self, finding: Finding) -> bool:
+        self._findings.append(finding)
+        if len(self._findings) <= self._max_findings:
             return True
-        self._dropped += 1
+        self._dropped_count += 1
         # Of equals `max` finds the first one, and the last one reported is to go.
-        mildest = max(reversed(self._kept), key=lambda kept: _rank(kept.severity))
-        self._kept.remove(mildest)
+        mildest = max(reversed(self._findings), key=lambda one: _rank(one.severity))
+        self._findings.remove(mildest)
         return mildest is not finding
 
 
@@ -153,8 +156,9 @@ def _finding(arguments: Mapping[str, Any]) -> Finding:
     )
 
 
-def _same(one: Finding, other: Finding) -> bool:
-    """On the same lines in the same words: a fingerprint alone is that of all code of the same shape."""
+def _is_same(one: Finding, other: Finding) -> bool:
+    """Whether both have the same lines and text: the fingerprint alone also matches other code of the same
+    shape."""
     return all(
         getattr(one, field) == getattr(other, field)
         for field in ("fingerprint", "path", "side", "line", "start_line")
@@ -165,7 +169,7 @@ def _rank(severity: Severity) -> int:
     return list(Severity).index(severity)
 
 
-def _where(finding: Finding) -> str:
+def _position(finding: Finding) -> str:
     if not finding.line:
         return f"{finding.path} as a whole"
     first = finding.start_line or finding.line
@@ -180,5 +184,5 @@ def _metadata(finding: Finding) -> Mapping[str, Any]:
         "severity": finding.severity.value,
         "title": finding.title,
         "fingerprint": finding.fingerprint,
-        "code": finding.text[:_MOST_CODE],
+        "code": finding.text[:_MAX_CODE],
     }

@@ -1,4 +1,4 @@
-"""What happens after a response: the closed table of S-047, as data, and the sentences for people."""
+"""The step after each response, as a closed table (S-047), and the sentences for people."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from bot.agent.spent import Spent
+from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Failed
-from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish
+from bot.contracts.formatting import money
+from bot.contracts.messages import FinishReason
+from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
-from bot.contracts.wording import money
+from bot.contracts.request import Limits
 
 _MIB = 1024 * 1024
 
@@ -25,28 +25,28 @@ class Stop(NamedTuple):
 
 
 class Step(Enum):
-    """What the loop does with a response."""
+    """What the loop does after a response."""
 
     RUN_CALLS = auto()
     MAY_END = auto()
-    SAID_NOTHING = auto()
+    EMPTY = auto()
 
 
 # (how the response ended, whether it holds calls) -> what follows. Calls run under `max_tokens` too: the one
 # that was cut off is answered with an error that says so, the whole ones before it are as good as any.
-_TABLE: Mapping[tuple[Finish, bool], Step | StopReason] = {
-    (Finish.END_TURN, False): Step.MAY_END,
-    (Finish.END_TURN, True): Step.RUN_CALLS,
-    (Finish.TOOL_USE, False): Step.SAID_NOTHING,
-    (Finish.TOOL_USE, True): Step.RUN_CALLS,
-    (Finish.MAX_TOKENS, False): StopReason.MAX_TOKENS,
-    (Finish.MAX_TOKENS, True): Step.RUN_CALLS,
-    (Finish.CANCELED, False): StopReason.CANCELED,
-    (Finish.CANCELED, True): StopReason.CANCELED,
-    (Finish.PERMISSION_DENIED, False): StopReason.DENIED,
-    (Finish.PERMISSION_DENIED, True): StopReason.DENIED,
-    (Finish.ERROR, False): StopReason.PROVIDER_ERROR,
-    (Finish.ERROR, True): StopReason.PROVIDER_ERROR,
+_TABLE: Mapping[tuple[FinishReason, bool], Step | StopReason] = {
+    (FinishReason.END_TURN, False): Step.MAY_END,
+    (FinishReason.END_TURN, True): Step.RUN_CALLS,
+    (FinishReason.TOOL_USE, False): Step.EMPTY,
+    (FinishReason.TOOL_USE, True): Step.RUN_CALLS,
+    (FinishReason.MAX_TOKENS, False): StopReason.MAX_TOKENS,
+    (FinishReason.MAX_TOKENS, True): Step.RUN_CALLS,
+    (FinishReason.CANCELED, False): StopReason.CANCELED,
+    (FinishReason.CANCELED, True): StopReason.CANCELED,
+    (FinishReason.PERMISSION_DENIED, False): StopReason.DENIED,
+    (FinishReason.PERMISSION_DENIED, True): StopReason.DENIED,
+    (FinishReason.ERROR, False): StopReason.PROVIDER_ERROR,
+    (FinishReason.ERROR, True): StopReason.PROVIDER_ERROR,
 }
 
 _SENTENCES: Mapping[StopReason, str] = {
@@ -57,32 +57,32 @@ _SENTENCES: Mapping[StopReason, str] = {
 }
 
 
-def after(response: Complete | Failed, cancel: CancelToken, limits: Limits) -> Step | Stop:
-    """What follows `response`. A fired cancel token comes first, whatever the response says."""
+def next_step(response: Complete | Failed, cancel: CancelToken, limits: Limits) -> Step | Stop:
+    """Return the step after `response`. A fired cancel token has priority."""
     if cancel.fired:
-        return canceled(cancel, limits)
+        return cancel_stop(cancel, limits)
     if isinstance(response, Failed):
         return Stop(StopReason.PROVIDER_ERROR, response.message)
     message = response.message
-    follows = _TABLE[response.finish, bool(message.calls)]
-    if isinstance(follows, StopReason):
-        return Stop(follows, _SENTENCES[follows].format(raw=response.raw_reason or response.finish.value))
-    if follows is Step.MAY_END and not message.text.strip():
-        return Step.SAID_NOTHING
-    return follows
+    step = _TABLE[response.finish, bool(message.calls)]
+    if isinstance(step, StopReason):
+        return Stop(step, _SENTENCES[step].format(raw=response.raw_reason or response.finish.value))
+    if step is Step.MAY_END and not message.text.strip():
+        return Step.EMPTY
+    return step
 
 
-def canceled(cancel: CancelToken, limits: Limits) -> Stop:
-    """The end that a fired token asks for."""
+def cancel_stop(cancel: CancelToken, limits: Limits) -> Stop:
+    """Return the stop for a fired token."""
     if cancel.reason == "time":
         return Stop(StopReason.TIME, _time_sentence(limits))
     return Stop(StopReason.CANCELED, _SENTENCES[StopReason.CANCELED])
 
 
-def exceeded(limits: Limits, spent: Spent, seconds: float) -> Stop | None:
-    """The limit that forbids a further request, if one does; `seconds` is how long the run has taken."""
-    usage, cost = spent.usage, spent.cost
-    if limits.turns is not None and spent.requests >= limits.turns:
+def limit_stop(limits: Limits, used: SessionUsage, seconds: float) -> Stop | None:
+    """Return a stop if a limit forbids a further request; `seconds` is the run's duration so far."""
+    usage, cost = used.usage, used.cost
+    if limits.turns is not None and used.requests >= limits.turns:
         return Stop(StopReason.TURNS, f"The limit of {limits.turns} turns is reached.")
     if limits.tokens is not None and usage.total >= limits.tokens:
         return Stop(
@@ -95,14 +95,14 @@ def exceeded(limits: Limits, spent: Spent, seconds: float) -> Stop | None:
         )
     if limits.minutes is not None and seconds >= limits.minutes * 60:
         return Stop(StopReason.TIME, _time_sentence(limits))
-    return commands_exceeded(limits, spent)
+    return command_limit_stop(limits, used)
 
 
-def commands_exceeded(limits: Limits, spent: Spent) -> Stop | None:
-    """The limit that forbids a further command, if one does: looked at between the calls of one turn as well."""
-    if limits.commands is not None and spent.commands >= limits.commands:
+def command_limit_stop(limits: Limits, used: SessionUsage) -> Stop | None:
+    """Return a stop if a limit forbids a further command; also checked between the calls of one turn."""
+    if limits.commands is not None and used.commands >= limits.commands:
         return Stop(StopReason.BUDGET, f"The limit of {limits.commands} commands is reached.")
-    if limits.output is not None and spent.output >= limits.output:
+    if limits.output is not None and used.output >= limits.output:
         return Stop(
             StopReason.BUDGET, f"The limit of {limits.output / _MIB:g} MiB of output of commands is reached."
         )

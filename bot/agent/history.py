@@ -1,4 +1,4 @@
-"""The conversation so far: it only grows, at its end, and cannot be sent while a call is unanswered."""
+"""The conversation so far: it only grows, at its end, and cannot be sent while a call has no result."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import overload
 
 from bot.contracts.messages import Image, Message, Part, Text, ToolCall, ToolResult
 
-LEFT_OUT = (
+REMOVED_RESULT = (
     "(The call succeeded. Its result was left out to make room: ask again for what you still need of it.)"
 )
 
 
 class HistoryError(Exception):
-    """A call would go unanswered, or be answered twice or out of order: a bug of ours, never the model's."""
+    """A call would have no result, two, or one out of order: a bug of ours, never the model's."""
 
 
 class History:
-    """Messages, checked as they are added (S-010, S-053) at a cost that does not grow with their number."""
+    """Messages, validated as they are added (S-010, S-053) at a cost that does not grow with their number."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -35,13 +35,12 @@ class History:
 
     @property
     def digest(self) -> str:
-        """A hash of all messages, one after the other: a request goes on from another where the hash of its first
-        messages is the other's."""
+        """A hash of all messages in order, to detect whether one request continues another."""
         return self._digest.hexdigest()[:16]
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
-        """The calls of the last message that wait for their results."""
+        """The calls of the last message that have no result yet."""
         return self._open
 
     def add_user(self, text: str, images: Sequence[Image] = ()) -> Message:
@@ -51,20 +50,20 @@ class History:
         return message
 
     def add_assistant(self, message: Message, turn: int) -> Message:
-        """Add the model's message and return it as kept. An empty message is not kept.
+        """Add the model's message and return it as stored. An empty message is not stored.
 
-        A call whose id is empty or was used before gets a new one, since vendors refuse two calls of one id.
+        A call with an empty or used id gets a new one, since vendors refuse duplicate ids.
         """
         self._refuse_open("an assistant message")
         if not message.parts:
             return message
-        kept = self._with_unique_ids(message, turn)
-        self._append(kept)
-        self._open = kept.calls
-        return kept
+        added = self._with_unique_ids(message, turn)
+        self._append(added)
+        self._open = added.calls
+        return added
 
     def add(self, message: Message) -> Message:
-        """Add a message that a history held before, and return it as kept."""
+        """Add a message of an earlier history, and return it as stored."""
         if message.role == "assistant":
             return self.add_assistant(message, 0)
         if message.role == "tool":
@@ -74,30 +73,30 @@ class History:
         return message
 
     def add_results(self, results: Sequence[ToolResult]) -> Message:
-        """Add the one message that answers every open call, in the order of the calls, and return it."""
-        wanted, given = [call.id for call in self._open], [result.call_id for result in results]
-        if not wanted or wanted != given:
-            raise HistoryError(f"the calls {wanted} were answered by {given}")
+        """Add the one message with the results of all open calls, in the order of the calls, and return it."""
+        expected, actual = [call.id for call in self._open], [result.call_id for result in results]
+        if not expected or expected != actual:
+            raise HistoryError(f"the calls {expected} were answered by {actual}")
         message = Message("tool", tuple(results))
         self._append(message)
         self._open = ()
         return message
 
     def shorten(self, text: str, first_kept: int) -> None:
-        """Put one user message in the place of everything between the first message and number `first_kept`.
+        """Replace all messages between the first one and number `first_kept` by one user message.
 
-        Views of earlier requests stay as they are.
+        Views of earlier requests do not change.
         """
         self._refuse_open("a shorter history")
-        kept = self._messages[first_kept:]
-        if not 1 < first_kept <= len(self._messages) or (kept and kept[0].role != "assistant"):
+        recent = self._messages[first_kept:]
+        if not 1 < first_kept <= len(self._messages) or (recent and recent[0].role != "assistant"):
             raise HistoryError(f"message {first_kept} is not where an answer of the model begins")
-        self._replace([self._messages[0], Message("user", (Text(text),)), *kept])
+        self._replace([self._messages[0], Message("user", (Text(text),)), *recent])
 
     def drop(self, calls: Sequence[str]) -> None:
-        """Put `LEFT_OUT` in the place of the results of `calls`."""
+        """Replace the results of `calls` by `REMOVED_RESULT`."""
         self._refuse_open("a shorter history")
-        self._replace([_without(message, frozenset(calls)) for message in self._messages])
+        self._replace([_without_results(message, frozenset(calls)) for message in self._messages])
 
     def _replace(self, messages: Sequence[Message]) -> None:
         # A new list: views of earlier requests look at the one before.
@@ -107,7 +106,7 @@ class History:
         self.moved = len(self._messages)
 
     def view(self) -> Sequence[Message]:
-        """The messages of one request. Costs nothing, and does not change when the history grows."""
+        """Return the messages of one request. Costs nothing, and does not change when the history grows."""
         self._refuse_open("a request")
         return _View(self._messages, len(self._messages))
 
@@ -115,34 +114,38 @@ class History:
         self._messages.append(message)
         self._digest.update(repr(message).encode("utf-8", "replace"))
 
-    def _refuse_open(self, what: str) -> None:
+    def _refuse_open(self, action: str) -> None:
         if self._open:
             raise HistoryError(
-                f"{what} came while the calls {[call.id for call in self._open]} wait for results"
+                f"{action} came while the calls {[call.id for call in self._open]} wait for results"
             )
 
     def _with_unique_ids(self, message: Message, turn: int) -> Message:
         parts: list[Part] = []
-        for place, part in enumerate(message.parts):
+        for index, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if not part.id or part.id in self._ids:
-                    part = replace(part, id=self._new_id(f"call_{turn}_{place}"))
+                    part = replace(part, id=self._new_id(f"call_{turn}_{index}"))
                 self._ids.add(part.id)
             parts.append(part)
         return replace(message, parts=tuple(parts))
 
-    def _new_id(self, wanted: str) -> str:
-        """`wanted`, or where a conversation that was gone on with has it already, the next that is free."""
+    def _new_id(self, preferred: str) -> str:
+        """Return `preferred`, or with a number if a continued conversation uses it already."""
         return next(
-            name for name in chain((wanted,), (f"{wanted}_{n}" for n in count(2))) if name not in self._ids
+            name
+            for name in chain((preferred,), (f"{preferred}_{n}" for n in count(2)))
+            if name not in self._ids
         )
 
 
-def _without(message: Message, calls: frozenset[str]) -> Message:
+def _without_results(message: Message, calls: frozenset[str]) -> Message:
     if message.role != "tool":
         return message
     parts = (
-        replace(part, content=LEFT_OUT) if isinstance(part, ToolResult) and part.call_id in calls else part
+        replace(part, content=REMOVED_RESULT)
+        if isinstance(part, ToolResult) and part.call_id in calls
+        else part
         for part in message.parts
     )
     return replace(message, parts=tuple(parts))

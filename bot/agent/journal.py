@@ -1,7 +1,7 @@
-"""Writes journals: JSON Lines, append-only, one system call a line, redacted before it is written.
+"""Write journals: JSON Lines, append-only, one system call a line, redacted before it is written.
 
-A killed process loses at most the end of what the model was saying (see `bot/agent/receive.py`), since each line
-goes to the kernel as it happens. Only `close` asks for the disk itself: that costs milliseconds.
+A killed process loses at most the end of the model's text (see `bot/agent/receive.py`), since each line goes to
+the kernel as it happens. Only `close` syncs to disk, which takes milliseconds.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.agent.journal_file import JournalFile, JournalLine, parse_journal, read_journal
-from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.errors import AgentError
 from bot.contracts.journal import PARTS, RECORDS, FileVersion, Header, Record
 from bot.contracts.tools import FileChange
 
 __all__ = [
-    "Busy",
+    "BusyError",
     "Journal",
     "JournalError",
     "JournalFile",
@@ -40,21 +40,19 @@ _TAGS: Mapping[type, str] = {cls: tag for tags in (RECORDS, PARTS) for tag, cls 
 
 
 class JournalError(AgentError):
-    """The journal cannot be written: a full disk, a folder that is gone."""
+    """The journal cannot be written: a full disk, a missing folder."""
 
 
-class Busy(AgentError):
-    """A conversation is being held already where another was to begin."""
-
-    exit_code = ExitCode.USAGE
+class BusyError(AgentError):
+    """A conversation is already active in the journal."""
 
 
 class Journal:
     """One run's journal, open for appending. Thread-safe.
 
-    The first write that fails raises `JournalError`; from then on writes do nothing and `failure` says why,
-    so that what ends the run does not stumble over the same full disk again. What was written stays readable.
-    `watch(record, agent)` is told of each record once it is written, and must not raise.
+    The first failed write raises `JournalError`; from then on writes do nothing and `failure` is the reason, so
+    that the code which ends the run does not fail on the same full disk again. Written lines stay readable.
+    `watch(record, agent)` is called after each write, and must not raise.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class Journal:
         self._clock = clock
         self._opened = clock()
         self._lock = threading.Lock()
-        self._held: set[str] = set()
+        self._active: set[str] = set()
         self._encoder = _Encoder(redact)
         self._empty = True
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -83,7 +81,7 @@ class Journal:
         self.close()
 
     def write(self, record: Record, agent: str = "") -> None:
-        """Append one line. The first must be the `Header`. `agent` names the subagent whose line it is."""
+        """Append one line. The first must be the `Header`. `agent` names the subagent that it belongs to."""
         with self._lock:
             if self.failure:
                 return
@@ -96,7 +94,7 @@ class Journal:
         self.watch(record, agent)
 
     def close(self) -> None:
-        """Bring everything to the disk. Further calls do nothing."""
+        """Sync to disk and close. Further calls do nothing."""
         with self._lock:
             if self._fd < 0:
                 return
@@ -109,23 +107,23 @@ class Journal:
                 os.close(fd)
 
     @contextmanager
-    def held(self, agent: str = "") -> Iterator[None]:
-        """Keep the journal's one conversation, or that of `agent`, for whoever has it now. Raises `Busy`."""
+    def exclusive(self, agent: str = "") -> Iterator[None]:
+        """Lock the journal's one conversation, or that of `agent`. Raises `BusyError`."""
         with self._lock:
-            if agent in self._held:
-                raise Busy(
+            if agent in self._active:
+                raise BusyError(
                     f"busy: a conversation{f' of {agent}' if agent else ''} is being held in {self.path} already. "
                     "Wait for its end, or begin another with a journal of its own."
                 )
-            self._held.add(agent)
+            self._active.add(agent)
         try:
             yield
         finally:
             with self._lock:
-                self._held.remove(agent)
+                self._active.remove(agent)
 
     def of(self, agent: str) -> SubJournal:
-        """This journal as the subagent `agent` writes it."""
+        """Return this journal for the lines of the subagent `agent`."""
         return SubJournal(self, agent)
 
     def _append(self, line: bytes) -> None:
@@ -139,7 +137,7 @@ class Journal:
 
 
 class SubJournal:
-    """The lines of one subagent, in the journal of the run, each with its name."""
+    """Writes the lines of one subagent, each with its name, to the run's journal."""
 
     def __init__(self, journal: Journal, agent: str) -> None:
         self._journal = journal
@@ -150,15 +148,15 @@ class SubJournal:
         return self._journal.failure
 
     def redact(self, text: str) -> str:
-        """`text` as the journal keeps it."""
+        """Return `text` as the journal stores it."""
         return self._journal.redact(text)
 
     def write(self, record: Record) -> None:
         self._journal.write(record, self._agent)
 
-    def held(self) -> AbstractContextManager[None]:
-        """See `Journal.held`: subagents beside each other are no trouble, one twice is."""
-        return self._journal.held(self._agent)
+    def exclusive(self) -> AbstractContextManager[None]:
+        """See `Journal.exclusive`: several subagents may run in parallel, each of them once."""
+        return self._journal.exclusive(self._agent)
 
 
 class _Encoder:
@@ -229,7 +227,7 @@ class _Encoder:
 
 
 def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
-    """The fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
+    """Return the fields of a record or of a contract's dataclass, each with its default (`MISSING` for none)."""
     if issubclass(kind, tuple):
         defaults: Mapping[str, Any] = getattr(kind, "_field_defaults", {})
         return tuple((name, defaults.get(name, MISSING)) for name in getattr(kind, "_fields", ()))
@@ -240,7 +238,7 @@ def _fields_of(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
 
 
 def file_version(change: FileChange, before: bytes | None) -> FileVersion:
-    """What a scan saw of one file, joined with the bytes it had before, where somebody has them."""
+    """Combine a scan's change of one file with the bytes before it, if they are known."""
     return FileVersion(
         path=change.path,
         before=change.before,

@@ -1,7 +1,7 @@
-"""Reads journals: tolerant of a last line that a killed run left half written, strict about everything else.
+"""Read journals: tolerant of an incomplete last line of a killed run, strict about everything else.
 
-A journal comes from another job or another machine, so every line is validated before anybody uses it. Who only shows
-a journal reads it leniently: what cannot be understood is left out by its number, numbers are finite.
+A journal comes from another job or another machine, so every line is validated. A lenient reader, for display
+only, skips invalid lines and reports their numbers; numbers are always finite.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from bot.contracts.errors import UsageError
-from bot.contracts.events import Complete
 from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
-from bot.contracts.messages import Finish, Message
+from bot.contracts.messages import FinishReason, Message
+from bot.contracts.model import Complete
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -28,8 +28,8 @@ R = TypeVar("R")
 
 
 class JournalLine(NamedTuple):
-    """One line after the header. `at` is in seconds since the journal was opened; `number` counts from 1. `agent` is
-    the subagent whose line it is, empty for the run's own."""
+    """One line after the header. `at` is in seconds since the journal was opened; `number` counts from 1.
+    `agent` is the subagent that the line belongs to, empty for the run itself."""
 
     number: int
     at: float
@@ -39,9 +39,9 @@ class JournalLine(NamedTuple):
 
 
 class JournalFile(NamedTuple):
-    """A journal as read. `lines` are the run's own, `everything` those of its subagents too, in the order in which they
-    were written. `cut` is a sentence when the last line is not whole, else empty. `unread` are the numbers of the lines
-    that a lenient reader could not understand."""
+    """A journal as read. `lines` are the run's own, `everything` includes those of its subagents, in the order
+    of writing. `cut` is a sentence if the last line is incomplete, else empty. `unread` are the numbers of the
+    lines that a lenient reader skipped."""
 
     header: Header
     lines: tuple[JournalLine, ...]
@@ -50,7 +50,7 @@ class JournalFile(NamedTuple):
     unread: tuple[int, ...] = ()
 
     def of(self, agent: str) -> JournalFile:
-        """The lines of one subagent as if they were a journal of their own."""
+        """Return the lines of one subagent as a journal of its own."""
         return self._replace(lines=tuple(line for line in self.everything if line.agent == agent))
 
     def records(self, kind: type[R]) -> Iterator[R]:
@@ -58,17 +58,17 @@ class JournalFile(NamedTuple):
         return (line.record for line in self.lines if isinstance(line.record, kind))
 
     def responses(self) -> tuple[Complete, ...]:
-        """The model's whole responses, ready for the replay provider."""
+        """The model's complete responses, for the replay provider."""
         return tuple(
-            Complete(Message("assistant", item.parts), Finish(item.finish), item.raw_reason, item.usage)
+            Complete(Message("assistant", item.parts), FinishReason(item.finish), item.raw_reason, item.usage)
             for item in self.records(Response)
         )
 
 
 def read_journal(path: Path, *, lenient: bool = False) -> JournalFile:
-    """Read a journal, also one whose run was killed. Raises `UsageError` for anything that is not one.
+    """Read a journal, also of a killed run. Raises `UsageError` for an invalid one.
 
-    `lenient` is for showing it: lines of a newer or of another program are left out, and so are fields.
+    `lenient` is for display: lines and fields of a newer or of another program are skipped.
     """
     try:
         with path.open("rb") as file:
@@ -79,7 +79,7 @@ def read_journal(path: Path, *, lenient: bool = False) -> JournalFile:
 
 
 def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFile:
-    """`read_journal` for bytes that somebody else read; `name` is for messages."""
+    """Like `read_journal`, for bytes; `name` is for messages."""
     if len(data) > MAX_JOURNAL:
         raise UsageError(f"{name} is over {MAX_JOURNAL} bytes; a journal is never that large.")
     rows = data.split(b"\n")
@@ -111,20 +111,20 @@ def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFi
 
 @functools.cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
-    """Once for a process: all of them take as long as the rest of reading a journal. Imports pydantic when it is
-    needed, so that writing a journal does not."""
+    """Return the cached adapter: creating all of them takes as long as the rest of reading a journal. Imports
+    pydantic lazily, since writing a journal does not need it."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
 
 
 class _Reader:
-    """Checks line after line."""
+    """Validates line after line."""
 
     def __init__(self, name: str, lenient: bool) -> None:
         self._name = name
         self._lenient = lenient
-        self._numbers = _TAMED if lenient else _AS_THEY_ARE
+        self._numbers = _FINITE_NUMBERS if lenient else _ALL_NUMBERS
 
     def line(self, number: int, row: bytes) -> JournalLine:
         where = f"{self._name}, line {number}"
@@ -143,7 +143,7 @@ class _Reader:
         if not isinstance(at, float | int) or not isinstance(masked, bool) or not isinstance(agent, str):
             raise UsageError(f"{where} is not a line of a journal.")
         if self._lenient:
-            plain = _known(kind, plain)
+            plain = _known_fields(kind, plain)
         try:
             record = self._validate(kind, self._decode(plain))
         except ValueError as error:
@@ -155,13 +155,15 @@ class _Reader:
         return checked
 
     def _decode(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """The two shapes pydantic cannot know: parts name their `type`, bytes are text or base64."""
+        """Decode the two shapes that pydantic does not know: parts name their `type`, bytes are text or base64."""
         if isinstance(plain.get("parts"), list):
             plain["parts"] = tuple(self._part(part) for part in plain["parts"])
         if isinstance(plain.get("files"), list):
             files = plain["files"]
             if self._lenient:
-                files = [_known(FileVersion, file) if isinstance(file, dict) else file for file in files]
+                files = [
+                    _known_fields(FileVersion, file) if isinstance(file, dict) else file for file in files
+                ]
             plain["files"] = [_with_bytes(file) for file in files]
         if isinstance(plain.get("images"), list):
             plain["images"] = tuple(self._part(image) for image in plain["images"])
@@ -179,8 +181,8 @@ class _Reader:
         return self._validate(kind, part)
 
 
-def _known(kind: type, plain: dict[str, Any]) -> dict[str, Any]:
-    """The fields that a record has here; those of a newer program are left out."""
+def _known_fields(kind: type, plain: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that the record type has; those of a newer program are removed."""
     return {name: value for name, value in plain.items() if name in getattr(kind, "_fields", ())}
 
 
@@ -195,9 +197,13 @@ def _sane(text: str) -> int:
 
 _DIGITS = 16
 _MOST = 10.0**_DIGITS
-_AS_THEY_ARE: Mapping[str, Any] = {}
-_TAMED: Mapping[str, Any] = {"parse_float": _finite, "parse_int": _sane, "parse_constant": lambda _: 0.0}
-"""Numbers that no clock, purse or model has counted become 0: a page has to add them up."""
+_ALL_NUMBERS: Mapping[str, Any] = {}
+_FINITE_NUMBERS: Mapping[str, Any] = {
+    "parse_float": _finite,
+    "parse_int": _sane,
+    "parse_constant": lambda _: 0.0,
+}
+"""Implausible numbers become 0, since a page adds them up."""
 
 
 def _refuse_newer(plain: Mapping[str, Any], name: str) -> None:

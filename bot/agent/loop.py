@@ -1,62 +1,69 @@
-"""The loop: ask the model, run the calls it makes in order, append their results, ask again (S-001..S-036).
+"""The loop: send a request, run the calls of the response in order, append their results, repeat
+(S-001..S-036).
 
-Every call gets exactly one result on every path, before the next request (`bot/agent/history.py` refuses
-anything else). The model decides when it is done, within the limits; nothing here knows a vendor, GitHub or a
-file.
+Every call gets exactly one result on every path, before the next request (`bot/agent/history.py` enforces it).
+The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.agent.conversation import MAX_HOST_TEXTS, SAID_NOTHING, Conversation
-from bot.agent.finish import Step, Stop, after
+from bot.agent.conversation import EMPTY_RESPONSE, MAX_HOST_TEXTS, Conversation
+from bot.agent.finish import Step, Stop, next_step
 from bot.agent.journal import JournalError
 from bot.agent.session import Hooks, LoopEnd, Session, TurnInfo
 from bot.contracts.journal import SessionEnded
 from bot.contracts.messages import Image
 from bot.contracts.outcome import StopReason
 
-__all__ = ["MAX_HOST_TEXTS", "SAID_NOTHING", "Hooks", "LoopEnd", "Session", "TurnInfo", "run"]
+__all__ = ["EMPTY_RESPONSE", "MAX_HOST_TEXTS", "Hooks", "LoopEnd", "Session", "TurnInfo", "run_loop"]
 
 
-def run(session: Session, first: str, images: Sequence[Image] = ()) -> LoopEnd:
-    """Hold the conversation that `first` opens, or goes on with, until the model is done or something stops it. The
-    model is shown `images` with it.
+def run_loop(session: Session, first: str, images: Sequence[Image] = ()) -> LoopEnd:
+    """Run the conversation that `first` starts or continues until the model is done or something stops it.
+    `images` go with `first`.
 
-    Raises `Busy` where another conversation is being held under the same name in the same journal (S-029).
+    Raises `BusyError` if another conversation with the same name is active in the journal (S-029).
     """
-    with session.journal.held():
-        return _hold(Conversation(session), first, images)
+    with session.journal.exclusive():
+        return _run_conversation(Conversation(session), first, images)
 
 
-def _hold(talk: Conversation, first: str, images: Sequence[Image]) -> LoopEnd:
-    session = talk.session
+def _run_conversation(conversation: Conversation, first: str, images: Sequence[Image]) -> LoopEnd:
+    session = conversation.session
     try:
-        stop = _converse(talk, first, images)
-        usage, cost = talk.used
-        session.journal.write(SessionEnded(stop.stop.value, stop.reason, talk.turn, usage, cost))
+        stop = _run_turns(conversation, first, images)
+        usage, cost = conversation.totals
+        session.journal.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
     except JournalError as error:
         stop = Stop(StopReason.ERROR, str(error))
-    return LoopEnd(stop.stop, stop.reason, talk.turn, *talk.used, talk.final_text, talk.files)
+    return LoopEnd(
+        stop.stop,
+        stop.reason,
+        conversation.turn,
+        *conversation.totals,
+        conversation.final_text,
+        conversation.files,
+    )
 
 
-def _converse(talk: Conversation, first: str, images: Sequence[Image]) -> Stop:
-    talk.recall()
-    talk.say(first, "task", images)
+def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) -> Stop:
+    conversation.restore()
+    conversation.add_user_text(first, "task", images)
     while True:
-        if stop := talk.may_not_ask() or talk.make_room():
+        if stop := conversation.stop_before_request() or conversation.compact_if_due():
             return stop
-        response = talk.ask()
-        if talk.too_long(response):
+        response = conversation.ask()
+        if conversation.must_shorten(response):
             continue
-        step = after(response, talk.session.cancel, talk.session.limits)
-        message = talk.keep(response)
+        step = next_step(response, conversation.session.cancel, conversation.session.limits)
+        message = conversation.record_response(response)
         if step is Step.RUN_CALLS:
-            stop = talk.run_calls(message)
+            stop = conversation.run_calls(message)
         elif isinstance(step, Stop):
-            stop = talk.leave_calls(message, step)
+            stop = conversation.skip_calls(message, step)
         else:
-            stop = talk.say_or_end(message, step)
+            stop = conversation.continue_or_end(message, step)
         if stop:
             return stop

@@ -1,7 +1,8 @@
-"""Which tools may be called now (S-151..S-156). The tools of a session never change; a call out of turn is answered.
+"""Which tools may be called now (S-151..S-156). The session's tools never change; a call of a masked tool gets
+an error.
 
-A pure function of the session's state. Vendors that can be told are told (`ModelRequest.allowed`); the toolbox refuses
-for all of them.
+A pure function of the session's state. Vendors are told if that does not invalidate their cache
+(`bot/providers`); the toolbox enforces it for all.
 """
 
 from __future__ import annotations
@@ -9,60 +10,78 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-SOON = 3
-"""So many requests before the last the model is told how many are left."""
+NOTICE_AT = 3
+"""Number of remaining requests at which the model is told."""
 
 
 def group(tool: str) -> str:
-    """What tools that belong together share: `bash`, `bash_output` and `bash_kill` are one group (S-154)."""
+    """Return the group of a tool: `bash`, `bash_output` and `bash_kill` are one group (S-154)."""
     return tool.partition("_")[0]
 
 
-class State(NamedTuple):
-    """`left` is how many requests may still be sent, the next one included; `None` for no limit."""
+class RequestState(NamedTuple):
+    """State of the next request. `requests_left` counts the remaining requests including it; `None` for no
+    limit. `first`: it is the first of the conversation. `handed_over`: the result of the run exists."""
 
-    left: int | None
+    requests_left: int | None
+    first: bool = False
+    handed_over: bool = False
 
 
 class Mask(NamedTuple):
-    """`allowed` may be called; the others are answered with `reason`, a clause."""
+    """Calls of tools outside `allowed` are answered with `reason`, a clause. Without a reason they are executed
+    all the same: only the vendor is told. `required`: the response must contain a call."""
 
     allowed: tuple[str, ...]
     reason: str
+    required: bool = False
 
     def refusal(self, tool: str) -> str:
-        """The error result for a call of `tool`; empty where it may be called."""
-        if tool in self.allowed:
+        """Return the error result for a call of `tool`; empty if it may be called."""
+        if tool in self.allowed or not self.reason:
             return ""
         others = f"Allowed: {', '.join(self.allowed)}." if self.allowed else "Answer in words."
         return f"{tool} is not available now: {self.reason}. {others}"
 
 
-Masking = Callable[[State], Mask | None]
-"""`None`: all tools may be called."""
+Masking = Callable[[RequestState], Mask | None]
+"""Returns the mask for a state; `None` allows all tools."""
 
 
-def no_mask(state: State) -> Mask | None:
+def no_mask(state: RequestState) -> Mask | None:
     return None
 
 
-def last_request_hands_over(results: Sequence[str]) -> Masking:
-    """In the last request only `results` may be called, the tools by which the model hands over what it has: what any
-    other would show could not be read any more."""
-    mask = Mask(tuple(results), "this is the last answer of this run")
+def first_and_last_mask(
+    results: Sequence[str], *, final: bool = False, first_tools: Sequence[str] = ()
+) -> Masking:
+    """In the last request, allow only `results`, the tools that hand over the result: the model could not read
+    any other tool's output. With `final` it must call one, if nothing was handed over yet.
 
-    def masking(state: State) -> Mask | None:
-        return mask if state.left == 1 else None
+    The first request asks for one of `first_tools`, if there are any. An immediate result is accepted all the
+    same: refusing it would cost a response, and the request may contain all that is needed.
+    """
+
+    def masking(state: RequestState) -> Mask | None:
+        if state.requests_left == 1:
+            required = final and not state.handed_over
+            return Mask(tuple(results), "this is the last answer of this run", required)
+        return Mask(tuple(first_tools), "", required=True) if state.first and first_tools else None
 
     return masking
 
 
-def left_soon(state: State, results: Sequence[str]) -> str:
-    """What is said after a turn's results when few requests are left; mostly nothing."""
-    if state.left != SOON:
+def requests_left_notice(state: RequestState, results: Sequence[str]) -> str:
+    """Return the text that follows a turn's results when few requests are left; otherwise ""."""
+    if state.requests_left == 1:
+        only = (
+            f"Only {' and '.join(results)} can be called in it" if results else "No tool can be called in it"
+        )
+        return f"(Your next answer is the last. {only}: say what you have.)"
+    if state.requests_left != NOTICE_AT:
         return ""
     how = f" with {' or '.join(results)}" if results else ""
     return (
-        f"(Only {SOON} more answers of yours fit this run's limit of turns. Come to an end, and hand over what you "
-        f"have{how}.)"
+        f"(Only {NOTICE_AT} more answers of yours fit this run's limit of turns. Come to an end, and hand over what "
+        f"you have{how}.)"
     )

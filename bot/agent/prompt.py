@@ -1,4 +1,4 @@
-"""Renders the prompt files under `prompts/`: strictly, once a session, no clock or chance in the prefix."""
+"""Render the prompt files under `prompts/`: strictly, once a session, without time or randomness in the prefix."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _NAME = re.compile(r"\$(\w+)")
 
 
 class PromptError(Exception):
-    """A prompt file names something that nobody gave it: a bug of ours."""
+    """A prompt file uses a name without a value: a bug of ours."""
 
 
 def render(name: str, **values: str) -> str:
-    """The prompt file `name` with `$name` filled in. Raises `PromptError` for a name without a value."""
+    """Return the prompt file `name` with `$name` replaced. Raises `PromptError` for a name without a value."""
     return _filled(_read(_FOLDER / f"{name}.md"), name, values)
 
 
 def system_prompt(name: str, tools: Iterable[ToolSpec]) -> str:
-    """The system text `name`. It may name only tools that the session has (S-100).
+    """Return the system text `name`. It may name only tools of the session (S-100).
 
-    A name that is no tool is a file under `parts/`. Where such a part speaks of a tool that the session lacks,
-    its twin `..._without` stands in for it.
+    A name that is no tool is a file under `parts/`. If such a part names a tool that the session lacks, the
+    file `..._without` replaces it.
     """
     named = {tool.name: f"`{tool.name}`" for tool in tools}
     return _with_parts(_read(_FOLDER / f"{name}.md"), name, named)
 
 
 def new_marker() -> str:
-    """A word that nobody who wrote into the thread can have known. Take one a session."""
+    """Return a random marker that no author of the thread can know. Use one a session."""
     return os.urandom(8).hex()
 
 
@@ -47,9 +47,9 @@ def _with_parts(text: str, name: str, tools: Mapping[str, str]) -> str:
 
 
 def _part(name: str, tools: Mapping[str, str]) -> str:
-    text, twin = _read(_part_file(name)), _part_file(f"{name}_without")
-    lacking = [used for used in _NAME.findall(text) if used not in tools and not _part_file(used).exists()]
-    return (_read(twin) if lacking and twin.exists() else text).rstrip("\n")
+    text, alternative = _read(_part_file(name)), _part_file(f"{name}_without")
+    missing = [used for used in _NAME.findall(text) if used not in tools and not _part_file(used).exists()]
+    return (_read(alternative) if missing and alternative.exists() else text).rstrip("\n")
 
 
 def _part_file(name: str) -> Path:

@@ -1,7 +1,7 @@
-"""Rebuilds the conversation that a journal recorded, also of a run that died in the middle of anything (S-013, S-053).
+"""Rebuild the conversation that a journal recorded, also of a run that died at any point (S-013, S-053).
 
-What comes out is a history that a vendor takes: each call answered once and in order, no id twice. A call without its
-answer gets one that says so; nothing that the journal does not hold is made up, and nothing is executed.
+The result is a history that a vendor accepts: each call has one result, in order, and no id occurs twice. A
+missing result is replaced by a note; nothing else is invented, and nothing is executed.
 """
 
 from __future__ import annotations
@@ -12,64 +12,73 @@ from typing import NamedTuple
 from bot.agent.history import History, HistoryError
 from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts.errors import UsageError
+from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
     CallOpened,
     CallStarted,
-    Compacted,
+    CompactionRecord,
     Delta,
-    Recalled,
+    ProviderRetry,
+    RecalledMessage,
     RequestSent,
     Response,
     ResponseFailed,
     Result,
-    Retried,
     UserText,
 )
 from bot.contracts.messages import Image, Message, Part, Role, Text, Thinking, ToolCall, ToolResult
-from bot.contracts.wording import count_of
 
 DIED_IN_CALL = (
     "canceled: the run died in this call. What it did, if anything, is not known: look before you go on."
 )
 DIED_BEFORE_CALL = "canceled: the run died before this call. It was not executed."
 
-_SPOKEN = (UserText, Recalled, Response, ResponseFailed, Result, Compacted, CallOpened, Delta)
-_MAY_HOLD: Mapping[Role, tuple[type, ...]] = {
+_CONVERSATION_RECORDS = (
+    UserText,
+    RecalledMessage,
+    Response,
+    ResponseFailed,
+    Result,
+    CompactionRecord,
+    CallOpened,
+    Delta,
+)
+_ALLOWED_PARTS: Mapping[Role, tuple[type, ...]] = {
     "user": (Text, Image),
     "assistant": (Text, Thinking, ToolCall),
     "tool": (ToolResult,),
 }
 
 
-class NoConversation(UsageError):
-    """The journal's conversation cannot be gone on with; the message is why, in one sentence."""
+class ConversationError(UsageError):
+    """The journal's conversation cannot be continued; the message is the reason, in one sentence."""
 
 
-class Rebuilt(NamedTuple):
-    """The messages, and what had to be mended, a sentence each."""
+class RebuiltConversation(NamedTuple):
+    """The messages, and a sentence for each repair."""
 
     messages: tuple[Message, ...]
-    mended: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
 
 
-def rebuilt(journal: JournalFile) -> Rebuilt:
-    """The conversation of the run itself: its subagents' lines are theirs. Raises `NoConversation` where a line of it
-    was masked or does not fit the others."""
+def rebuild_conversation(journal: JournalFile) -> RebuiltConversation:
+    """Return the conversation of the run itself, without its subagents. Raises `ConversationError` if a line of
+    it was masked or is inconsistent with the others."""
     builder = _Builder()
     for line in journal.lines:
-        if line.masked and isinstance(line.record, _SPOKEN):
-            raise NoConversation(f"The redactor masked something in line {line.number} of the journal.")
+        if line.masked and isinstance(line.record, _CONVERSATION_RECORDS):
+            raise ConversationError(f"The redactor masked something in line {line.number} of the journal.")
         try:
             builder.take(line)
         except HistoryError as error:
-            raise NoConversation(f"Line {line.number} of the journal does not fit: {error}.") from error
+            raise ConversationError(f"Line {line.number} of the journal does not fit: {error}.") from error
     return builder.finished()
 
 
 class _Builder:
     def __init__(self) -> None:
         self._history = History()
-        self._asked: tuple[str, ...] = ()
+        self._recorded_ids: tuple[str, ...] = ()
         """The ids of the open calls as the journal has them; the history may have given others."""
         self._results: dict[str, list[Result]] = {}
         self._started: set[str] = set()
@@ -83,7 +92,7 @@ class _Builder:
         match record:
             case CallOpened() | Delta() if self._stream is not None:
                 self._stream.take(record)
-            case Retried() if self._stream is not None:
+            case ProviderRetry() if self._stream is not None:
                 self._stream = _Stream(record.turn)
             case CallStarted():
                 self._started.add(record.call_id)
@@ -99,38 +108,38 @@ class _Builder:
             case UserText():
                 self._settle()
                 self._history.add_user(record.text, record.images)
-            case Recalled():
+            case RecalledMessage():
                 if record.role != "tool":
                     self._settle()
                 _refuse_foreign(record.role, record.parts)
                 self._history.add(Message(record.role, record.parts))
-                self._asked = tuple(call.id for call in record.parts if isinstance(call, ToolCall))
-            case Compacted() if not record.failure:
+                self._recorded_ids = tuple(call.id for call in record.parts if isinstance(call, ToolCall))
+            case CompactionRecord() if not record.failure:
                 self._settle()
                 if record.dropped:
                     self._history.drop(record.dropped)
                 else:
                     self._history.shorten(record.text, record.first_kept)
 
-    def finished(self) -> Rebuilt:
+    def finished(self) -> RebuiltConversation:
         self._settle()
         messages = tuple(self._history.view())
         if messages and messages[0].role != "user":
-            raise NoConversation("The journal does not hold what was asked first.")
-        mended = [
+            raise ConversationError("The journal does not hold what was asked first.")
+        repairs = [
             f"{count_of(self._unanswered, 'call')} had no answer" if self._unanswered else "",
             f"{count_of(self._dropped, 'answer')} belonged to no call" if self._dropped else "",
             "the model's last answer was not whole" if self._cut_off else "",
         ]
-        return Rebuilt(messages, tuple(text for text in mended if text))
+        return RebuiltConversation(messages, tuple(text for text in repairs if text))
 
     def _answer(self, parts: tuple[Part, ...], turn: int) -> None:
         _refuse_foreign("assistant", parts)
         self._history.add_assistant(Message("assistant", parts), turn)
-        self._asked = tuple(part.id for part in parts if isinstance(part, ToolCall))
+        self._recorded_ids = tuple(part.id for part in parts if isinstance(part, ToolCall))
 
     def _settle(self) -> None:
-        """What is under way has ended here: keep what came of it."""
+        """Close the open stream and the open calls."""
         if self._stream is not None:
             stream, self._stream = self._stream, None
             if parts := stream.parts():
@@ -139,24 +148,26 @@ class _Builder:
                 self._answer(parts, stream.turn)
         calls = self._history.open_calls
         if calls:
-            self._history.add_results([self._result(*pair) for pair in zip(calls, self._asked, strict=True)])
+            self._history.add_results(
+                [self._result(*pair) for pair in zip(calls, self._recorded_ids, strict=True)]
+            )
         self._dropped += sum(map(len, self._results.values()))
-        self._results, self._started, self._asked = {}, set(), ()
+        self._results, self._started, self._recorded_ids = {}, set(), ()
 
-    def _result(self, call: ToolCall, asked: str) -> ToolResult:
-        for call_id in (call.id, asked):
-            if waiting := self._results.get(call_id):
-                line = waiting.pop(0)
-                return ToolResult(call.id, call.name, line.content, line.is_error, line.images)
+    def _result(self, call: ToolCall, recorded_id: str) -> ToolResult:
+        for call_id in (call.id, recorded_id):
+            if queue := self._results.get(call_id):
+                record = queue.pop(0)
+                return ToolResult(call.id, call.name, record.content, record.is_error, record.images)
         self._unanswered += 1
-        died_in_it = call.id in self._started or asked in self._started
-        content = DIED_IN_CALL if died_in_it else DIED_BEFORE_CALL
+        started = call.id in self._started or recorded_id in self._started
+        content = DIED_IN_CALL if started else DIED_BEFORE_CALL
         return ToolResult(call.id, call.name, content, is_error=True)
 
 
 class _Stream:
-    """What had arrived of an answer that never became whole. Thinking is left out: its seal comes last, and without it
-    a vendor refuses it. No call of it counts as complete, since nothing says that it is."""
+    """The parts of an incomplete response. Thinking is left out: its signature comes last, and without it a
+    vendor refuses it. None of its calls counts as complete."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -187,5 +198,5 @@ class _Stream:
 
 def _refuse_foreign(role: Role, parts: tuple[Part, ...]) -> None:
     for part in parts:
-        if not isinstance(part, _MAY_HOLD[role]):
+        if not isinstance(part, _ALLOWED_PARTS[role]):
             raise HistoryError(f"a message of the role {role} holds a {type(part).__name__}")

@@ -1,7 +1,7 @@
-"""What replaying a journal needs to know, as pure functions and one tape; `bot/run` does the applying.
+"""Pure functions and a tape for replaying a journal; `bot/recovery` applies them.
 
-The recorded model turns are fed to the loop by the replay provider, the recorded results by a `Tape`. Edits
-are made again and compared with their recorded hashes, files that commands changed are put in place.
+The replay provider feeds the recorded responses to the loop, a `Tape` the recorded results. Edits are executed
+again and compared with their recorded hashes; files that commands changed are restored.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
 
-from bot.agent.compaction import Dropped, Shortened, Situation, Stuck
+from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Summary
+from bot.agent.handover import ANSWER
 from bot.agent.journal_file import JournalFile
-from bot.agent.toolbox import CANNOT_GO_ON
+from bot.agent.toolbox import FATAL_PREFIX
 from bot.agent.versions import changed_files
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import (
     AgentStarted,
-    Compacted,
+    CompactionRecord,
     FilesChanged,
     FileVersion,
-    Recalled,
+    RecalledMessage,
     RequestSent,
     Response,
     ResponseFailed,
@@ -38,15 +39,15 @@ _HASHES = ("before_hash", "after_hash", "moved_from")
 
 
 class ReplayError(AgentError):
-    """The replay went another way than the recording; the message names the first difference."""
+    """The replay differs from the recording; the message names the first difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One call as recorded.
+    """One recorded call.
 
-    `result` is `None` when the run died in it; `files` is what the call changed, edits apart.
-    `masked` is true when the redactor changed something in the model's turn or in the result.
+    `result` is `None` if the run died in it; `files` are the files that it changed, except by edits. `masked`
+    is true if the redactor changed the model's turn or the result.
     """
 
     turn: int
@@ -57,19 +58,24 @@ class RecordedCall:
 
     @property
     def name(self) -> str:
-        """How messages name it."""
+        """The name of the call in messages."""
         return f"turn {self.turn}, {self.call.name} ({self.call.id})"
 
     @property
+    def handed_over(self) -> bool:
+        """Whether the call handed over a result: not so a question that was answered during the run."""
+        return self.result is not None and not self.result.is_error and ANSWER not in self.result.metadata
+
+    @property
     def outcome(self) -> ToolOutcome:
-        """The recorded result as a handler would give it back."""
+        """The recorded result as a handler returns it."""
         if self.result is None:
             raise ReplayError(f"{self.name}: the recorded run died in this call, so it has no result.")
         return ToolOutcome(self.result.content, self.result.is_error, self.result.metadata)
 
 
 def recorded_calls(journal: JournalFile) -> tuple[RecordedCall, ...]:
-    """Every call of the run in order, with its result and with the file changes that belong to it.
+    """Return every call of the run in order, with its result and its file changes.
 
     Changes belong to the call that they name, else to the last call of their turn.
     """
@@ -94,16 +100,16 @@ def _calls(
             continue
         turn = line.record.turn
         calls = [part for part in line.record.parts if isinstance(part, ToolCall)]
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             result, masked = results.get((turn, call.id), (None, False))
             changed = files.get((turn, call.id), ())
-            if place == len(calls) - 1:
+            if index == len(calls) - 1:
                 changed = (*changed, *files.get((turn, ""), ()))
             yield RecordedCall(turn, call, result, changed, line.masked or masked)
 
 
 class RecordedAgent(NamedTuple):
-    """A subagent as recorded: its calls, and what it spent."""
+    """A recorded subagent: its calls and its usage."""
 
     calls: tuple[RecordedCall, ...]
     requests: int
@@ -112,8 +118,8 @@ class RecordedAgent(NamedTuple):
 
 
 def recorded_agent(journal: JournalFile, call: RecordedCall) -> RecordedAgent | None:
-    """The subagent that `call` started; `None` where it started none."""
-    started = next(
+    """Return the subagent that `call` started, or `None`."""
+    name = next(
         (
             line.record.name
             for line in journal.everything
@@ -122,45 +128,47 @@ def recorded_agent(journal: JournalFile, call: RecordedCall) -> RecordedAgent | 
         ),
         None,
     )
-    if started is None:
+    if name is None:
         return None
-    own = journal.of(started)
-    answers: list[Response | ResponseFailed | Compacted] = [
-        *own.records(Response), *own.records(ResponseFailed), *own.records(Compacted)
-    ]  # fmt: skip
-    usage = sum((line.usage for line in answers), Usage())
+    own = journal.of(name)
+    records: list[Response | ResponseFailed | CompactionRecord] = [
+        *own.records(Response),
+        *own.records(ResponseFailed),
+        *own.records(CompactionRecord),
+    ]
+    usage = sum((line.usage for line in records), Usage())
     requests = sum(1 for _ in own.records(RequestSent))
-    return RecordedAgent(recorded_calls(own), requests, usage, sum(line.cost for line in answers))
+    return RecordedAgent(recorded_calls(own), requests, usage, sum(line.cost for line in records))
 
 
-def recalled(journal: JournalFile) -> tuple[Message, ...]:
-    """The messages that the recorded run went on from."""
-    return tuple(Message(line.role, line.parts) for line in journal.records(Recalled))
+def recalled_messages(journal: JournalFile) -> tuple[Message, ...]:
+    """Return the messages that the recorded run continued from."""
+    return tuple(Message(line.role, line.parts) for line in journal.records(RecalledMessage))
 
 
 class Tape:
-    """Hands out the recorded calls that reached a handler, in order, to the handlers of a replay."""
+    """Returns the recorded calls that reached a handler, in order, to the handlers of a replay."""
 
     def __init__(self, calls: Sequence[RecordedCall]) -> None:
         self._calls = [call for call in calls if call.result is None or call.result.executed]
-        self._place = 0
+        self._position = 0
 
     def take(self, tool: str) -> RecordedCall:
-        """The next recorded call, which must be one of `tool`. Raises `ReplayError`."""
-        if self._place == len(self._calls):
+        """Return the next recorded call, which must be one of `tool`. Raises `ReplayError`."""
+        if self._position == len(self._calls):
             raise ReplayError(f"The replay calls {tool} after the recording's last call.")
-        recorded = self._calls[self._place]
+        recorded = self._calls[self._position]
         if recorded.call.name.strip().casefold() != tool.casefold():
             raise ReplayError(f"{recorded.name}: the replay calls {tool} instead.")
-        self._place += 1
+        self._position += 1
         return recorded
 
 
 class RecordedCompactions:
-    """Makes the conversation shorter where the recording did, in the same words, and nowhere else."""
+    """Compacts the conversation exactly where and as the recording did."""
 
     def __init__(self, journal: JournalFile) -> None:
-        self._recorded = {line.turn: line for line in journal.records(Compacted)}
+        self._recorded = {line.turn: line for line in journal.records(CompactionRecord)}
 
     def due(self, turn: int, held: int) -> bool:
         return turn in self._recorded
@@ -168,32 +176,33 @@ class RecordedCompactions:
     def overflowed(self, turn: int, held: int) -> bool:
         return False
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Dropped | Stuck:
+    def shorten(
+        self, situation: CompactionInput, cancel: CancelToken
+    ) -> Summary | DroppedResults | CompactionFailure:
         line = self._recorded[situation.turn]
         if line.dropped:
-            return Dropped(line.dropped)
+            return DroppedResults(line.dropped)
         if line.failure:
-            return Stuck(line.failure, line.usage, line.cost)
-        return Shortened(line.text, line.first_kept, line.usage, line.cost, line.transcript)
+            return CompactionFailure(line.failure, line.usage, line.cost)
+        return Summary(line.text, line.first_kept, line.usage, line.cost, line.transcript)
 
 
 def edit_difference(recorded: RecordedCall, again: ToolOutcome) -> str:
-    """Where an edit made again differs from the recording, in one sentence; empty when it does not."""
+    """Return the difference between a repeated edit and its recording in one sentence; empty for none."""
     before = recorded.outcome
     if before.is_error != again.is_error:
-        told = "failed" if again.is_error else "succeeded"
-        return f"{recorded.name}: it {told} this time{_because(recorded)}: {again.content[:200]}"
+        outcome = "failed" if again.is_error else "succeeded"
+        return f"{recorded.name}: it {outcome} this time{_because(recorded)}: {again.content[:200]}"
     old, new = changed_files(before.metadata), changed_files(again.metadata)
     paths = [[file["path"] for file in files] for files in (old, new)]
     if paths[0] != paths[1]:
         return f"{recorded.name}: it changed {paths[0]} and changes {paths[1]}{_because(recorded)}."
-    for was, now in zip(old, new, strict=True):
+    for old_file, new_file in zip(old, new, strict=True):
         for key in _HASHES:
-            if was.get(key) != now.get(key):
-                what = key if len(old) == 1 else f"{key} of {was['path']}"
-                return (
-                    f"{recorded.name}: {what} was {was.get(key)} and is {now.get(key)}{_because(recorded)}."
-                )
+            was, now = old_file.get(key), new_file.get(key)
+            if was != now:
+                what = key if len(old) == 1 else f"{key} of {old_file['path']}"
+                return f"{recorded.name}: {what} was {was} and is {now}{_because(recorded)}."
     return ""
 
 
@@ -201,8 +210,8 @@ def _because(recorded: RecordedCall) -> str:
     return " (a secret was masked in the recording)" if recorded.masked else ""
 
 
-def file_trouble(recorded: RecordedCall) -> str:
-    """Why the recorded files cannot be put in place, naming the first; empty when they can."""
+def file_problem(recorded: RecordedCall) -> str:
+    """Return why the recorded files cannot be restored, naming the first; empty if they can."""
     for file in recorded.files:
         if file.after is None or file.link is not None:
             continue
@@ -214,9 +223,9 @@ def file_trouble(recorded: RecordedCall) -> str:
 
 
 def first_difference(recorded: JournalFile, again: JournalFile) -> str:
-    """The first thing in which two runs of the same recording differ, in one sentence; empty for none.
+    """Return the first difference between two runs of the same recording in one sentence; empty for none.
 
-    Compares results, how the session ended and the patch; not durations, costs or texts that were masked.
+    Compares results, the end of the session and the patch; not durations, costs or redacted texts.
     """
     for old, new in zip_longest(recorded_calls(recorded), recorded_calls(again)):
         if old is None or new is None:
@@ -228,15 +237,15 @@ def first_difference(recorded: JournalFile, again: JournalFile) -> str:
     for kind, fields in ((SessionEnded, ("stop_reason", "turns")), (RunEnded, ("patch_sha256",))):
         ends = [next(journal.records(kind), None) for journal in (recorded, again)]
         for name in fields if None not in ends else ():
-            was, now = (getattr(end, name) for end in ends)
-            if was != now:
-                return f"At the end, {name} was {was} and is {now}."
+            before, after = (getattr(end, name) for end in ends)
+            if before != after:
+                return f"At the end, {name} was {before} and is {after}."
     return ""
 
 
-def _trouble(now: str, was: str) -> str:
-    """What a call of the replay could not go on for, a `ReplayError` mostly; empty where it could."""
-    return "" if now == was or not now.startswith(CANNOT_GO_ON) else now.removeprefix(CANNOT_GO_ON)
+def _fatal_error(new: str, old: str) -> str:
+    """Return the error that ended a call of the replay only, mostly a `ReplayError`; else empty."""
+    return "" if new == old or not new.startswith(FATAL_PREFIX) else new.removeprefix(FATAL_PREFIX)
 
 
 def _call_difference(old: RecordedCall, new: RecordedCall) -> str:
@@ -244,8 +253,8 @@ def _call_difference(old: RecordedCall, new: RecordedCall) -> str:
         return f"{old.name}: the call itself differs."
     if old.result is None or new.result is None:
         return "" if old.result is new.result else f"{old.name}: only one of the runs has its result."
-    if trouble := _trouble(new.result.content, old.result.content):
-        return trouble if trouble.startswith(old.name) else f"{old.name}: {trouble}"
+    if error := _fatal_error(new.result.content, old.result.content):
+        return error if error.startswith(old.name) else f"{old.name}: {error}"
     if old.result.is_error != new.result.is_error:
         return f"{old.name}: is_error was {old.result.is_error} and is {new.result.is_error}."
     if old.result.content != new.result.content and not (old.masked or new.masked):

@@ -1,7 +1,8 @@
-"""`task`: a subagent with a fresh conversation, for work whose reading should not fill the main one (S-114..S-121).
+"""`task`: a subagent with a fresh conversation, for work that would fill the main one with reading
+(S-114..S-121).
 
-What there is of types is data: a prompt and which tools it keeps. Only its last text comes back. It cannot start
-others, and it spends from the same purse.
+A type is data: a prompt and its tools. Only the last text is returned. A subagent cannot start others, and
+shares the run's usage limits.
 """
 
 from __future__ import annotations
@@ -12,25 +13,25 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bot.agent.loop import LoopEnd, run
+from bot.agent.loop import LoopEnd, run_loop
 from bot.agent.session import Session
 from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import StopReason
 from bot.contracts.plain_text import quoted_names
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.contracts.wording import count_of, money
 
 NAME = "task"
-LONGEST_REPORT = 16_000
-"""Characters of a subagent's last text that come back; the rest is kept where the model can look it up."""
+MAX_REPORT = 16_000
+"""Characters of a subagent's last text that are returned; the full text is stored for the model."""
 
-_MOST_FILES = 20
+_MAX_FILES = 20
 
 
 class AgentType(NamedTuple):
-    """`prompt` names the system text. A `read_only` one is given no tool that writes and no shell."""
+    """`prompt` names the system text. A `read_only` one has no tool that writes and no shell."""
 
     name: str
     prompt: str
@@ -47,7 +48,7 @@ TYPES = (
 
 
 def task_spec(types: Sequence[AgentType]) -> ToolSpec:
-    """The tool, offering `types`."""
+    """Return the tool's specification for `types`."""
     kinds = "; ".join(f"`{one.name}` {one.description}" for one in types)
     return ToolSpec(
         name=NAME,
@@ -66,25 +67,25 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
 
 
 Prepare = Callable[[str, AgentType, CancelToken], Session]
-"""`prepare(name, type, cancel)`: the session of a new subagent called `name`, sharing the run's purse, with a provider
-of its own: one is for one conversation."""
+"""`prepare(name, type, cancel)` returns the session of a new subagent: it shares the run's usage and has its
+own provider."""
 
 
 class Subagents:
-    """The handler for the toolbox. `place()` is the turn and the id of the call that is running on this thread;
-    `archive(text)` keeps a long report and says where the model finds it."""
+    """The toolbox handler. `current_call()` returns the turn and the id of the call that runs on this thread;
+    `archive(text)` stores a long report and returns where the model finds it."""
 
     def __init__(
         self,
         types: Sequence[AgentType],
         prepare: Prepare,
-        place: Callable[[], tuple[int, str]],
+        current_call: Callable[[], tuple[int, str]],
         archive: Callable[[str], str] = lambda text: "",
     ) -> None:
         self.spec = task_spec(types)
         self._types = {one.name: one for one in types}
         self._prepare = prepare
-        self._place = place
+        self._current_call = current_call
         self._archive = archive
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -96,15 +97,15 @@ class Subagents:
             name = f"{kind.name}-{next(self._numbers)}"
         session = self._prepare(name, kind, cancel)
         prompt = str(arguments["prompt"])
-        turn, call_id = self._place()
+        turn, call_id = self._current_call()
         session.journal.write(AgentStarted(turn, call_id, name, kind.name, session.system, prompt))
         try:
-            return self._reported(name, run(session, prompt))
+            return self._outcome(name, run_loop(session, prompt))
         finally:
             session.provider.close()
 
     def read_only(self, call: ToolCall) -> bool:
-        """Whether `call` is one of ours that only reads; a call that cannot be read is not."""
+        """Whether `call` starts a read-only subagent; false for an invalid call."""
         if call.name != NAME:
             return False
         try:
@@ -113,20 +114,25 @@ class Subagents:
             return False
         return kind is not None and kind.read_only
 
-    def _reported(self, name: str, end: LoopEnd) -> ToolOutcome:
+    def _outcome(self, name: str, end: LoopEnd) -> ToolOutcome:
         text = end.final_text or "(It ended without a word.)"
-        if len(text) > LONGEST_REPORT:
-            kept = self._archive(text)
-            more = f"; the whole report: {kept}" if kept else ""
-            text = f"{text[:LONGEST_REPORT]}\n(cut here{more})"
-        done = end.stop is StopReason.END_TURN
-        said = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
+        if len(text) > MAX_REPORT:
+            path = self._archive(text)
+            more = f"; the whole report: {path}" if path else ""
+            text = f"{text[:MAX_REPORT]}\n(cut here{more})"
+        finished = end.stop is StopReason.END_TURN
+        summary = f"{name}: {count_of(end.turns, 'turn')}, {end.usage.total} tokens, {money(end.cost)}"
         if end.files.changed:
-            said += f"; changed {quoted_names(end.files.changed, _MOST_FILES)}"
-        if not done:
+            summary += f"; changed {quoted_names(end.files.changed, _MAX_FILES)}"
+        if not finished:
             text = f"It did not come to its end: {end.reason}\n{text}"
         metadata = {
-            "agent": name, "turns": end.turns, "tokens": end.usage.total, "cost": end.cost,
-            "stop_reason": end.stop.value, "changed": list(end.files.changed), "read": list(end.files.read),
-        }  # fmt: skip
-        return ToolOutcome(f"{text}\n\n({said})", is_error=not done, metadata=metadata)
+            "agent": name,
+            "turns": end.turns,
+            "tokens": end.usage.total,
+            "cost": end.cost,
+            "stop_reason": end.stop.value,
+            "changed": list(end.files.changed),
+            "read": list(end.files.read),
+        }
+        return ToolOutcome(f"{text}\n\n({summary})", is_error=not finished, metadata=metadata)

@@ -1,28 +1,28 @@
-"""`todo`: the model's own list of what is to do, given whole each time and said back whole.
+"""`todo`: the model's own list of steps, sent whole each time and repeated whole in the result.
 
-The list is advice to the model itself, never control flow (S-106). Said back, it stands at the end of the
-conversation, where a model looks first (S-162); what was said earlier is never changed (S-146).
+The list is a note of the model, never control flow (S-106). Repeated, it stands at the end of the conversation,
+which models read first (S-162); earlier messages never change (S-146).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from bot.agent.variation import Variation
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 
 MAX_ITEMS = 20
 MAX_TEXT = 200
-QUIET_ROUNDS = 10
-"""After so many rounds of tool calls without an update, open items are recalled once, then again after as many."""
+REMINDER_ROUNDS = 10
+"""After this many rounds of tool calls without an update the model is reminded of open items, then again after
+as many."""
 
 Status = Literal["pending", "in_progress", "completed"]
 _BOXES: Mapping[str, str] = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]"}
 
-_HEADS = ("", "The list now:\n", "Noted. It stands so:\n")
+_DONE = ("({} of {} done)", "[{} of {} done]", "({}/{} done)")
 
 TODO = ToolSpec(
     name="todo",
@@ -48,64 +48,68 @@ TODO = ToolSpec(
 
 
 class Item(NamedTuple):
-    """One thing to do; its place in the list is its name."""
+    """One step; its number is its position in the list."""
 
     text: str
     status: Status
 
 
 class Todo:
-    """Keeps the list that was given last; empty until then."""
+    """Stores the last valid list; empty before."""
 
     spec = TODO
 
-    def __init__(self, variation: Variation = Variation()) -> None:  # noqa: B008  a value, never changed
+    def __init__(self, mirror: Callable[[str], str] = lambda text: "") -> None:
+        """`mirror` writes each list to a file and returns its path, which the model is told once."""
         self.items: tuple[Item, ...] = ()
-        self._variation = variation
-        self._taken = 0
-        self._quiet = 0
+        self._mirror = mirror
+        self._updates = 0
+        self._rounds_since_update = 0
 
     @property
     def open(self) -> tuple[Item, ...]:
-        """What is not completed."""
+        """The items that are not completed."""
         return tuple(item for item in self.items if item.status != "completed")
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        """The handler for the toolbox; the arguments fit the schema already."""
         items = tuple(Item(_line(item["text"]), item["status"]) for item in arguments["items"])
-        if trouble := _trouble(items):
-            kept = " The list from before stands." if self.items else ""
-            return ToolOutcome(f"The list was not taken: {trouble}.{kept}", is_error=True)
+        if problem := _list_problem(items):
+            note = " The list from before stands." if self.items else ""
+            return ToolOutcome(f"The list was not taken: {problem}.{note}", is_error=True)
         self.items = items
-        self._quiet = 0
-        self._taken += 1
-        head = self._variation.pick(_HEADS, self._taken) if items else ""
-        return ToolOutcome(head + rendered(items), metadata={"open": len(self.open), "items": len(items)})
+        self._rounds_since_update = 0
+        self._updates += 1
+        file = self._mirror(render_list(items))
+        where = f"\n(It is also the file {file}.)" if file and self._updates == 1 else ""
+        metadata = {"open": len(self.open), "items": len(items)}
+        return varied_outcome([f"{render_list(items, done)}{where}" for done in _DONE], metadata)
 
-    def recall(self, calls: Sequence[ToolCall]) -> str:
-        """What to say after the results of a round that made `calls`; mostly nothing."""
+    def reminder(self, calls: Sequence[ToolCall]) -> str:
+        """Return the reminder after the results of a round of `calls`; mostly empty."""
         if not calls or not self.open:
             return ""
-        self._quiet = 0 if any(call.name == self.spec.name for call in calls) else self._quiet + 1
-        if self._quiet < QUIET_ROUNDS:
+        self._rounds_since_update = (
+            0 if any(call.name == self.spec.name for call in calls) else self._rounds_since_update + 1
+        )
+        if self._rounds_since_update < REMINDER_ROUNDS:
             return ""
-        self._quiet = 0
+        self._rounds_since_update = 0
         return (
-            f"(Your list was not updated for {QUIET_ROUNDS} rounds. It stands so; update it, or go on.)\n"
-            f"{rendered(self.items)}"
+            f"(Your list was not updated for {REMINDER_ROUNDS} rounds. It stands so; update it, or go on.)\n"
+            f"{render_list(self.items)}"
         )
 
 
-def rendered(items: Sequence[Item]) -> str:
-    """The list as text, one line an item."""
+def render_list(items: Sequence[Item], count: str = _DONE[0]) -> str:
+    """Return the list as text, one line an item."""
     if not items:
         return "The list is empty."
     done = sum(item.status == "completed" for item in items)
     lines = [f"{number}. {_BOXES[item.status]} {item.text}" for number, item in enumerate(items, 1)]
-    return "\n".join([*lines, f"({done} of {len(items)} done)"])
+    return "\n".join([*lines, count.format(done, len(items))])
 
 
-def _trouble(items: Sequence[Item]) -> str:
+def _list_problem(items: Sequence[Item]) -> str:
     if len(items) > MAX_ITEMS:
         return f"it has {len(items)} items, and {MAX_ITEMS} are the most"
     if blank := next((number for number, item in enumerate(items, 1) if not item.text), 0):

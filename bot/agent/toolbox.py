@@ -1,7 +1,6 @@
-"""Executes one tool call: finds the tool, reads the arguments, asks policy, runs the handler.
+"""Execute one tool call: find the tool, parse the arguments, check the policy, run the handler.
 
-Every call comes back as exactly one result. Nothing a model sends and nothing a handler does raises from
-here.
+Every call returns exactly one result. Nothing that a model sends or a handler does raises from here.
 """
 
 from __future__ import annotations
@@ -11,40 +10,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.masking import Mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall, ToolResult
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import PLAIN, ToolOutcome, ToolSpec, Variation
 
 Handler = Callable[[Mapping[str, Any], CancelToken], ToolOutcome]
 
 
 class Permission(NamedTuple):
-    """Policy's answer to one call. `reason` goes to the model when `allow` is false.
+    """The policy's decision on one call. `reason` goes to the model when `allow` is false.
 
-    `said` is what a person answered in policy's place who let it not pass: `no`, which ends the run; `words` of theirs,
-    which are the reason; `gone` where they were stopped before they answered.
+    `person_answer` is set if a person decided and refused: `no` ends the run; `words` are the reason; `gone` if
+    the question was cancelled.
     """
 
     allow: bool
     rule: str = ""
     reason: str = ""
-    said: str = ""
+    person_answer: str = ""
 
 
 Permit = Callable[[str, Mapping[str, Any]], Permission]
 
 PERSON = "person"
-"""In a denied result's metadata: what a person said, where one was asked during the call."""
+"""Key in a denied result's metadata: the person's answer, if one was asked during the call."""
 
 
-class Executed(NamedTuple):
-    """What became of a call.
+class CallExecution(NamedTuple):
+    """The execution of a call.
 
-    `permission` is `None` when policy was not asked; `ran` is true when the handler was entered. `fatal` is a
-    sentence when no further call can succeed, since the workshop is gone. `said` is as of a `Permission`.
+    `permission` is `None` if the policy was not asked; `ran` is true if the handler was entered. `fatal` is a
+    sentence if no further call can succeed, since the workspace is gone. `person_answer` as in `Permission`.
     """
 
     result: ToolResult
@@ -53,13 +52,19 @@ class Executed(NamedTuple):
     permission: Permission | None = None
     ran: bool = False
     fatal: str = ""
-    said: str = ""
+    person_answer: str = ""
 
 
 class Toolbox:
-    """The tools of one session, fixed when it starts. Names and order are those of `specs`."""
+    """The tools of one session, fixed at its start. Names and order are those of `specs`."""
 
-    def __init__(self, specs: Sequence[ToolSpec], handlers: Mapping[str, Handler], permit: Permit) -> None:
+    def __init__(
+        self,
+        specs: Sequence[ToolSpec],
+        handlers: Mapping[str, Handler],
+        permit: Permit,
+        variation: Variation = PLAIN,
+    ) -> None:
         missing = [spec.name for spec in specs if spec.name not in handlers]
         if missing:
             raise ValueError(f"no handler for {', '.join(missing)}")
@@ -67,16 +72,17 @@ class Toolbox:
         self._specs = {spec.name: spec for spec in specs}
         self._handlers = dict(handlers)
         self._permit = permit
+        self._variation = variation
 
     def begin_answer(self, calls: Sequence[ToolCall]) -> None:
-        """The calls that follow are these, those of one answer of the model."""
+        """Called with the calls of a response before they are executed."""
 
     def may_overlap(self, call: ToolCall) -> bool:
-        """Whether `call` may run beside others of its turn: none does, where nobody says otherwise."""
+        """Whether `call` may run in parallel with others of its turn."""
         return False
 
-    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> Executed:
-        """Run `call` and answer it. A call that is not complete, or that `mask` does not allow now, is not run."""
+    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
+        """Run `call` and return its result. An incomplete call, or one that `mask` forbids, is not run."""
         if not call.complete:
             return _error(call, TRUNCATED)
         spec = self.find(call.name)
@@ -85,7 +91,7 @@ class Toolbox:
         if mask is not None and (refusal := mask.refusal(spec.name)):
             return _error(call, refusal)
         try:
-            arguments = parse(call.arguments, spec.parameters)
+            arguments = parse_arguments(call.arguments, spec.parameters)
         except BadArgumentsError as error:
             return _error(call, str(error))
         repairs = arguments.repairs
@@ -94,7 +100,7 @@ class Toolbox:
         return self._run(call, spec, arguments.values, repairs, cancel)
 
     def find(self, name: str) -> ToolSpec | None:
-        """The tool of that name; another case is forgiven when only one tool can be meant."""
+        """Return the tool of that name; the case is ignored if that is unambiguous."""
         if name in self._specs:
             return self._specs[name]
         alike = [spec for spec in self.specs if spec.name.casefold() == name.strip().casefold()]
@@ -107,39 +113,46 @@ class Toolbox:
         values: Mapping[str, Any],
         repairs: tuple[str, ...],
         cancel: CancelToken,
-    ) -> Executed:
+    ) -> CallExecution:
         permission: Permission | None = None
         ran = False
         try:
             permission = self._permit(spec.name, values)
             if not permission.allow:
-                failed = _error(call, denial(permission))
-                return failed._replace(denied=True, permission=permission, said=permission.said)
+                execution = _error(call, denial_text(permission))
+                return execution._replace(
+                    denied=True, permission=permission, person_answer=permission.person_answer
+                )
             ran = True
-            outcome = self._handlers[spec.name](values, cancel)
+            outcome = self._variation.vary(self._handlers[spec.name](values, cancel), values)
         except AgentError as error:
-            failed = _error(call, f"{CANNOT_GO_ON}{error}")
-            return failed._replace(permission=permission, ran=ran, fatal=str(error))
+            execution = _error(call, f"{FATAL_PREFIX}{error}")
+            return execution._replace(permission=permission, ran=ran, fatal=str(error))
         except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result (S-024).
             return _crash(call, error)._replace(permission=permission, ran=ran)
         denied = outcome.metadata.get("denied") is True
-        said = str(outcome.metadata.get(PERSON, ""))
-        return Executed(
-            _answer(call, outcome, repairs), _noted(outcome, repairs), denied, permission, ran, said=said
+        person_answer = str(outcome.metadata.get(PERSON, ""))
+        return CallExecution(
+            _tool_result(call, outcome, repairs),
+            _with_repairs(outcome, repairs),
+            denied,
+            permission,
+            ran,
+            person_answer=person_answer,
         )
 
     def _unknown(self, name: str) -> str:
         from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
 
         by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
-        elsewhere = [_ELSEWHERE.get(name.strip().casefold(), "")]
+        elsewhere = [_OTHER_NAMES.get(name.strip().casefold(), "")]
         close = [known for known in elsewhere if known in by_folded]
         close = close or get_close_matches(name.casefold()[:100], list(by_folded), n=1)
         hint = f' Did you mean "{by_folded[close[0]]}"?' if close else ""
         return f'There is no tool "{name[:100]}".{hint} The tools are: {", ".join(self._specs)}.'
 
 
-_ELSEWHERE = {
+_OTHER_NAMES = {
     other: ours
     for ours, others in {
         "view": "read read_file open cat",
@@ -155,45 +168,45 @@ _ELSEWHERE = {
     }.items()
     for other in others.split()
 }
-"""What other agents call these tools: models learned those names, and the spelling leads elsewhere."""
+"""Other agents' names of these tools, which models have learned and which spelling alone would not match."""
 
-CANNOT_GO_ON = "The tool cannot go on: "
+FATAL_PREFIX = "The tool cannot go on: "
 TRUNCATED = (
     "Not run: the answer was cut off before this call was whole, since it reached its output limit. Send "
     "it again in smaller pieces: write a large file in several edits, and keep the text before a call short."
 )
 
 
-def not_run(call: ToolCall, message: str) -> Executed:
-    """The answer to a call that is left out, with the reason for the model."""
+def skipped_call(call: ToolCall, message: str) -> CallExecution:
+    """Return the result of a call that is not run, with the reason for the model."""
     return _error(call, message)
 
 
-def _error(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> Executed:
+def _error(call: ToolCall, message: str, metadata: Mapping[str, Any] | None = None) -> CallExecution:
     outcome = ToolOutcome(message, is_error=True, metadata=metadata or {})
-    return Executed(_answer(call, outcome, ()), outcome)
+    return CallExecution(_tool_result(call, outcome, ()), outcome)
 
 
-def _crash(call: ToolCall, error: Exception) -> Executed:
+def _crash(call: ToolCall, error: Exception) -> CallExecution:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" (in {frames[-1].name}, line {frames[-1].lineno})" if frames else ""
     metadata = {"traceback": traceback.format_exception(error)[-12:]}
     return _error(call, f"The tool failed: {type(error).__name__}: {error}{where}", metadata)
 
 
-def _answer(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
+def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolResult:
     note = f"\n\n(Arguments repaired: {'; '.join(repairs)}.)" if repairs else ""
     return ToolResult(call.id, call.name, outcome.content + note, outcome.is_error)
 
 
-def _noted(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
+def _with_repairs(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
     if not repairs:
         return outcome
     return replace(outcome, metadata={**outcome.metadata, "repairs": list(repairs)})
 
 
-def denial(permission: Permission) -> str:
-    """What the model is told. The rule is named once, also where the reason begins with it."""
+def denial_text(permission: Permission) -> str:
+    """Return the text for the model. The rule appears once, even if the reason begins with it."""
     reason = permission.reason or "no reason given"
     rule = (
         f" by the rule {permission.rule}"

@@ -1,34 +1,36 @@
-"""Every version of every file of a run, from its journal: what tools and commands made of it, one after the other.
+"""Every version of every file of a run, from its journal, and the bytes of each.
 
-Version 0 is the file as it was before its first change. Edits are journalled as diffs between hashes, what commands
-changed with its bytes: nothing is kept twice, so a version's bytes are worked out from the one before.
+Version 0 is the file before its first change. The journal has edits as diffs between hashes and files changed
+by commands as bytes, so a version's bytes are computed from the version before.
 """
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bot.agent.journal_file import JournalFile
-from bot.agent.unified import patched
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
 from bot.contracts.messages import ToolCall
 
 BASE = "base"
 OUTSIDE = "outside"
-"""The `by` of a version that nothing in the journal made: a file that scans leave out, or one they had no time for."""
+"""The `by` of a version that no journal line explains: the file is excluded from scans, or the scan ran out of
+time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One state of a file. `sha256` is `None` where it is absent, empty where it is not known; `by` names the tool.
+    """One state of a file. `sha256` is `None` for absent, empty for unknown; `by` names the tool.
 
-    The bytes are `content` where the journal has them, else `diff` over the version `parent` (a path and a number).
-    `link` is the target where it became a symbolic link. `at` is in seconds since the run began. `call_id` and `agent`
-    name the call that made it, and whose.
+    The bytes are `content` if the journal has them, else `diff` applied to the version `parent` (a path and a
+    number). `link` is the target of a symbolic link. `at` is in seconds since the start of the run. `call_id`
+    and `agent` name the call.
     """
 
     path: str
@@ -50,7 +52,7 @@ class Version:
 
     @property
     def what(self) -> str:
-        """What became of the file, in a word or two."""
+        """A short description of the change."""
         if self.link is not None:
             return "became a link"
         if self.sha256 is None:
@@ -68,10 +70,10 @@ Versions = Mapping[str, Sequence[Version]]
 
 
 def changed_files(metadata: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    """What an edit's metadata says of each file it changed, whether it was one or several."""
+    """Return the changed files in an edit's metadata, which names one or several."""
     files = metadata.get("files", [metadata])
-    found = files if isinstance(files, list) else []
-    return tuple(file for file in found if isinstance(file, Mapping) and _is_change(file))
+    listed = files if isinstance(files, list) else []
+    return tuple(file for file in listed if isinstance(file, Mapping) and _is_change(file))
 
 
 def _is_change(file: Mapping[str, Any]) -> bool:
@@ -79,7 +81,7 @@ def _is_change(file: Mapping[str, Any]) -> bool:
 
 
 def versions(journal: JournalFile) -> Versions:
-    """All of them, by path, in the order in which the files first changed."""
+    """Return all versions by path, in the order of the files' first changes."""
     history = _History()
     tools: dict[tuple[str, int, str], str] = {}
     for line in journal.everything:
@@ -91,7 +93,7 @@ def versions(journal: JournalFile) -> Versions:
             # A move's source first: its last version is what the new file is made of.
             hashed = [file for file in changed_files(record.metadata) if "after_hash" in file]
             for file in sorted(hashed, key=lambda file: "moved_to" not in file):
-                history.edited(file, record.name, record.turn, line.at, (record.call_id, line.agent))
+                history.add_edit(file, record.name, record.turn, line.at, (record.call_id, line.agent))
         elif isinstance(record, FilesChanged):
             by = (
                 tools.get((line.agent, record.turn, record.call_id), "a command")
@@ -99,7 +101,7 @@ def versions(journal: JournalFile) -> Versions:
                 else "the run before"
             )
             for changed in record.files:
-                history.found(changed, by, record.turn, line.at, (record.call_id, line.agent))
+                history.add_scanned(changed, by, record.turn, line.at, (record.call_id, line.agent))
     return history.versions
 
 
@@ -107,48 +109,68 @@ class _History:
     def __init__(self) -> None:
         self.versions: dict[str, list[Version]] = {}
 
-    def edited(self, file: Mapping[str, Any], by: str, turn: int, at: float, call: tuple[str, str]) -> None:
+    def add_edit(self, file: Mapping[str, Any], by: str, turn: int, at: float, call: tuple[str, str]) -> None:
         path = file["path"]
         mode = _number(file, "mode")
-        known = self._before(path, file.get("before_hash"), mode=mode)
-        parent = (path, len(known) - 1)
+        states = self._before(path, file.get("before_hash"), mode=mode)
+        parent = (path, len(states) - 1)
         source = file.get("moved_from")
         if isinstance(source, str) and len(self.versions.get(source, ())) > 1:
             parent = (source, len(self.versions[source]) - 2)
-        known.append(
+        states.append(
             Version(
-                path, len(known), file["after_hash"], by, turn, at, str(file.get("diff", "")),
-                _number(file, "additions") or 0, _number(file, "removals") or 0, parent, mode=mode,
-                call_id=call[0], agent=call[1],
+                path,
+                len(states),
+                file["after_hash"],
+                by,
+                turn,
+                at,
+                str(file.get("diff", "")),
+                _number(file, "additions") or 0,
+                _number(file, "removals") or 0,
+                parent,
+                mode=mode,
+                call_id=call[0],
+                agent=call[1],
             )
-        )  # fmt: skip
+        )
 
-    def found(self, file: FileVersion, by: str, turn: int, at: float, call: tuple[str, str]) -> None:
+    def add_scanned(self, file: FileVersion, by: str, turn: int, at: float, call: tuple[str, str]) -> None:
         # A scan says nothing of a file that was not there, nor of one that it had not read before.
-        known = self._before(file.path, file.before or "", file.before_content)
-        known.append(
+        states = self._before(file.path, file.before or "", file.before_content)
+        states.append(
             Version(
-                file.path, len(known), file.after, by, turn, at, content=file.content, mode=file.mode,
-                link=file.link, oversize=file.oversize, call_id=call[0], agent=call[1],
+                file.path,
+                len(states),
+                file.after,
+                by,
+                turn,
+                at,
+                content=file.content,
+                mode=file.mode,
+                link=file.link,
+                oversize=file.oversize,
+                call_id=call[0],
+                agent=call[1],
             )
-        )  # fmt: skip
+        )
 
     def _before(
         self, path: str, sha256: str | None, content: bytes | None = None, mode: int | None = None
     ) -> list[Version]:
-        """The file's versions so far, the last of them being what it was just before a change."""
-        known = self.versions.setdefault(path, [])
-        if not known:
-            known.append(Version(path, 0, sha256, BASE, content=content, mode=mode))
-        elif sha256 != "" and known[-1].sha256 != sha256:
-            known.append(Version(path, len(known), sha256, OUTSIDE, content=content, mode=mode))
-        return known
+        """Return the file's versions so far; the last one is its state just before a change."""
+        states = self.versions.setdefault(path, [])
+        if not states:
+            states.append(Version(path, 0, sha256, BASE, content=content, mode=mode))
+        elif sha256 != "" and states[-1].sha256 != sha256:
+            states.append(Version(path, len(states), sha256, OUTSIDE, content=content, mode=mode))
+        return states
 
 
-def content(history: Versions, version: Version, base: Callable[[str], bytes | None]) -> bytes | None:
-    """The version's bytes, `None` where the file is absent. `base` gives those of a path before the run.
+def version_content(history: Versions, version: Version, base: Callable[[str], bytes | None]) -> bytes | None:
+    """Return the version's bytes, `None` if the file is absent. `base` returns those of a path before the run.
 
-    Raises `UsageError` where they cannot be had, and says why: no byte is ever guessed.
+    Raises `UsageError` with the reason if they cannot be computed; no byte is guessed.
     """
     # Not by recursion: a file can have more versions than Python has stack.
     chain: list[Version] = [version]
@@ -157,11 +179,13 @@ def content(history: Versions, version: Version, base: Callable[[str], bytes | N
         chain.append(history[path][number])
     data: bytes | None = None
     for one in reversed(chain):
-        data = _content(one, data, base)
+        data = _content_after(one, data, base)
     return data
 
 
-def _content(version: Version, before: bytes | None, base: Callable[[str], bytes | None]) -> bytes | None:
+def _content_after(
+    version: Version, before: bytes | None, base: Callable[[str], bytes | None]
+) -> bytes | None:
     name = f"Version {version.number} of {version.path}"
     if version.sha256 is None:
         return None
@@ -169,7 +193,7 @@ def _content(version: Version, before: bytes | None, base: Callable[[str], bytes
         raise UsageError(f"{name} is a link to {version.link}, and links are not restored.")
     data = version.content
     if data is None and version.parent is not None and version.sha256:
-        data = patched(before or b"", version.diff, version.sha256)
+        data = apply_verified(before or b"", version.diff, version.sha256)
         if data is None:
             raise UsageError(
                 f"{name} cannot be worked out: its diff was masked by the redactor, or cut for its size."
@@ -189,3 +213,78 @@ def _content(version: Version, before: bytes | None, base: Callable[[str], bytes
 def _number(file: Mapping[str, Any], name: str) -> int | None:
     value = file.get(name)
     return value if isinstance(value, int) else None
+
+
+_HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\Z")
+_NO_END = "\\ No newline at end of file"
+
+# As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"", "utf-8"),
+    (b"", "latin-1"),
+)
+
+
+def apply_verified(before: bytes, diff: str, sha256: str) -> bytes | None:
+    """Return `before` with `diff` applied if the result has the hash `sha256`, else `None`."""
+    for mark, codec in _MARKS:
+        if not before.startswith(mark):
+            continue
+        try:
+            after = mark + apply_diff(before[len(mark) :].decode(codec), diff).encode(codec)
+        except ValueError:
+            continue
+        if hashlib.sha256(after).hexdigest() == sha256:
+            return after
+    return None
+
+
+def apply_diff(text: str, diff: str) -> str:
+    """Return `text` with the diff applied. Raises `ValueError` if the diff is incomplete or does not match."""
+    lines, rows = _lines(text), diff.split("\n")
+    output: list[str] = []
+    position = row = 0
+    while row < len(rows) and not _HUNK.match(rows[row]):
+        row += 1  # names of the file
+    while row < len(rows) and (rows[row] or row + 1 < len(rows)):
+        hunk = _HUNK.match(rows[row])
+        if hunk is None:
+            raise ValueError("the diff is not whole")
+        first, old, new = (int(number) for number in hunk.groups())
+        start = first - 1 if old else first
+        if start < position:
+            raise ValueError("hunks out of order")
+        output += lines[position:start]
+        position, row = _apply_hunk(lines, start, rows, row + 1, output, old=old, new=new)
+    return "".join(output + lines[position:])
+
+
+def _apply_hunk(
+    lines: list[str], position: int, rows: list[str], row: int, output: list[str], *, old: int, new: int
+) -> tuple[int, int]:
+    while old or new:
+        if row >= len(rows) or not rows[row]:
+            raise ValueError("a hunk is not whole")
+        sign, line = rows[row][0], rows[row][1:] + "\n"
+        row += 1
+        if row < len(rows) and rows[row] == _NO_END:
+            line, row = line[:-1], row + 1
+        if sign in " -":
+            if position >= len(lines) or lines[position] != line:
+                raise ValueError("the text has other lines")
+            position, old = position + 1, old - 1
+        if sign in " +":
+            output.append(line)
+            new -= 1
+    return position, row
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    return [*(line + "\n" for line in lines), *([last] if last else [])]

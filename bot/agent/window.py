@@ -1,7 +1,7 @@
-"""How much of a model's window a conversation fills, and how much must stay free. Pure.
+"""Token estimates, and how much of a model's window a conversation may use. Pure.
 
-The vendor's own count of the last request is the truth; what was added since is estimated, at a cost that does
-not grow with the conversation (S-167).
+The vendor's count of the last request is exact; messages added since are estimated, at a cost that does not
+grow with the conversation (S-167).
 """
 
 from __future__ import annotations
@@ -11,68 +11,68 @@ from bot.contracts.model import ModelInfo
 
 _BYTES_A_TOKEN = 4
 _IMAGE_TOKENS = 1_200
-_LEAST_FREE = 16_384
+_MIN_FREE = 16_384
 _MESSAGE_TOKENS = 8
 
 
 def tokens_of_text(text: str) -> int:
-    """About how many tokens `text` is."""
+    """Estimate the tokens of `text`."""
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return -(-size // _BYTES_A_TOKEN)
 
 
 def tokens_of(message: Message) -> int:
-    """About how many tokens `message` is."""
-    return _MESSAGE_TOKENS + sum(map(_part, message.parts))
+    """Estimate the tokens of `message`."""
+    return _MESSAGE_TOKENS + sum(map(_part_tokens, message.parts))
 
 
-def longest_answer(info: ModelInfo) -> int:
-    """The cap on one answer in tokens, the same for a whole session: 0 for the model's own.
+def max_response(info: ModelInfo) -> int:
+    """Return the cap on one response in tokens, constant for a session: 0 for the model's own.
 
-    A model whose longest answer would fill much of its window is held to a sixth of it, since what is kept free
-    for an answer cannot be used for the conversation.
+    A model whose longest response would fill much of its window is limited to a sixth of it, since the space
+    reserved for a response is lost for the conversation.
     """
     if info.max_output <= info.context_window // 4:
         return 0
     return max(info.context_window // 6, 1)
 
 
-def room(info: ModelInfo) -> int:
-    """How many tokens a conversation may hold when a request is sent, so that the answer still fits."""
-    answer = longest_answer(info) or info.max_output
+def capacity(info: ModelInfo) -> int:
+    """Return how many tokens a conversation may hold when a request is sent, so that the response still fits."""
+    response = max_response(info) or info.max_output
     margin = info.context_window // 50
-    free = max(min(_LEAST_FREE, info.context_window // 4), answer) + margin
+    free = max(min(_MIN_FREE, info.context_window // 4), response) + margin
     return max(info.context_window - free, info.context_window // 4)
 
 
 class Gauge:
-    """What the conversation holds now, in tokens."""
+    """Tracks the size of the conversation in tokens."""
 
     def __init__(self) -> None:
         self._counted = 0
-        self._since = 0
+        self._estimated = 0
 
     @property
-    def held(self) -> int:
-        return self._counted + self._since
+    def tokens(self) -> int:
+        return self._counted + self._estimated
 
-    def added(self, message: Message) -> None:
-        """`message` was put into the conversation and no request has counted it yet."""
-        self._since += tokens_of(message)
+    def add(self, message: Message) -> None:
+        """Add a message that no request has counted yet."""
+        self._estimated += tokens_of(message)
 
-    def counted(self, total: int, answer: Message | None) -> None:
-        """The vendor counted the request and its answer as `total`; 0 where it counts nothing."""
+    def set_counted(self, total: int, answer: Message | None) -> None:
+        """Set the vendor's count of the request and its response; 0 if it counts nothing."""
         if total > 0:
-            self._counted, self._since = total, 0
+            self._counted, self._estimated = total, 0
         elif answer is not None:
-            self.added(answer)
+            self.add(answer)
 
-    def replaced(self, held: int) -> None:
-        """The conversation was made shorter and is now estimated as `held`: older counts mean nothing."""
-        self._counted, self._since = 0, held
+    def reset(self, tokens: int) -> None:
+        """Set the estimated size after a compaction: older counts are void."""
+        self._counted, self._estimated = 0, tokens
 
 
-def _part(part: Part) -> int:
+def _part_tokens(part: Part) -> int:
     if isinstance(part, Text):
         return tokens_of_text(part.text)
     if isinstance(part, Thinking):

@@ -1,7 +1,7 @@
-"""`propose_write`: how a model writes on threads: it proposes, a write a call, and is told at once why one is refused.
+"""`propose_write`: the model proposes writes on threads, one a call, and gets the reason for a refusal at once.
 
-Nothing is written here: what was accepted goes into the bundle, and is judged again when that is published. What may
-be written where is for `judge` to know: this room knows no GitHub.
+Nothing is written here: accepted writes go into the bundle and are checked again when it is published. The
+caller's `check` decides what may be written where: this module does not depend on GitHub.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 from bot.contracts.writes import (
     MAX_BODY,
     MAX_LABEL,
@@ -23,7 +23,7 @@ from bot.contracts.writes import (
     RemoveLabel,
     Write,
     Writes,
-    named,
+    describe_write,
 )
 
 KINDS = ("comment", "reply", "add_label", "remove_label", "close", "edit")
@@ -63,12 +63,18 @@ PROPOSE_WRITE = ToolSpec(
     },
 )
 
-Judge = Callable[[Write, Sequence[Write]], str]
-"""Why a write may not be made after those before it; empty where it may."""
-Record = Callable[[Write, str], None]
-"""Told of each proposal and why it was refused, if it was."""
+_ACCEPTED = (
+    "Accepted: {}. It is made after the run, if the thread is still as it was.",
+    "Taken: {}. After the run it is made, if the thread has not changed.",
+    "Accepted: {}. If the thread is still as it was after the run, it is made.",
+)
 
-_NEEDED: Mapping[str, tuple[str, ...]] = {
+WriteCheck = Callable[[Write, Sequence[Write]], str]
+"""Returns why a write is refused after those before it; empty if it is allowed."""
+RecordProposal = Callable[[Write, str], None]
+"""Called with each proposal and the reason for its refusal, if any."""
+
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
     "comment": ("body",),
     "reply": ("comment_id", "body"),
     "add_label": ("label",),
@@ -77,12 +83,12 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 
 
 class ProposeWrite:
-    """Collects the writes that were accepted, in their order."""
+    """Collects accepted writes in order."""
 
     spec = PROPOSE_WRITE
 
-    def __init__(self, judge: Judge, record: Record = lambda write, refused: None) -> None:
-        self._judge = judge
+    def __init__(self, check: WriteCheck, record: RecordProposal = lambda write, refusal: None) -> None:
+        self._check = check
         self._record = record
         self._accepted: list[Write] = []
 
@@ -91,38 +97,38 @@ class ProposeWrite:
         return Writes(tuple(self._accepted)) if self._accepted else None
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        """The handler for the toolbox; the arguments fit the schema already."""
         kind = str(arguments["kind"])
-        missing = [name for name in _NEEDED.get(kind, ()) if not arguments.get(name)]
+        missing = [name for name in _REQUIRED.get(kind, ()) if not arguments.get(name)]
         if missing:
             return ToolOutcome(f"Refused: {kind} needs {' and '.join(missing)}.", is_error=True)
         write = _write(kind, arguments)
-        refused = self._judge(write, self._accepted)
-        self._record(write, refused)
-        if refused:
-            return ToolOutcome(f"Refused: {refused}", is_error=True)
+        refusal = self._check(write, self._accepted)
+        self._record(write, refusal)
+        if refusal:
+            return ToolOutcome(f"Refused: {refusal}", is_error=True)
         self._accepted.append(write)
-        said = f"Accepted: {named(write)}. It is made after the run, if the thread is still as it was."
-        return ToolOutcome(said, metadata={"kind": write.kind, "number": write.number})
+        phrasings = [phrasing.format(describe_write(write)) for phrasing in _ACCEPTED]
+        return varied_outcome(phrasings, {"kind": write.kind, "number": write.number})
 
 
-def _write(kind: str, given: Mapping[str, Any]) -> Write:
-    number = int(given["number"])
+def _write(kind: str, arguments: Mapping[str, Any]) -> Write:
+    number = int(arguments["number"])
     match kind:
         case "comment":
-            return AddComment(number, _text(given["body"]))
+            return AddComment(number, _text(arguments["body"]))
         case "reply":
-            return AddReply(number, int(given["comment_id"]), _text(given["body"]))
+            return AddReply(number, int(arguments["comment_id"]), _text(arguments["body"]))
         case "add_label":
-            return AddLabel(number, _text(given["label"]))
+            return AddLabel(number, _text(arguments["label"]))
         case "remove_label":
-            return RemoveLabel(number, _text(given["label"]))
+            return RemoveLabel(number, _text(arguments["label"]))
         case "close":
-            return CloseThread(number, "completed" if given.get("reason") == "completed" else "not_planned")
+            return CloseThread(
+                number, "completed" if arguments.get("reason") == "completed" else "not_planned"
+            )
         case _:
-            return EditThread(number, _text(given.get("title", "")), _text(given.get("body", "")))
+            return EditThread(number, _text(arguments.get("title", "")), _text(arguments.get("body", "")))
 
 
 def _text(value: object) -> str:
-    """Without half characters, which JSON can spell and no file can hold."""
     return str(value).strip()

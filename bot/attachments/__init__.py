@@ -1,1 +1,2 @@
-"""Pictures that people put into issues and comments, from GitHub's own attachment hosts to a model that can see."""
+"""Pictures and files that people attach to issues and comments: fetched from GitHub's attachment hosts for the
+model."""

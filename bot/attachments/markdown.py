@@ -1,6 +1,6 @@
-"""Where a text shows pictures, as GitHub would render it: linear in its length, whatever it holds.
+"""Find pictures and links in Markdown as GitHub would render it, in linear time for any text.
 
-Not a renderer: what it takes for a picture too often is judged by its address, what it misses stays text.
+Not a renderer: a false positive is rejected by its address, a missed picture stays text.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ _TAG = re.compile(r"<img\b[^<>]{0,4000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
     r"""\b(src|alt)\s*=\s*(?:"([^"]{0,2000})"|'([^']{0,2000})'|([^\s"'<>`=]{1,2000}))""", re.IGNORECASE
 )
-_BEGINS = re.compile(r"!\[|<img\b", re.IGNORECASE)
+_PICTURE_START = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[ \t]*>")
+_ADDRESS = re.compile(r"https?://[^\s()<>\[\]\"'`|]{1,2000}")
 
 
-class Shown(NamedTuple):
-    """One picture of a text: its `address` as written, the `alt` text, and where its Markdown ends. `quoted` is whether
-    it stands in a quotation, so that somebody else may have put it there first."""
+class Link(NamedTuple):
+    """One picture or link of a text: its `address` as written, the `alt` text, and the end of its Markdown.
+    `quoted`: it is in a quotation, so another author may have posted it first."""
 
     address: str
     alt: str
@@ -38,68 +39,83 @@ class Shown(NamedTuple):
     quoted: bool = False
 
 
-def pictures_in(text: str) -> list[Shown]:
-    """The pictures of `text`, in their order; none of code."""
-    if _BEGINS.search(text) is None:
+def pictures_in(text: str) -> list[Link]:
+    """Return the pictures of `text` in order, except those in code."""
+    if _PICTURE_START.search(text) is None:
         return []
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # of one length, so that places stay
     code = _Code(text)
-    named = _definitions(text)
-    found: list[Shown] = []
+    definitions = _definitions(text)
+    pictures: list[Link] = []
     position = line = seen = 0
-    while (begins := _BEGINS.search(text, position)) is not None:
-        start = begins.start()
-        shown = None if code.holds(start) or _is_escaped(text, start) else _at(text, start, named)
-        if shown is None:
-            position = begins.end()
+    while (match := _PICTURE_START.search(text, position)) is not None:
+        start = match.start()
+        picture = (
+            None if code.holds(start) or _is_escaped(text, start) else _picture_at(text, start, definitions)
+        )
+        if picture is None:
+            position = match.end()
             continue
         # What lies before `seen` was looked through already.
         line = max(line, text.rfind("\n", seen, start) + 1)
         seen = start
-        found.append(shown._replace(quoted=_QUOTED.match(text, line, start) is not None))
-        position = shown.end
-    return found
+        pictures.append(picture._replace(quoted=_QUOTED.match(text, line, start) is not None))
+        position = picture.end
+    return pictures
+
+
+def addresses_in(text: str) -> list[Link]:
+    """Return the addresses of links and bare addresses in order, except those in code."""
+    if _ADDRESS.search(text) is None:
+        return []
+    code, links = _Code(text), []
+    for line in re.finditer(r"[^\r\n]+", text):
+        quoted = _QUOTED.match(line.group()) is not None
+        for link in _ADDRESS.finditer(text, *line.span()):
+            if not code.holds(link.start()):
+                links.append(Link(link.group().rstrip(".,:;!?*"), "", link.end(), quoted))
+    return links
 
 
 def sources_in(html: str) -> Iterator[str]:
-    """The addresses of the pictures in HTML that GitHub rendered."""
+    """Return the addresses of the pictures in HTML that GitHub rendered."""
     for tag in _TAG.finditer(html):
         attributes = _attributes(tag.group())
         if "src" in attributes:
             yield attributes["src"]
 
 
-def _at(text: str, start: int, named: dict[str, str]) -> Shown | None:
+def _picture_at(text: str, start: int, definitions: dict[str, str]) -> Link | None:
     if text[start] == "<":
         tag = _TAG.match(text, start)
         attributes = _attributes(tag.group()) if tag else {}
         if tag is None or not attributes.get("src"):
             return None
-        return Shown(attributes["src"].strip(), attributes.get("alt", ""), tag.end())
+        return Link(attributes["src"].strip(), attributes.get("alt", ""), tag.end())
     if inline := _INLINE.match(text, start):
-        return Shown(unescape(inline.group(2)), inline.group(1), inline.end())
+        return Link(unescape(inline.group(2)), inline.group(1), inline.end())
     reference = _REFERENCE.match(text, start)
     if reference is None:
         return None
-    address = named.get(_label(reference.group(2) or reference.group(1)))
-    return Shown(address, reference.group(1), reference.end()) if address else None
+    address = definitions.get(_label(reference.group(2) or reference.group(1)))
+    return Link(address, reference.group(1), reference.end()) if address else None
 
 
 def _attributes(tag: str) -> dict[str, str]:
-    """The first of each name, as a browser takes them."""
-    found: dict[str, str] = {}
+    """Return the first attribute of each name, as browsers do."""
+    attributes: dict[str, str] = {}
     for match in _ATTRIBUTE.finditer(tag):
         value = next((group for group in match.groups()[1:] if group is not None), "")
-        found.setdefault(match.group(1).lower(), unescape(value))
-    return found
+        attributes.setdefault(match.group(1).lower(), unescape(value))
+    return attributes
 
 
 def _definitions(text: str) -> dict[str, str]:
-    """The first of each name counts."""
-    named: dict[str, str] = {}
+    """The first definition of a name counts."""
+    definitions: dict[str, str] = {}
     for match in _DEFINITION.finditer(text):
-        named.setdefault(_label(match.group(1)), unescape(match.group(2)))
-    return named
+        definitions.setdefault(_label(match.group(1)), unescape(match.group(2)))
+    return definitions
 
 
 def _label(name: str) -> str:
@@ -111,28 +127,28 @@ def _is_escaped(text: str, start: int) -> bool:
 
 
 class _Code:
-    """Which places of a text lie in a fenced block or between backticks."""
+    """The ranges of a text that are in a fenced block or between backticks."""
 
     def __init__(self, text: str) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
-        begun = 0
+        position = 0
         for start, end in _fenced(text):
-            self._between_ticks(text, begun, start)
+            self._between_ticks(text, position, start)
             self._add(start, end)
-            begun = end
-        self._between_ticks(text, begun, len(text))
+            position = end
+        self._between_ticks(text, position, len(text))
 
-    def holds(self, place: int) -> bool:
-        before = bisect_right(self._starts, place) - 1
-        return before >= 0 and place < self._ends[before]
+    def holds(self, position: int) -> bool:
+        before = bisect_right(self._starts, position) - 1
+        return before >= 0 and position < self._ends[before]
 
     def _add(self, start: int, end: int) -> None:
         self._starts.append(start)
         self._ends.append(end)
 
     def _between_ticks(self, text: str, start: int, end: int) -> None:
-        """A run of backticks is closed by the next one of the same length; one that never is is text."""
+        """A run of backticks is closed by the next one of the same length; an unclosed one is text."""
         runs = [match.span() for match in _TICKS.finditer(text, start, end)]
         of_length: dict[int, list[int]] = defaultdict(list)
         for number, (begin, stop) in enumerate(runs):
@@ -151,7 +167,7 @@ class _Code:
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
-    """Blocks of code. One that is never closed goes to the end."""
+    """Return the fenced blocks. An unclosed one extends to the end."""
     opened: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         if opened is None:

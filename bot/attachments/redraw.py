@@ -1,42 +1,32 @@
-"""Has a picture decoded and drawn anew behind the wall, by `inside.py`, in a process that has no key.
+"""Decode and redraw a picture in the sandbox with `redraw_inside.py`, in a process without keys.
 
-The process is as hostile as the picture: what it says is read within limits and held against what it may say.
+The process is as hostile as the picture: its output is limited and validated.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import select
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.contracts.errors import NoSandboxError
-from bot.sandbox.confinement import Confinement, Mounts
-from bot.workshop.client import layout
-from bot.workshop.client.errors import WorkshopError
-from bot.workshop.client.process import HostProcess
+from bot.attachments.confined import Program, RejectedFile, run_confined
+from bot.workspace.sandbox.confinement import Confinement
 
-MOST_SAID = 2 * 1024 * 1024
+MAX_OUTPUT = 2 * 1024 * 1024
 SECONDS = 30.0
-_PROGRAM = Path(__file__).resolve().with_name("inside.py")
+_PROGRAM = Path(__file__).resolve().with_name("redraw_inside.py")
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-_WORDS = {
+_REASONS = {
     "kind": "it is no PNG, JPEG, GIF or WebP",
     "pixels": "it has more pixels than are decoded here",
     "broken": "it is broken or cut off",
 }
 
 
-class NotDrawn(Exception):
-    """Why not, as a clause."""
-
-
-class Drawn(NamedTuple):
-    """A picture that was drawn here. `animated`: it is the first frame of several."""
+class RedrawnPicture(NamedTuple):
+    """A redrawn picture. `animated`: it is the first frame of several."""
 
     media_type: str
     data: bytes
@@ -45,11 +35,12 @@ class Drawn(NamedTuple):
     animated: bool = False
 
 
-Redraw = Callable[[bytes], Drawn]
+Redraw = Callable[[bytes], RedrawnPicture]
 
 
 def kind_of(data: bytes) -> str:
-    """What the first bytes say that it is, whatever a server called it; empty for nothing we take."""
+    """Return the picture format by the first bytes, independent of the server's type; empty for an unsupported
+    one."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -60,101 +51,56 @@ def kind_of(data: bytes) -> str:
 
 
 class Redrawer:
-    """`folder` is empty and this object's own: it stands for the work tree of the process. Raises `NotDrawn`."""
+    """`folder` is empty and used only here: it replaces the work tree of the process. Raises `RejectedFile`."""
 
     def __init__(self, confinement: Confinement, folder: Path, seconds: float = SECONDS) -> None:
         self._confinement = confinement
         self._folder = folder
         self._seconds = seconds
 
-    def __call__(self, data: bytes) -> Drawn:
+    def __call__(self, data: bytes) -> RedrawnPicture:
         kind = kind_of(data)
         if not kind:
-            raise NotDrawn(_WORDS["kind"])
+            raise RejectedFile(_REASONS["kind"])
         if not self._confinement.confines:
-            raise NotDrawn("there is no sandbox to decode it in")
+            raise RejectedFile("there is no sandbox to decode it in")
         where = _pillow()
         if where is None:
-            raise NotDrawn("Pillow, which decodes it, is not installed")
-        return _judged(self._run(data, kind, where))
+            raise RejectedFile("Pillow, which decodes it, is not installed")
+        return _parse_output(self._run(data, kind, where))
 
     def _run(self, data: bytes, kind: str, pillow: Path) -> bytes:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        empty = self._folder.resolve()
-        mounts = Mounts(empty, str(empty), program=(*layout.host_program(), *_own_program(pillow)))
-        python = layout.interpreter()
-        argv = [python, "-I", "-S", str(_PROGRAM), str(pillow), kind]
-        try:
-            process = HostProcess(self._confinement, argv, mounts, {})
-            said, given = process.pipes
-            try:
-                return _exchanged(said, given, data, time.monotonic() + self._seconds)
-            finally:
-                os.close(said)
-                os.close(given)
-                process.kill()
-        except (WorkshopError, NoSandboxError) as error:
-            raise NotDrawn("the sandbox to decode it in did not work") from error
+        program = Program(
+            (str(_PROGRAM), str(pillow), kind), _program_files(pillow), MAX_OUTPUT, self._seconds
+        )
+        return run_confined(self._confinement, self._folder, program, data)
 
 
-def _exchanged(said: int, given: int, data: bytes, deadline: float) -> bytes:
-    """Give it the picture and its length, take what it says until it ends. To hang up would end it."""
-    answer, view = bytearray(), memoryview(len(data).to_bytes(8, "big") + data)
-    os.set_blocking(said, False)
-    os.set_blocking(given, False)
-    while True:
-        waiting = select.poll()
-        waiting.register(said, select.POLLIN)
-        if view:
-            waiting.register(given, select.POLLOUT)
-        ready = dict(waiting.poll(max(0.0, deadline - time.monotonic()) * 1000))
-        if not ready:
-            raise NotDrawn("decoding it took too long")
-        if given in ready:
-            view = view[_write(given, view) :]
-        if said in ready:
-            piece = os.read(said, 1 << 18)
-            if not piece:
-                return bytes(answer)
-            answer += piece
-            if len(answer) > MOST_SAID:
-                raise NotDrawn("what was drawn of it is too large")
-
-
-def _write(fd: int, view: memoryview) -> int:
-    try:
-        return os.write(fd, view)
-    except BlockingIOError:
-        return 0
-    except OSError:
-        return len(view)  # it ended before it had read all: what it says, or does not, is the answer
-
-
-def _judged(said: bytes) -> Drawn:
-    """What it says is true only in that it has the shape of a picture."""
-    head, _, data = said.partition(b"\n")
+def _parse_output(output: bytes) -> RedrawnPicture:
+    """Validate the output: only its form as a picture is trusted."""
+    head, _, data = output.partition(b"\n")
     try:
         fields = json.loads(head[:1000] or b"{}")
-        word = fields.get("no")
-        if word is not None:
-            raise NotDrawn(_WORDS.get(word, _WORDS["broken"]))
+        reason = fields.get("no")
+        if reason is not None:
+            raise RejectedFile(_REASONS.get(reason, _REASONS["broken"]))
         kind, width, height = fields["type"], fields["width"], fields["height"]
         animated = fields["animated"] is True
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise NotDrawn(_WORDS["broken"]) from error
+        raise RejectedFile(_REASONS["broken"]) from error
     sizes = isinstance(width, int) and isinstance(height, int) and 0 < width < 5000 and 0 < height < 5000
     if not sizes or kind not in _MAGIC or not data.startswith(_MAGIC[kind]):
-        raise NotDrawn(_WORDS["broken"])
-    return Drawn(kind, data, width, height, animated)
+        raise RejectedFile(_REASONS["broken"])
+    return RedrawnPicture(kind, data, width, height, animated)
 
 
 def _pillow() -> Path | None:
-    """The folder that Pillow is installed in. It is looked for, never imported: no picture is decoded on this side."""
+    """Return Pillow's installation folder. It is never imported: no picture is decoded outside the sandbox."""
     spec = find_spec("PIL")
     return Path(spec.origin).resolve().parents[1] if spec and spec.origin else None
 
 
-def _own_program(pillow: Path) -> tuple[tuple[Path, str], ...]:
-    """The program, Pillow, and the libraries that its wheels bring, at their own places."""
+def _program_files(pillow: Path) -> tuple[tuple[Path, str], ...]:
+    """Return the program, Pillow, and the libraries of its wheels, at their own paths."""
     parts = [_PROGRAM, pillow / "PIL", pillow / "pillow.libs"]
     return tuple((part, str(part)) for part in parts if part.exists())

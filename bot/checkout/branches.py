@@ -1,4 +1,4 @@
-"""Commits made by plumbing, and local branches made without touching what is checked out."""
+"""Create commits by plumbing, and local branches without touching the checked-out branch."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PREFIX = "agent"
 _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
 _MOST_DIGITS = 6
-# Shorter ones are abbreviations as often as not.
-_SHORTEST_STRANGE = 8
+# A shorter word without vowels may be an abbreviation.
+_LONGEST_ABBREVIATION = 8
 _MOST_SUFFIXES = 1000
 _NAME = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _NO_OBJECT = "0"
@@ -27,7 +27,7 @@ _NO_OBJECT = "0"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who made a commit."""
+    """Name and e-mail address of a commit's author or committer."""
 
     name: str
     email: str
@@ -38,7 +38,7 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = "-".join(word for word in re.findall(r"[a-z0-9]+", plain) if _is_word(word))
     if len(slug) > _LONGEST_SLUG:
-        # Cut at a word where one ends not too early.
+        # Cut at the end of a word, unless that loses more than half.
         cut = slug[: _LONGEST_SLUG + 1].rpartition("-")[0]
         slug = cut if len(cut) >= _LONGEST_SLUG // 2 else slug[:_LONGEST_SLUG].rstrip("-")
     kind = "pr" if on_pull_request else "issue"
@@ -47,23 +47,22 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
 
 
 def _is_word(text: str) -> bool:
-    """Whether `text` reads like a word or a number. A branch's name is for people: what does not read like one tells
-    them nothing, and may tell somebody else what it encodes."""
+    """Whether `text` reads like a word or a number. Other text is left out of branch names: it may encode data."""
     if len(text) > _LONGEST_WORD or len(re.findall(r"\d", text)) > _MOST_DIGITS:
         return False
     if len(re.findall(r"[a-z](?=\d)|\d(?=[a-z])", text)) > 2:
         return False
     vowels = len(re.findall(r"[aeiouy]", text))
     letters = sum(char.isalpha() for char in text)
-    return letters < _SHORTEST_STRANGE or (
+    return letters < _LONGEST_ABBREVIATION or (
         0.15 <= vowels / letters <= 0.75 and not re.search(r"[^aeiouy\d]{6}", text)
     )
 
 
 def commit_tree(
-    git: Git, tree_sha: str, parent: str, message: str, author: Signature, committer: Signature, when: str
+    git: Git, tree_sha: str, parent: str, message: str, *, author: Signature, committer: Signature, when: str
 ) -> str:
-    """Write a commit object; its id. `when` is RFC 3339: the same arguments always give the same id."""
+    """Write a commit object and return its id. `when` is RFC 3339. The same arguments give the same id."""
     moment = datetime.fromisoformat(when)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -85,30 +84,41 @@ def commit_tree(
 
 
 def create_branch(repo: Path, name: str, *, source: Git, commit: str, base: str) -> str:
-    """Bring `commit`, made in `source` on top of `base`, into `repo` as a new branch; the name it got.
+    """Copy `commit`, made in `source` on top of `base`, into `repo` as a new branch. Return the branch's name.
 
-    An existing branch is never moved: `-2`, `-3` and so on are tried. Plumbing only, so nothing checked out,
-    no index, no hook and no setting of the repository takes part. Raises `CheckoutError`.
+    An existing branch is never moved: a suffix `-2`, `-3` and so on is added. Plumbing only: work tree, index, hooks
+    and settings of the repository are not used. Raises `CheckoutError`.
     """
     if not _NAME.fullmatch(name):
         raise CheckoutError(f"{name!r} is not a name this program gives to a branch")
     target = Git(git_dir_of(repo))
-    where = target.git_dir.parent
-    wanted = f"{commit}\n^{base}\n".encode()
+    work_tree = target.git_dir.parent
+    revisions = f"{commit}\n^{base}\n".encode()
     try:
-        pack = source.run("pack-objects", "-q", "--revs", "--thin", "--stdout", input=wanted)
-        target.run("unpack-objects", "-q", input=pack, work_tree=where)
-        ref = _free_name(target, where, name)
+        target.run("cat-file", "-e", base, work_tree=work_tree)
+    except GitError as error:
+        raise CheckoutError(
+            f"no branch {name} could be made in {repo}: it no longer has the commit {base} that the change is made on"
+        ) from error
+    try:
+        pack = source.run("pack-objects", "-q", "--revs", "--thin", "--stdout", input=revisions)
+        target.run("unpack-objects", "-q", input=pack, work_tree=work_tree)
+        ref = _free_name(target, work_tree, name)
         target.run(
-            "update-ref", "--no-deref", f"refs/heads/{ref}", commit, _NO_OBJECT * len(commit), work_tree=where
+            "update-ref",
+            "--no-deref",
+            f"refs/heads/{ref}",
+            commit,
+            _NO_OBJECT * len(commit),
+            work_tree=work_tree,
         )
     except GitError as error:
         raise CheckoutError(f"no branch {name} could be made in {repo}: {error.detail}") from error
     return ref
 
 
-def refuse_taken_prefix(repo: Path) -> None:
-    """Raises `CheckoutError` if a branch is in the way of all that `create_branch` makes."""
+def check_branch_prefix(repo: Path) -> None:
+    """Raise `CheckoutError` if the repository has a branch named like the prefix of the branches that we create."""
     git = Git(git_dir_of(repo))
     ref = f"refs/heads/{_PREFIX}"
     if git.run("for-each-ref", "--format=%(refname)", ref, work_tree=git.git_dir.parent).split()[:1] == [
@@ -120,38 +130,55 @@ def refuse_taken_prefix(repo: Path) -> None:
         )
 
 
-def uncommitted(repo: Path) -> int:
-    """How many files of the repository's work tree differ from HEAD or are new, ignored ones apart."""
+def count_uncommitted(repo: Path) -> int:
+    """Count the files of the work tree that differ from HEAD or are new, without ignored ones."""
     return len(_status(repo))
 
 
-def is_uncommitted(repo: Path, path: str) -> Literal["new", "changed", ""]:
-    """Whether HEAD does not have the file at `path`, or has other content."""
+def uncommitted_state(repo: Path, path: str) -> Literal["new", "changed", ""]:
+    """Return whether the file at `path` is new or changed against HEAD; empty if neither, or if it is no file."""
     [state, *_] = [*_status(repo, "--ignored", "--", path), b""]
     if not state or not (repo / path).is_file():
         return ""
     return "new" if state[:2] in (b"??", b"!!", b"A ", b"AM") else "changed"
 
 
-def _status(repo: Path, *more: str) -> list[bytes]:
+def _status(repo: Path, *arguments: str) -> list[bytes]:
     git = Git(git_dir_of(repo))
     if git.git_dir.name != ".git":
         return []
-    where = git.git_dir.parent
-    listing = git.run(
-        "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", *more,
-        work_tree=where, env=clean_environment(_without_filters(git, where)),
-    )  # fmt: skip
+    work_tree = git.git_dir.parent
+    try:
+        listing = git.run(
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+            "--ignore-submodules=all",
+            *arguments,
+            work_tree=work_tree,
+            env=clean_environment(_without_filters(git, work_tree)),
+        )
+    except GitError as error:
+        raise CheckoutError(
+            f"git cannot read the state of {repo}: {error.detail}. `git status` there shows what to put right; "
+            "a damaged index is written again by `git reset`."
+        ) from error
     return [entry for entry in listing.split(b"\0") if entry]
 
 
-def _without_filters(git: Git, where: Path) -> dict[str, str]:
-    """Settings that keep `status` from running the filters that the repository's own configuration names."""
+def _without_filters(git: Git, work_tree: Path) -> dict[str, str]:
+    """Return settings that disable the filters of the repository's configuration for `git status`."""
     try:
         listing = git.run(
-            "config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$",
-            work_tree=where,
-        )  # fmt: skip
+            "config",
+            "--null",
+            "--name-only",
+            "--get-regexp",
+            r"^filter\..*\.(clean|process|required)$",
+            work_tree=work_tree,
+        )
     except GitError as error:
         if error.detail == "exit code 1":  # and not a word: there are none
             return {}
@@ -160,8 +187,8 @@ def _without_filters(git: Git, where: Path) -> dict[str, str]:
     return {name: "false" if name.endswith(".required") else "" for name in names}
 
 
-def _free_name(target: Git, where: Path, name: str) -> str:
-    listing = target.run("for-each-ref", "--format=%(refname)", f"refs/heads/{_PREFIX}", work_tree=where)
+def _free_name(target: Git, work_tree: Path, name: str) -> str:
+    listing = target.run("for-each-ref", "--format=%(refname)", f"refs/heads/{_PREFIX}", work_tree=work_tree)
     taken = {
         line.removeprefix("refs/heads/") for line in listing.decode(errors="surrogateescape").split("\n")
     }

@@ -1,12 +1,13 @@
-"""Brings a commit here to work on: a trusted git directory, and beside it a work tree with a disposable one.
+"""Check out a commit: a trusted git directory, and a work tree with a disposable `.git`.
 
-The work tree's `.git` is for the agent: it may be read, changed or wrecked; nothing of ours looks at it.
+The disposable `.git` is for the agent, which may change or destroy it. The supervisor never reads it.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -14,22 +15,23 @@ from typing import Literal
 from bot.checkout import layout, local, notes, remote
 from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError, UnavailableError
 from bot.checkout.git import Git, GitError
-from bot.checkout.pull import PullHead, fetch_ends, mark_diff_base
+from bot.checkout.pull import PullHead, fetch_pull, mark_diff_base
+from bot.checkout.tree_limits import check_tree
 
 History = int | Literal["full"]
 
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# What `git check-ref-format` refuses, and a leading hyphen or plus.
+# Refused by `git check-ref-format`, or a leading hyphen or plus.
 _NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
-# What `git check-ref-format --branch` allows, and narrower: anything else is checked out as `base`.
+# Narrower than `git check-ref-format --branch`. Other names are checked out as `base`.
 _PLAIN_BRANCH = re.compile(r"(?!.*(?:\.\.|//|/\.|\.lock(?:/|$)|\.$|/$))[A-Za-z0-9_][A-Za-z0-9._/+#-]{0,199}")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A URL or a folder, a branch or commit of it, and a token that is never shown or stored.
+    """A URL or folder, a branch or commit of it, and a token, which is never printed or stored.
 
-    With `pull` that pull request's head is checked out, and `revision` is its base branch.
+    With `pull`, the head of that pull request is checked out and `revision` is its base branch.
     """
 
     url: str
@@ -40,12 +42,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A commit on disk. `notes` say what is not there. `branch` is what the work tree's HEAD names.
+    """A commit on disk. `notes` say what the checkout lacks. `branch` is the branch of the work tree's HEAD.
 
-    `base_sha` is the commit that is worked on: the base that a patch applies to. `policy_sha` is where policy,
-    instructions and templates are read: the same commit, but for a pull request the tip of its base branch.
-    `merge_base` is where a pull request's own commits begin, empty where there is none or it is too far back;
-    all three can be read in `git`.
+    `base_sha` is the commit that patches apply to. Policy, instructions and templates are read at `policy_sha`: the
+    same commit, or the tip of the base branch of a pull request. `merge_base` is the merge base of a pull request,
+    empty if there is none or it is too far back. All three are in `git`.
     """
 
     git: Git
@@ -57,14 +58,10 @@ class Checkout:
     merge_base: str = ""
 
 
-# As the system and git say it.
-_DISK_FULL = ("No space left on device", "Disk quota exceeded", "Out of diskspace")
-
-
 def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
-    """Check `source` out below `folder`, as `trusted.git` and `tree`. Raises a `CheckoutError`.
+    """Check out `source` into `trusted.git` and `tree` below `folder`. Raises a `CheckoutError`.
 
-    `history` is how many commits come along each line of descent, with everything in them, or "full".
+    `history` is the depth in commits, or "full".
     """
     if history != "full" and history < 1:
         raise CheckoutError(f"history must be at least 1, or full; it is {history}")
@@ -75,18 +72,20 @@ def prepare(source: Source, folder: Path, *, history: History = 1) -> Checkout:
         if remote.is_remote(source.url):
             return _from_remote(source, folder, history)
         return _from_local(source, folder, history)
-    except (OSError, GitError) as error:
-        detail = error.detail if isinstance(error, GitError) else error.strerror or str(error)
-        said = f"the checkout in {folder} failed: {detail}"
-        if any(words in detail for words in _DISK_FULL):
-            raise UnavailableError(f"{said}. Free some disk space and try again.") from error
-        lacking = _lacking(source, detail) if isinstance(error, GitError) else ""
-        raise CheckoutError(f"{said}{lacking}") from error
+    except OSError as error:
+        raise UnavailableError(f"the checkout in {folder} failed: {error.strerror or error}") from error
+    except GitError as error:
+        lacking = _missing_objects_hint(source, error.detail)
+        raise CheckoutError(f"the checkout in {folder} failed: {error.detail}{lacking}") from error
 
 
-def _lacking(source: Source, detail: str) -> str:
-    """What helps if a repository on this machine lacks objects of the commit."""
-    if remote.is_remote(source.url) or "unable to read" not in detail:
+_MISSING_OBJECT_SIGNS = ("unable to read", "Could not read")
+"""Parts of git's messages about missing objects."""
+
+
+def _missing_objects_hint(source: Source, detail: str) -> str:
+    """Return a hint if a local repository lacks objects of the commit, else an empty string."""
+    if remote.is_remote(source.url) or not any(words in detail for words in _MISSING_OBJECT_SIGNS):
         return ""
     git = f"git -C {shlex.quote(source.url)}"
     return (
@@ -100,30 +99,40 @@ def materialise(
 ) -> None:
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
     try:
-        _write_tree(checkout.git, checkout.base_sha, checkout.branch, tree, disposable_git, {}, tree_sha)
+        _write_tree(
+            checkout.git,
+            checkout.base_sha,
+            checkout.branch,
+            tree,
+            disposable=disposable_git,
+            tree_sha=tree_sha,
+        )
         if disposable_git:
             layout.copy_history(checkout.git.git_dir, tree / ".git")
     except OSError as error:
-        raise CheckoutError(f"a work tree cannot be written to {tree}: {error.strerror or error}") from error
+        raise UnavailableError(
+            f"a work tree cannot be written to {tree}: {error.strerror or error}"
+        ) from error
 
 
 def _from_local(source: Source, folder: Path, history: History) -> Checkout:
     path = Path(source.url.removeprefix("file://"))
     commit = local.resolve(path, source.revision)
-    branch = _plain(commit.branch)
+    branch = _branch_or_base(commit.branch)
     git = _trusted(folder, layout.object_format_of(commit.sha), branch)
     tree = folder / "tree"
+    check_tree(git, commit.sha, local.alternate_objects_env(commit))
     if history == 1:
-        packing = local.start_packing(git, commit)
+        packing = local.start_pack(git, commit)
         try:
-            _write_tree(git, commit.sha, branch, tree, True, dict(local.borrowing(commit)))
+            _write_tree(git, commit.sha, branch, tree, env=local.alternate_objects_env(commit))
         finally:
             packing.wait()
         layout.set_branch(git.git_dir, branch, commit.sha)
     else:
         local.fetch(git, path, commit, branch, _depth(history))
-        _write_tree(git, commit.sha, branch, tree, True, {})
-    return _finished(git, tree, commit.sha, branch, history)
+        _write_tree(git, commit.sha, branch, tree)
+    return _new_checkout(git, tree, commit.sha, branch, history)
 
 
 def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
@@ -132,7 +141,7 @@ def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     if not revision or _NOT_A_REF.search(revision):
         raise MissingRevisionError(f"{revision!r} is not the name of a branch or commit")
     by_id = _OBJECT_ID.fullmatch(revision) is not None
-    branch = _plain("" if by_id or revision == "HEAD" else revision.removeprefix("refs/heads/"))
+    branch = _branch_or_base("" if by_id or revision == "HEAD" else revision.removeprefix("refs/heads/"))
     git = _trusted(folder, layout.object_format_of(revision) if by_id else "sha1", branch)
     wanted = (
         revision if by_id or revision == "HEAD" or revision.startswith("refs/") else f"refs/heads/{revision}"
@@ -140,8 +149,8 @@ def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     remote.fetch(git.git_dir, source.url, [f"{wanted}:refs/heads/{branch}"], source.token, _depth(history))
     sha = git.run("rev-parse", "--verify", f"refs/heads/{branch}^{{commit}}").decode().strip()
     tree = folder / "tree"
-    _write_tree(git, sha, branch, tree, True, {})
-    return _finished(git, tree, sha, branch, history)
+    _write_tree(git, sha, branch, tree)
+    return _new_checkout(git, tree, sha, branch, history)
 
 
 def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -> Checkout:
@@ -149,23 +158,23 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
     branch = "head"
     git = _trusted(folder, layout.object_format_of(head.sha), branch)
     base_ref = source.revision.removeprefix("refs/heads/")
-    ends = fetch_ends(git, source.url, source.token, head, base_ref, _depth(history))
+    pull_base = fetch_pull(git, source.url, source.token, head, base_ref=base_ref, depth=_depth(history))
     layout.set_branch(git.git_dir, branch, head.sha)
     tree = folder / "tree"
-    _write_tree(git, head.sha, branch, tree, True, {})
-    checkout = _finished(git, tree, head.sha, branch, history)
-    mark_diff_base(tree, ends.merge_base or ends.policy_sha)
-    return replace(checkout, policy_sha=ends.policy_sha, merge_base=ends.merge_base)
+    _write_tree(git, head.sha, branch, tree)
+    checkout = _new_checkout(git, tree, head.sha, branch, history)
+    mark_diff_base(tree, pull_base.merge_base or pull_base.policy_sha)
+    return replace(checkout, policy_sha=pull_base.policy_sha, merge_base=pull_base.merge_base)
 
 
-def _finished(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
+def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
     layout.copy_history(git.git_dir, tree / ".git")
-    found = (
+    notes_read = (
         notes.submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
         notes.lfs_note(tree),
         notes.version_note(tree, history),
     )
-    return Checkout(git, tree, sha, tuple(note for note in found if note), branch, policy_sha=sha)
+    return Checkout(git, tree, sha, tuple(note for note in notes_read if note), branch, policy_sha=sha)
 
 
 def _trusted(folder: Path, object_format: str, branch: str) -> Git:
@@ -179,17 +188,21 @@ def _write_tree(
     sha: str,
     branch: str,
     tree: Path,
-    disposable: bool,
-    env: dict[str, str],
+    *,
+    disposable: bool = True,
+    env: Mapping[str, str] | None = None,
     tree_sha: str | None = None,
 ) -> None:
     tree.mkdir(parents=True)
     if disposable:
         own = tree / ".git"
         layout.make_git_dir(
-            own, bare=False, object_format=layout.object_format_of(sha), branch=branch,
+            own,
+            bare=False,
+            object_format=layout.object_format_of(sha),
+            branch=branch,
             attributes=layout.READABLE_ATTRIBUTES,
-        )  # fmt: skip
+        )
         layout.set_branch(own, branch, sha)
     index = tree / ".git" / "index" if disposable else tree.parent / f".{tree.name}.index"
     try:
@@ -206,11 +219,11 @@ def _write_tree(
 
 
 def _depth(history: History) -> list[str]:
-    """Tags come along where history does: version tools count from them."""
+    """Return the options of the fetch. History comes with tags, from which version tools count."""
     if history == "full":
         return []
     return [f"--depth={history}", *(["--no-tags"] if history == 1 else [])]
 
 
-def _plain(branch: str) -> str:
+def _branch_or_base(branch: str) -> str:
     return branch if _PLAIN_BRANCH.fullmatch(branch) else "base"

@@ -1,4 +1,4 @@
-"""Why a repository cannot be worked on: one sentence each."""
+"""Errors of checkouts. Each message is one sentence."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from bot.contracts.errors import ExitCode, UsageError
 
 
 class CheckoutError(UsageError):
-    """The repository could not be brought here."""
+    """The repository could not be checked out."""
 
 
 class UnavailableError(CheckoutError):
-    """The server did not answer, or not now: the same request may succeed later."""
+    """The server did not answer. The same request may succeed later."""
 
     exit_code = ExitCode.UNAVAILABLE
 
 
 class MissingRepositoryError(CheckoutError):
-    """There is no repository at that address, or none that this token may see."""
+    """There is no repository at that address, or the token has no access."""
 
 
 class MissingRevisionError(CheckoutError):
@@ -24,7 +24,7 @@ class MissingRevisionError(CheckoutError):
 
 
 class MovedHeadError(CheckoutError):
-    """The head that a pull request had at the trigger is gone from the server."""
+    """The pull request's head at the time of the trigger is no longer on the server."""
 
 
 class NoCommitsError(CheckoutError):
@@ -32,8 +32,8 @@ class NoCommitsError(CheckoutError):
 
 
 class AuthenticationFailedError(CheckoutError):
-    """The server did not take the token."""
+    """The server refused the token."""
 
 
 class HostileRepositoryError(CheckoutError):
-    """The base commit holds a path that no work tree may have."""
+    """The commit contains a path that is not safe to check out, or is over a size limit."""

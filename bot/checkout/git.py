@@ -1,20 +1,23 @@
-"""Runs git with an explicit git directory and an environment of our own; nothing is discovered or inherited.
+"""Run git with an explicit git directory and a clean environment; nothing is discovered or inherited.
 
-No configuration of the machine or of the person reaches these commands, and no hook, pager, fsmonitor,
-prompt or credential helper can run, whatever the repository at hand says.
+No configuration of system or user applies, and no hook, pager, fsmonitor, prompt or credential helper can run,
+whatever the configuration of the repository.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
-from collections.abc import Mapping
+import threading
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from bot.contracts.errors import UsageError
-from bot.contracts.room import when_there_is_room
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.errors import AgentError
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
 _SETTINGS = {
@@ -36,13 +39,18 @@ _SETTINGS = {
     "fetch.recurseSubmodules": "false",
 }
 
-_OLDEST = (2, 39)
+# Not by `prlimit`, which containers may refuse.
+_LIMIT_SCRIPT = 'ulimit -d "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
+CPU_LIMIT = 3600
+"""CPU seconds of one git process. Unpacking the history of a huge repository takes minutes."""
+
+_OLDEST_VERSION = (2, 39)
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _SHORTEST_SECRET = 8
 
 
-class GitError(UsageError):
-    """A git command failed. `detail` is git's own last word on it, free of anything passed by environment."""
+class GitError(AgentError):
+    """A git command failed. `detail` is the last line of its error output, without values passed by environment."""
 
     def __init__(self, command: str, detail: str) -> None:
         super().__init__(f"git {command} failed: {detail}")
@@ -50,8 +58,8 @@ class GitError(UsageError):
         self.detail = detail
 
 
-class Running:
-    """A git command that was started. `wait` must be called, once."""
+class GitProcess:
+    """A running git command. Call either `wait`, or read `chunks` to the end or close it; once."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], command: str, data: bytes | None, hidden: list[str]
@@ -62,18 +70,40 @@ class Running:
         self._hidden = hidden
 
     def wait(self) -> bytes:
-        """Standard output. Raises `GitError` when git failed."""
+        """Return standard output. Raises `GitError` when git failed."""
         with self._process as process:
             try:
                 output, errors = process.communicate(self._data)
             except BaseException:
                 process.kill()
                 raise
-        if process.returncode:
-            raise GitError(
-                self._command, last_line(errors, self._hidden) or f"exit code {process.returncode}"
-            )
+        self._check(errors)
         return output
+
+    def chunks(self, size: int, seconds: float) -> Generator[bytes]:
+        """Yield standard output in chunks of at most `size` bytes. git is killed after `seconds`, and when the iterator
+        is closed. Raises `GitError` when git failed."""
+        with self._process as process:
+            assert process.stdout is not None and process.stderr is not None
+            deadline = threading.Timer(seconds, process.kill)
+            retry_at_capacity(deadline.start)
+            try:
+                while piece := os.read(process.stdout.fileno(), size):
+                    yield piece
+                errors = process.stderr.read()
+                process.wait()
+            finally:
+                deadline.cancel()
+                process.kill()
+        self._check(errors)
+
+    def _check(self, errors: bytes) -> None:
+        if code := self._process.returncode:
+            raise GitError(self._command, last_line(errors, self._hidden) or _ending(code))
+
+
+def _ending(code: int) -> str:
+    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 
 
 class Git:
@@ -91,7 +121,7 @@ class Git:
         index: Path | None = None,
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Standard output of `git <args>`. Raises `GitError` with git's own last line."""
+        """Return the standard output of `git <args>`. Raises `GitError` with git's last line."""
         return self.start(*args, input=input, work_tree=work_tree, index=index, env=env).wait()
 
     def start(
@@ -101,8 +131,8 @@ class Git:
         work_tree: Path | None = None,
         index: Path | None = None,
         env: Mapping[str, str] | None = None,
-    ) -> Running:
-        """Like `run`, without waiting. `env` is added to the clean environment and never shown in errors."""
+    ) -> GitProcess:
+        """Like `run`, without waiting. `env` is added to the clean environment and never appears in errors."""
         environment = clean_environment()
         environment["GIT_DIR"] = str(self.git_dir)
         if work_tree is not None:
@@ -113,7 +143,7 @@ class Git:
 
         def begin() -> subprocess.Popen[bytes]:
             return subprocess.Popen(
-                [self._program, *args],
+                [*limit_command(), self._program, *args],
                 stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -121,36 +151,56 @@ class Git:
                 cwd=work_tree or self.git_dir,
             )
 
-        process = when_there_is_room(begin)
-        return Running(process, args[0], input, list((env or {}).values()))
+        process = retry_at_capacity(begin)
+        return GitProcess(process, args[0], input, list((env or {}).values()))
 
 
 def git_program() -> str:
-    """The absolute path of git. Raises `UsageError` where it is not installed."""
+    """Return the absolute path of git. Raises `AgentError` if it is not installed."""
     program = shutil.which("git", path=_search_path())
     if program is None:
-        raise UsageError("git is not installed, or not on PATH: install git 2.39 or later")
+        raise AgentError("git is not installed, or not on PATH: install git 2.39 or later")
     return program
 
 
+def process_limits() -> dict[int, int]:
+    """Return the resource limits of each git process: CPU seconds, and bytes of memory (8 GiB, at most three quarters
+    of the machine's memory). A few hostile objects can unpack to any size."""
+    memory = min(8 << 30, os.sysconf("SC_PHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 4096) * 3072)
+    wanted = {resource.RLIMIT_DATA: memory, resource.RLIMIT_CPU: CPU_LIMIT}
+    return {limit: _lower(most, resource.getrlimit(limit)[1]) for limit, most in wanted.items()}
+
+
+def limit_command() -> list[str]:
+    """Return the command prefix that runs git under `process_limits`."""
+    most = process_limits()
+    memory, seconds = most[resource.RLIMIT_DATA] >> 10, most[resource.RLIMIT_CPU]
+    return ["/bin/sh", "-c", _LIMIT_SCRIPT, "sh", str(memory), str(seconds)]
+
+
+def _lower(limit: int, hard: int) -> int:
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+
+
 def require_git() -> None:
-    """Raises `UsageError` if git is missing or too old for what is asked of it."""
-    asked = subprocess.run(
+    """Raise `AgentError` if git is missing or too old."""
+    version = subprocess.run(
         [git_program(), "version"], env=clean_environment(), capture_output=True, text=True, check=False
     )
-    numbers = re.search(r"(\d+)\.(\d+)", asked.stdout)
-    if numbers is not None and tuple(map(int, numbers.groups())) < _OLDEST:
-        raise UsageError(f"{asked.stdout.strip()} is too old: install git 2.39 or later")
+    numbers = re.search(r"(\d+)\.(\d+)", version.stdout)
+    if numbers is not None and tuple(map(int, numbers.groups())) < _OLDEST_VERSION:
+        raise AgentError(f"{version.stdout.strip()} is too old: install git 2.39 or later")
 
 
 def _search_path() -> str:
-    """PATH without what depends on the folder we are in: that may be a repository with a program called git."""
+    """Return PATH without relative entries: the current folder may be a repository with a program called git."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry)) or os.defpath
 
 
 def clean_environment(settings: Mapping[str, str] | None = None) -> dict[str, str]:
-    """All that a git of ours sees. `settings` are further configuration, kept off disk and command line."""
+    """Return the whole environment of a git process. `settings` are further configuration, passed without file or
+    command line."""
     environment = {
         "PATH": _search_path(),
         "HOME": "/nonexistent",
@@ -177,13 +227,13 @@ def clean_environment(settings: Mapping[str, str] | None = None) -> dict[str, st
 
 
 def last_line(errors: bytes | str, hidden: list[str]) -> str:
-    """The last telling line of what git wrote, without `hidden` values and credentials in URLs."""
+    """Return the most relevant line of git's error output, without `hidden` values and credentials in URLs."""
     text = errors.decode(errors="replace") if isinstance(errors, bytes) else errors
     for secret in hidden:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "***")
     lines = [line.strip() for line in _USERINFO.sub("", text).splitlines()]
-    told = [line for line in lines if line and not line.startswith("hint:")]
-    prominent = [line for line in told if line.startswith(("fatal:", "error:", "remote: error:"))]
-    chosen = (prominent or told or [""])[-1]
+    lines_left = [line for line in lines if line and not line.startswith("hint:")]
+    prominent = [line for line in lines_left if line.startswith(("fatal:", "error:", "remote: error:"))]
+    chosen = (prominent or lines_left or [""])[-1]
     return chosen.removeprefix("fatal: ").removeprefix("error: ")[:500]

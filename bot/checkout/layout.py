@@ -1,6 +1,6 @@
-"""What a git directory of ours looks like on disk: the trusted one, and the disposable one in a work tree.
+"""Create git directories: the trusted one, and the disposable one in a work tree.
 
-Written by hand, since `git init` costs a process and copies templates.
+Files are written directly, since `git init` costs a process and copies templates.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 # Disk bytes are blob bytes: no attribute of the repository may convert, filter or run anything.
 _BYTES_AS_THEY_ARE = "* -text !eol -ident -filter !working-tree-encoding"
 TRUSTED_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} -diff\n"
-# In the work tree's own git, and where the gate renders a patch, text must still be shown as text.
+# For the work tree's own git and the patches of the gate, in which text is diffed as text.
 READABLE_ATTRIBUTES = f"{_BYTES_AS_THEY_ARE} !diff\n"
 
 _SHA256_HEX = 64
@@ -37,7 +37,7 @@ def set_branch(git_dir: Path, branch: str, commit: str) -> None:
 
 
 def copy_history(source: Path, target: Path) -> None:
-    """Copy objects, tags and the shallow boundary. Copies, not links: the target may be scribbled over."""
+    """Copy objects, tags and the shallow boundary. No links: the agent may overwrite the target."""
     for folder, _, files in os.walk(source / "objects"):
         inside = target / os.path.relpath(folder, source)
         inside.mkdir(exist_ok=True)

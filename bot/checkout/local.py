@@ -1,4 +1,4 @@
-"""A repository on this machine as the source of a checkout: its objects are read, its settings unused."""
+"""Check out from a local repository: its objects are read, its settings are not used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
-from bot.checkout.git import Git, GitError, Running
+from bot.checkout.git import Git, GitError, GitProcess
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
 # (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none.
@@ -17,7 +17,8 @@ _UPLOAD_PACK = "env GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git upload-pack"
 
 @dataclass(frozen=True, slots=True)
 class LocalCommit:
-    """A commit of a local repository, the branch it was named by ("" for none), where its objects are."""
+    """A commit of a local repository. `branch` is the branch that named it, or empty; `objects` the object
+    directory."""
 
     sha: str
     branch: str
@@ -25,9 +26,9 @@ class LocalCommit:
 
 
 def git_dir_of(path: Path) -> Path:
-    """The git directory of the repository that `path` is in. Raises `MissingRepositoryError`.
+    """Return the git directory of the repository that contains `path`. Raises `MissingRepositoryError`.
 
-    Found by looking, not by git: git's own discovery obeys more than the person who named the folder meant.
+    git's own discovery is not used: it also obeys environment and settings.
     """
     start = Path(os.path.abspath(path))
     if not start.is_dir():
@@ -40,8 +41,8 @@ def git_dir_of(path: Path) -> Path:
     raise MissingRepositoryError(f"{start} is not in a git repository")
 
 
-def top_of(path: Path) -> Path:
-    """The top folder of the work tree that `path` is in; of a bare repository, that itself.
+def repository_root(path: Path) -> Path:
+    """Return the root of the work tree that contains `path`, or a bare repository itself.
 
     Raises `MissingRepositoryError`.
     """
@@ -50,27 +51,27 @@ def top_of(path: Path) -> Path:
 
 
 def resolve(path: Path, revision: str) -> LocalCommit:
-    """Find `revision` in the repository at `path`. Raises a `CheckoutError` that says what is missing."""
+    """Resolve `revision` in the repository at `path`. Raises a `CheckoutError` that says what is missing."""
     git_dir = git_dir_of(path)
     if revision.startswith("-"):
         raise MissingRevisionError(f"{revision!r} is not a branch or commit")
     # A linked work tree has a file there; git follows it, but it cannot be a working folder.
     git = Git(git_dir)
-    where = git_dir.parent
+    work_tree = git_dir.parent
     try:
-        answer = git.run(
+        output = git.run(
             "rev-parse",
             f"{revision}^{{commit}}",
             "--symbolic-full-name",
             revision,
             "--git-path",
             "objects",
-            work_tree=where,
+            work_tree=work_tree,
         )
     except GitError as error:
-        raise _not_found(git, where, path, revision, error) from error
+        raise _not_found(git, work_tree, path, revision, error) from error
     # The name is missing where a commit was given by id; the folder is absolute and may hold any character.
-    sha, _, rest = os.fsdecode(answer).removesuffix("\n").partition("\n")
+    sha, _, rest = os.fsdecode(output).removesuffix("\n").partition("\n")
     name, _, objects = ("", "", rest) if rest.startswith("/") else rest.partition("\n")
     if not objects.startswith("/"):
         raise MissingRevisionError(f"{revision!r} is not one commit of the repository {path}")
@@ -78,12 +79,14 @@ def resolve(path: Path, revision: str) -> LocalCommit:
     return LocalCommit(sha, branch, Path(objects))
 
 
-def _not_found(git: Git, where: Path, path: Path, revision: str, error: GitError) -> CheckoutError:
+def _not_found(git: Git, work_tree: Path, path: Path, revision: str, error: GitError) -> CheckoutError:
     try:
         # Any ref at all counts: HEAD may point at a branch that was never born while others hold commits.
-        known = git.run("for-each-ref", "--count=1", work_tree=where)
+        known = git.run("for-each-ref", "--count=1", work_tree=work_tree)
     except GitError:
-        return CheckoutError(f"the repository {path} cannot be read: {error.detail}")
+        return CheckoutError(
+            f"the repository {path} cannot be read: {error.detail}. See what is damaged with `git fsck` there"
+        )
     if not known:
         return NoCommitsError(
             f"the repository {path} has no commits yet: make a first commit, then ask again"
@@ -91,38 +94,51 @@ def _not_found(git: Git, where: Path, path: Path, revision: str, error: GitError
     return MissingRevisionError(f"the repository {path} has no branch or commit {revision!r}")
 
 
-def borrowing(commit: LocalCommit) -> Mapping[str, str]:
-    """The environment in which another git directory sees the objects of `commit` too."""
+def alternate_objects_env(commit: LocalCommit) -> Mapping[str, str]:
+    """Return the environment in which another git directory also sees the objects of `commit`."""
     quoted = os.fspath(commit.objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
 
 
-def start_packing(git: Git, commit: LocalCommit) -> Running:
-    """Start copying `commit` alone, without history, into `git` as one pack.
+def start_pack(git: Git, commit: LocalCommit) -> GitProcess:
+    """Start copying `commit` without history into `git` as one pack.
 
-    Three times as fast as a fetch, and free of upload-pack's ownership check, which would refuse a repository
-    of another user that the person named explicitly. No delta search: the pack lives as long as the run.
+    This is three times as fast as a fetch, and avoids upload-pack's ownership check, which refuses repositories of
+    other users. No delta search: the pack lives as long as the run.
     """
     with (git.git_dir / "shallow").open("a") as shallow:
         shallow.write(f"{commit.sha}\n")
     return git.start(
-        "pack-objects", "-q", "--revs", "--window=0", "--compression=1", "--delta-base-offset",
+        "pack-objects",
+        "-q",
+        "--revs",
+        "--window=0",
+        "--compression=1",
+        "--delta-base-offset",
         str(git.git_dir / "objects" / "pack" / "pack"),
-        input=f"{commit.sha}\n".encode(), env=borrowing(commit),
-    )  # fmt: skip
+        input=f"{commit.sha}\n".encode(),
+        env=alternate_objects_env(commit),
+    )
 
 
 def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[str]) -> None:
     """Fetch `commit` with history and the tags on it from the repository at `path`."""
     config = git.git_dir / "safe-directory"
-    # The person named this repository; upload-pack trusts it only by a configuration file.
+    # The user named this repository; upload-pack trusts it only by a configuration file.
     config.write_text("[safe]\n\tdirectory = *\n")
     try:
         git.run(
-            "-c", "fetch.unpackLimit=1", "fetch", "--quiet", *depth, "--no-write-fetch-head",
-            "--no-auto-maintenance", f"--upload-pack={_UPLOAD_PACK}", os.fspath(git_dir_of(path)),
+            "-c",
+            "fetch.unpackLimit=1",
+            "fetch",
+            "--quiet",
+            *depth,
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            f"--upload-pack={_UPLOAD_PACK}",
+            os.fspath(git_dir_of(path)),
             f"{commit.sha}:refs/heads/{branch}",
             env={"GIT_CONFIG_GLOBAL": str(config), "GIT_ALLOW_PROTOCOL": "file"},
-        )  # fmt: skip
+        )
     finally:
         config.unlink()

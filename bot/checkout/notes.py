@@ -1,4 +1,4 @@
-"""What a checkout does not hold, said in words: submodules, LFS contents, history that version tools want."""
+"""Notes about what a checkout lacks: submodules, LFS contents, history that version tools need."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _LARGEST_READ = 1 << 20
 _GITLINK = b"160000"
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _LARGEST_POINTER = 1024
-_SHOWN = 5
+_MOST_NAMES = 5
 
 
 def submodules_note(listing: bytes) -> str:
-    """`listing` is what `ls-files -s -z` prints."""
+    """`listing` is the output of `ls-files -s -z`."""
     entries = (entry.partition(b"\t") for entry in listing.split(b"\0") if entry)
     paths = [os.fsdecode(path) for head, _, path in entries if head.startswith(_GITLINK)]
     return (
-        f"Submodules were not fetched; their folders are empty: {quoted_names(paths, _SHOWN)}."
+        f"Submodules were not fetched; their folders are empty: {quoted_names(paths, _MOST_NAMES)}."
         if paths
         else ""
     )
@@ -39,7 +39,7 @@ def lfs_note(tree: Path) -> str:
     paths = list(_pointers(tree))
     if not paths:
         return ""
-    return f"Git LFS contents were not fetched; these files are pointers: {quoted_names(paths, _SHOWN)}."
+    return f"Git LFS contents were not fetched; these files are pointers: {quoted_names(paths, _MOST_NAMES)}."
 
 
 def version_note(tree: Path, history: int | Literal["full"]) -> str:
@@ -56,7 +56,7 @@ def version_note(tree: Path, history: int | Literal["full"]) -> str:
 
 
 def _pointers(tree: Path) -> Iterator[str]:
-    """Paths of LFS pointer files, on a tree nobody has touched yet. Looks only where attributes say LFS."""
+    """Yield the paths of LFS pointer files in a pristine tree, if its attributes mention LFS."""
     uses_lfs = False
     candidates: list[str] = []
     for folder, folders, files in os.walk(tree):
@@ -75,7 +75,7 @@ def _pointers(tree: Path) -> Iterator[str]:
 
 
 def _read(path: str, limit: int) -> bytes:
-    """Up to `limit` bytes of a regular file that is not a link; nothing for anything else."""
+    """Return up to `limit` bytes of a regular file that is not a link; nothing for anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

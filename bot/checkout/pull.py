@@ -1,7 +1,7 @@
-"""A pull request's head as what is worked on: fetched from the ref that the base repository serves it under.
+"""Fetch the head of a pull request, the tip of its base branch and their merge base.
 
-That ref is there for forks too, deleted ones included. The head is data: what it says of policy, instructions or
-settings is not believed, so the tip of the base branch comes along, and the merge base for a diff.
+The head comes from the ref in the base repository, which exists for forks too, also deleted ones. The head is
+untrusted: policy, instructions and settings are read at the tip of the base branch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.checkout import layout, remote
 from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
 from bot.checkout.git import Git, GitError
 
-# How many commits deep the merge base is looked for, step by step, along every line of descent.
+# Depths in commits at which the merge base is searched, one after the other.
 _DEPTHS = (64, 1024, 16_384)
 _HEAD = "refs/agent/head"
 _POLICY = "refs/agent/policy"
@@ -27,45 +27,47 @@ _NOT_IN_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
 @dataclass(frozen=True, slots=True)
 class PullHead:
-    """The head of pull request `number` as it was at the trigger, to be checked out in place of a branch."""
+    """The head of pull request `number` at the time of the trigger."""
 
     number: int
     sha: str
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """`policy_sha` is the tip of the base branch. `merge_base` is empty where none was found."""
+class PullBase:
+    """`policy_sha` is the tip of the base branch. `merge_base` is empty if there is none."""
 
     policy_sha: str
     merge_base: str
 
 
-def fetch_ends(git: Git, url: str, token: str, head: PullHead, base_ref: str, depth: list[str]) -> Ends:
-    """Bring the head, the tip of the branch `base_ref` and their merge base into `git`.
+def fetch_pull(
+    git: Git, url: str, token: str, head: PullHead, *, base_ref: str, depth: list[str]
+) -> PullBase:
+    """Fetch the head, the tip of the branch `base_ref` and their merge base into `git`.
 
-    Raises `MovedHeadError` where the head of the trigger is not on the server any more, else a `CheckoutError`.
+    Raises `MovedHeadError` if the head is no longer on the server, else a `CheckoutError`.
     """
     if head.number <= 0 or not _SHA.fullmatch(head.sha):
         raise MissingRevisionError(f"pull request {head.number} at {head.sha!r} is none that can be fetched")
-    policy_sha = _fetch_tips(git, url, token, head, base_ref, depth)
-    return Ends(policy_sha, _fetch_merge_base(git, url, token, head.sha, policy_sha))
+    policy_sha = _fetch_tips(git, url, token, head, base_ref=base_ref, depth=depth)
+    return PullBase(policy_sha, _fetch_merge_base(git, url, token, head.sha, policy_sha))
 
 
-def recorded_ends(git: Git) -> Ends:
-    """The ends that were fetched into `git` by a run before; empty where it worked on no pull request."""
+def recorded_pull_base(git: Git) -> PullBase:
+    """Return what `fetch_pull` fetched into `git` in an earlier run; empty if it was not for a pull request."""
     policy_sha = _sha_of(git, _POLICY)
-    return Ends(policy_sha, _sha_of(git, _MERGE_BASE) or policy_sha)
+    return PullBase(policy_sha, _sha_of(git, _MERGE_BASE) or policy_sha)
 
 
 def branch_ref(name: str) -> str:
-    """The full ref of a branch. Raises `MissingRevisionError` for what git allows no branch to be called."""
+    """Return the full ref of a branch. Raises `MissingRevisionError` for an invalid name."""
     if not name or _NOT_IN_A_REF.search(name):
         raise MissingRevisionError(f"{name!r} is not the name of a branch")
     return f"refs/heads/{name}"
 
 
-def _fetch_tips(git: Git, url: str, token: str, head: PullHead, base_ref: str, depth: list[str]) -> str:
+def _fetch_tips(git: Git, url: str, token: str, head: PullHead, *, base_ref: str, depth: list[str]) -> str:
     base = f"+{branch_ref(base_ref)}:{_POLICY}"
     try:
         refs = [f"+refs/pull/{head.number}/head:{_HEAD}", base]
@@ -85,37 +87,37 @@ def _fetch_tips(git: Git, url: str, token: str, head: PullHead, base_ref: str, d
 
 
 def _fetch_merge_base(git: Git, url: str, token: str, head: str, policy: str) -> str:
-    """Without history the merge base is looked for in commits alone, in a folder of their own; then it is fetched."""
+    """Search the merge base in a temporary git directory that has commits alone, then fetch it."""
     if head == policy:
         return head
     folder = git.git_dir.parent / "ancestry.git"
     layout.make_git_dir(folder, bare=True, object_format=layout.object_format_of(head))
     try:
-        found = _search(Git(folder), url, token, head, policy)
+        merge_base = _search_merge_base(Git(folder), url, token, head, policy)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if found and found not in (head, policy):
-        remote.fetch(git.git_dir, url, [f"+{found}:{_MERGE_BASE}"], token, ["--depth=1", "--no-tags"])
-    return found
+    if merge_base and merge_base not in (head, policy):
+        remote.fetch(git.git_dir, url, [f"+{merge_base}:{_MERGE_BASE}"], token, ["--depth=1", "--no-tags"])
+    return merge_base
 
 
-def _search(git: Git, url: str, token: str, head: str, policy: str) -> str:
+def _search_merge_base(git: Git, url: str, token: str, head: str, policy: str) -> str:
     refs = [f"+{head}:{_HEAD}", f"+{policy}:{_POLICY}"]
 
     def fetch(limit: str) -> None:
-        remote.fetch(git.git_dir, url, refs, token, ["--filter=tree:0", "--no-tags", limit])
+        remote.fetch(git.git_dir, url, refs, token, [remote.NO_TREES, "--no-tags", limit])
 
     for depth in _DEPTHS:
         fetch(f"--depth={depth}")
-        found = _merge_base(git, head, policy)
+        merge_base = _merge_base(git, head, policy)
         boundary = _boundary(git)
-        if found:
-            since = _newest(git, [found])
+        if merge_base:
+            since = _newest(git, [merge_base])
             if boundary and _newest(git, boundary) > since:
                 # A line that was cut off could lead to a later one: bring all that is as new as this.
                 fetch(f"--shallow-since={since}")
-                found = _merge_base(git, head, policy)
-            return found
+                merge_base = _merge_base(git, head, policy)
+            return merge_base
         if not boundary:
             return ""
     return ""
@@ -152,5 +154,5 @@ def _sha_of(git: Git, ref: str) -> str:
 
 
 def mark_diff_base(tree: Path, commit: str) -> None:
-    """In the work tree's own git the branch `base` is where the pull request begins: `git diff base` shows it."""
+    """Point the branch `base` of the work tree's own git at the merge base: `git diff base` shows the pull request."""
     layout.set_branch(tree / ".git", "base", commit)

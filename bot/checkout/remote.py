@@ -1,7 +1,7 @@
-"""A repository behind HTTP as the source of a checkout. GitPython drives the fetch, in our environment.
+"""Check out from a repository over HTTP. GitPython runs the fetch, in a clean environment.
 
-git is told the token by a credential helper that reads a descriptor it inherits: it is in no file, no configuration,
-no environment and no command line.
+git reads the token from an inherited descriptor by a credential helper: it is in no file, configuration, environment
+or command line.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,12 +19,15 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from bot.checkout.errors import (
     AuthenticationFailedError,
     CheckoutError,
+    HostileRepositoryError,
     MissingRepositoryError,
     MissingRevisionError,
     NoCommitsError,
     UnavailableError,
 )
-from bot.checkout.git import clean_environment, git_program, last_line
+from bot.checkout.git import Git, clean_environment, git_program, last_line, limit_command, process_limits
+from bot.checkout.tree_limits import check_tree
+from bot.contracts.errors import AgentError
 
 if TYPE_CHECKING:
     from bot.github.errors import Failure
@@ -33,24 +37,39 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _NETWORK = (
-    "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "CURL_CA_BUNDLE",
-)  # fmt: skip
+    "no_proxy",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "CURL_CA_BUNDLE",
+)
 USER = "x-access-token"
 
+NO_TREES = "--filter=tree:0"
+"""The option of a fetch that brings commits alone."""
+
 _REFUSED = (
-    "Authentication failed", "could not read Username", "could not read Password",
-    "terminal prompts disabled", "The requested URL returned error: 401",
-    "The requested URL returned error: 403", "Invalid username or",
-)  # fmt: skip
+    "Authentication failed",
+    "could not read Username",
+    "could not read Password",
+    "terminal prompts disabled",
+    "The requested URL returned error: 401",
+    "The requested URL returned error: 403",
+    "Invalid username or",
+)
 _ABSENT = (
     "Repository not found",
     "not found",
     "The requested URL returned error: 404",
     "does not appear to be a git",
 )
-# The words of git's `http.c`, `remote-curl.c` and `fetch-pack.c`.
+# Messages of git's `http.c`, `remote-curl.c` and `fetch-pack.c`.
 _STATUS = re.compile(r"(?:RPC failed; HTTP|The requested URL returned error:) (\d{3})")
 _CUT_OFF = ("unable to access", "RPC failed", "hung up unexpectedly", "unexpected disconnect", "early EOF")
+# Messages of `wrapper.c` and `run-command.c` at the limits of memory and of CPU time (SIGXCPU).
+_TOO_MUCH = ("Out of memory", "died of signal 24", "died of signal 9")
 _NO_SUCH_REF = ("couldn't find remote ref", "not our ref", "no such remote ref", "unadvertised object")
 
 
@@ -59,11 +78,11 @@ def is_remote(url: str) -> bool:
 
 
 def check_url(url: str, token: str) -> None:
-    """Raise `CheckoutError` for an address that must not get a token, or that git must not be given."""
+    """Raise `CheckoutError` for a URL that must not receive the token, or is not allowed at all."""
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise CheckoutError(
-            f"the clone URL must start with https:// or http://, or be a folder: {_shown(url)}"
+            f"the clone URL must start with https:// or http://, or be a folder: {_without_credentials(url)}"
         )
     if parts.username or parts.password:
         raise CheckoutError("the clone URL must not hold credentials: give the token on its own")
@@ -71,11 +90,13 @@ def check_url(url: str, token: str) -> None:
         raise CheckoutError(f"a token is not sent over plain http to {parts.hostname}: use https")
 
 
-def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace | None = None) -> str:
-    """Run one git command that speaks to `url`; its standard output. Raises `git.exc.GitCommandError`.
+def run_remote_command(
+    git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace | None = None
+) -> str:
+    """Run one git command against `url` and return its standard output. Raises `git.exc.GitCommandError`.
 
-    The command must be safe to repeat: it is tried again when the connection or the server fails, or a rate limit
-    stops it, by the rules for requests of the API.
+    The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
+    rules for API requests.
     """
     from git.exc import GitCommandError
 
@@ -86,7 +107,7 @@ def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace 
     while True:
         attempt += 1
         try:
-            return _drive_once(git_dir, url, token, arguments)
+            return _run_once(git_dir, url, token, arguments)
         except GitCommandError as error:
             failure = http_failure(f"{error.stdout}\n{error.stderr}")
             wait = wait_before_retry(failure, attempt, pace.now(), safe=True) if failure else None
@@ -95,27 +116,29 @@ def drive(git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace 
             pace.wait(wait)
 
 
-def http_failure(said: str) -> Failure | None:
-    """What git's output says of its exchange with the server; `None` if git failed for another reason."""
+def http_failure(output: str) -> Failure | None:
+    """Parse git's output into an HTTP failure; `None` if git failed for another reason."""
     from bot.github.errors import Failure
 
-    if status := _STATUS.search(said):
-        return Failure(int(status.group(1)), said)
-    cut_off = any(words in said for words in _CUT_OFF) and "certificate" not in said
-    return Failure(0, said) if cut_off else None
+    if status := _STATUS.search(output):
+        return Failure(int(status.group(1)), output)
+    cut_off = any(words in output for words in _CUT_OFF) and not any(
+        w in output for w in ("certificate", *_TOO_MUCH)
+    )
+    return Failure(0, output) if cut_off else None
 
 
-def _drive_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
-    """The command sees an environment of its own and nothing else. GitPython adds to the inherited environment, so what
-    is not ours is blanked there and then taken away by `env -u`."""
+def _run_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
+    """Run the command with a clean environment. GitPython adds to the inherited environment, so inherited variables are
+    blanked there and then removed by `env -u`."""
     from git.cmd import Git as Driver
 
     with _environment(url, token) as (environment, descriptors):
         inherited = [name for name in os.environ if name not in environment]
-        without = [option for name in inherited for option in ("-u", name)]
+        unset = [option for name in inherited for option in ("-u", name)]
         return str(
             Driver(str(git_dir)).execute(
-                ["env", *without, git_program(), *arguments],
+                ["env", *unset, *limit_command(), git_program(), *arguments],
                 env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
                 with_extended_output=False,
                 pass_fds=descriptors,
@@ -125,13 +148,13 @@ def _drive_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> st
 
 @contextmanager
 def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
-    """What a git that speaks to `url` is started with, and the descriptors that its helpers read."""
+    """Yield the environment of a git process for `url`, and the descriptors that its credential helpers read."""
     settings = {"http.lowSpeedLimit": "1000", "http.lowSpeedTime": "60", "http.followRedirects": "initial"}
     with ExitStack() as stack:
         descriptors = []
 
-        def tell(origin: str, user: str, password: str) -> None:
-            """Let git know this password at `origin`, and nowhere else."""
+        def add_credential(origin: str, user: str, password: str) -> None:
+            """Add a credential helper with this password for `origin` alone."""
             if not f"{user}{password}".isprintable():
                 raise CheckoutError(f"the token or password for {origin} holds a line break: give it without")
             descriptor = stack.enter_context(_in_memory(f"username={user}\npassword={password}\n"))
@@ -141,7 +164,7 @@ def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[i
 
         if token:
             parts = urlsplit(url)
-            tell(f"{parts.scheme}://{parts.netloc}", USER, token)
+            add_credential(f"{parts.scheme}://{parts.netloc}", USER, token)
             # With git 2.46 and later this saves the request that is refused first.
             settings["http.proactiveAuth"] = "basic"
             # A redirect could lead to another host.
@@ -151,13 +174,13 @@ def _environment(url: str, token: str) -> Iterator[tuple[dict[str, str], tuple[i
             if name in os.environ:
                 network[name], login = _without_password(os.environ[name])
                 if login:
-                    tell(*login)
+                    add_credential(*login)
         environment = {**clean_environment(settings), "GIT_ALLOW_PROTOCOL": "http:https", **network}
         yield environment, tuple(descriptors)
 
 
 def _without_password(proxy: str) -> tuple[str, tuple[str, str, str] | None]:
-    """A proxy's address with the user alone, and (where, user, password) where it had a password."""
+    """Return a proxy's URL without the password, and (origin, user, password) if it had one."""
     parts = urlsplit(proxy)
     if not parts.password:
         return proxy, None
@@ -168,7 +191,7 @@ def _without_password(proxy: str) -> tuple[str, tuple[str, str, str] | None]:
 
 @contextmanager
 def _in_memory(text: str) -> Iterator[int]:
-    """A descriptor that holds `text`, in memory alone; whoever is given it may read it more than once."""
+    """Yield a descriptor of an in-memory file with `text`, which can be read more than once."""
     descriptor = os.memfd_create("credential")
     try:
         os.write(descriptor, text.encode())
@@ -178,9 +201,9 @@ def _in_memory(text: str) -> Iterator[int]:
 
 
 def fetch(
-    git_dir: Path, url: str, refs: list[str], token: str, depth: list[str], pace: Pace | None = None
+    git_dir: Path, url: str, refs: list[str], token: str, depth: list[str], *, pace: Pace | None = None
 ) -> None:
-    """Fetch `refs` from `url`. Raises the `CheckoutError` that says what was wrong."""
+    """Fetch `refs` from `url` and check the size of their trees. Raises a `CheckoutError` or `RepositoryMovedError`."""
     from git.exc import GitCommandError
 
     arguments = [
@@ -192,13 +215,18 @@ def fetch(
         "--no-auto-maintenance",
     ]
     try:
-        drive(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs], pace)
+        run_remote_command(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs], pace)
     except GitCommandError as error:
         # `from None`: the vendor's exception holds the whole command and its environment's traces.
-        raise _said_plainly(git_dir, url, refs, token, str(error.stderr)) from None
+        raise _checkout_error(git_dir, url, refs, token, str(error.stderr)) from None
+    if NO_TREES not in depth:
+        for ref in refs:
+            check_tree(Git(git_dir), ref.removeprefix("+").rpartition(":")[2])
 
 
-def _said_plainly(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> CheckoutError:
+def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> AgentError:
+    from bot.github.errors import RepositoryMovedError
+
     hidden = [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
     detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
     if any(sign in stderr for sign in _NO_SUCH_REF):
@@ -208,15 +236,23 @@ def _said_plainly(git_dir: Path, url: str, refs: list[str], token: str, stderr: 
                 f"the repository {url} has no commits yet: push a first commit, then ask again"
             )
         return MissingRevisionError(f"the repository {url} has no branch or commit {wanted!r}")
+    if any(sign in stderr for sign in _TOO_MUCH):
+        most = process_limits()
+        return HostileRepositoryError(
+            f"git needs more than {most[resource.RLIMIT_DATA] >> 20} MiB of memory or {most[resource.RLIMIT_CPU]} s to "
+            f"unpack what {url} sent: {detail}. Remove what is so large from that commit, or name a branch without it"
+        )
     failure = http_failure(stderr)
     if failure is not None and failure.rate_limited:
         return UnavailableError(f"a rate limit of GitHub stopped fetching {url}: {detail}; try again later")
     if failure is not None and failure.transient:
         return UnavailableError(f"{url} could not be fetched, after several tries: {detail}; try again later")
+    if failure is not None and failure.moved:
+        return RepositoryMovedError(f"fetching {url}")
     if any(sign in stderr for sign in _REFUSED):
-        given = "the token it was given" if token else "access without a token"
+        access = "the token it was given" if token else "access without a token"
         return AuthenticationFailedError(
-            f"the server of {url} refused {given}: check the token's access to contents"
+            f"the server of {url} refused {access}: check the token's access to contents"
         )
     if any(sign in stderr for sign in _ABSENT):
         return MissingRepositoryError(f"there is no repository at {url}, or the token may not see it")
@@ -227,10 +263,10 @@ def _is_empty(git_dir: Path, url: str, token: str) -> bool:
     from git.exc import GitCommandError
 
     try:
-        return not drive(git_dir, url, token, ["ls-remote", "--quiet", url]).strip()
+        return not run_remote_command(git_dir, url, token, ["ls-remote", "--quiet", url]).strip()
     except GitCommandError:
         return False
 
 
-def _shown(url: str) -> str:
+def _without_credentials(url: str) -> str:
     return url.split("@")[-1][:200]

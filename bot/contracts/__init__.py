@@ -1,1 +1,1 @@
-"""Value types that rooms exchange. Standard library only; imports nothing of ours, does nothing."""
+"""Value types that packages exchange. Only the standard library is imported."""

@@ -1,4 +1,4 @@
-"""One cancel token a run: signals, time limits and callers fire it; whoever waits is woken."""
+"""The cancel token of a run: signals, time limits and callers fire it, and waiting threads wake up."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CancelToken:
             callback()
 
     def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback` when the token fires. Returns a function that takes the callback back."""
+        """Call `callback` when the token fires. Returns a function that unregisters the callback."""
         with self._lock:
             if not self._fired.is_set():
                 key = self._next
@@ -52,5 +52,5 @@ class CancelToken:
             self._callbacks.pop(key, None)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep up to `seconds`; true at once when the token fires."""
+        """Sleep up to `seconds`; returns true as soon as the token fires."""
         return self._fired.wait(seconds)

@@ -1,12 +1,32 @@
-"""The exit codes and the root of every room's error hierarchy."""
+"""Exit codes, and the root of every package's error hierarchy."""
 
 from __future__ import annotations
 
+import errno
+import os
 from enum import IntEnum
+
+_REMEDIES = {
+    os.strerror(errno.ENOSPC): "free some disk space",
+    "Out of diskspace": "free some disk space",
+    os.strerror(errno.EDQUOT): "free some of your disk quota",
+    os.strerror(errno.EFBIG): "allow larger files (`ulimit -f`)",
+    "killed by SIGXFSZ": "allow larger files (`ulimit -f`)",
+    os.strerror(errno.EMFILE): "allow more open files (`ulimit -n`)",
+    os.strerror(errno.ENFILE): "end other programs that hold files open",
+    os.strerror(errno.ENOMEM): "free some memory, or allow more (`ulimit -v`)",
+    "failed to map segment from shared object": "free some memory, or allow more (`ulimit -v`)",
+}
+
+
+def shortage_remedy(text: str) -> str:
+    """Return what to do if `text`, an error message of the system or of git, reports a lack of disk space,
+    memory or files; otherwise ""."""
+    return next((remedy for words, remedy in _REMEDIES.items() if words in text), "")
 
 
 class ExitCode(IntEnum):
-    """What a process of ours answers its caller. Documented in `docs/cli.md`; scripts depend on it."""
+    """Exit codes of the program. Documented in `docs/cli.md`; scripts depend on them."""
 
     DONE = 0
     INTERNAL = 1
@@ -22,34 +42,43 @@ class ExitCode(IntEnum):
 
 
 class AgentError(Exception):
-    """Something a person can act on. The message is one or two sentences: what happened, to what, what next.
+    """An error that a person can act on. The message is one or two sentences: what happened, to what, what
+    next.
 
-    Rooms subclass it and set `exit_code`; the command line prints the message and exits with the code,
-    without a traceback. Anything that is not an `AgentError` is a bug of ours and exits with 1.
+    Packages subclass it and set `exit_code`; the command line prints the message and exits with the code,
+    without a traceback. Any other exception is a bug of ours and exits with 1.
     """
 
-    exit_code: ExitCode = ExitCode.INTERNAL
+    exit_code: ExitCode = ExitCode.UNAVAILABLE
 
 
 class UsageError(AgentError):
-    """Bad input: an option, an event, a policy file, a repository that cannot be worked on."""
+    """Bad input: an option, an event, a policy file, an unusable repository.
+
+    A message about a lack of resources is not about the input: its exit code is `UNAVAILABLE`.
+    """
 
     exit_code = ExitCode.USAGE
 
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        if shortage_remedy(sentence):
+            self.exit_code = ExitCode.UNAVAILABLE
+
 
 class PublishError(AgentError):
-    """GitHub would not take the result; the bundle is kept."""
+    """GitHub did not accept the result; the bundle is kept."""
 
     exit_code = ExitCode.PUBLISHING
 
 
 class GateError(AgentError):
-    """The diff may not leave; the bundle is kept."""
+    """The gate refused the diff; the bundle is kept."""
 
     exit_code = ExitCode.GATE
 
 
 class NoSandboxError(AgentError):
-    """No sandbox works here and nobody allowed going without."""
+    """No sandbox works here, and running without one is not allowed."""
 
     exit_code = ExitCode.NO_SANDBOX

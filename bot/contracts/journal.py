@@ -1,10 +1,10 @@
-"""The lines of a journal: what is kept of a run, in the order in which it happened.
+"""The records of a journal, in the order in which they happen.
 
-`bot/agent/journal.py` writes and reads them. On disk a line is one JSON object: `type` (the name in
-`RECORDS`), `at` (seconds since the journal was opened), `masked` (true where the redactor changed something),
-and the record's fields, those at their default left out. The first line is the header.
+`bot/agent/journal.py` writes them, `journal_file.py` reads them. On disk a record is one line with a JSON object:
+`type` (a key of `RECORDS`), `at` (seconds since the journal was opened), `masked` (true if the redactor changed
+something), and the record's fields without those at their default. The first line is the header.
 
-Named tuples, since as many frozen dataclasses cost 14 ms at every start of the program, and these 2.
+Named tuples, because the same number of frozen dataclasses adds 12 ms to every start of the program.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from bot.contracts.limits import Limits
+from bot.contracts.evidence import CheckerComparison, Coverage, Problem, ServerUse, TestCounts
 from bot.contracts.messages import Image, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
-from bot.contracts.problems import Compared, Problem, ServerUse
-from bot.contracts.request import Request
-from bot.contracts.tested import Coverage, TestCounts
+from bot.contracts.request import Limits, Request
 from bot.contracts.tools import ToolSpec
 
 SCHEMA_VERSION = 1
@@ -27,8 +25,8 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Header(NamedTuple):
-    """What the session was started with, frozen for its whole length. `started_at` is RFC 3339 in UTC. `policy_sha` is
-    the commit whose policy was kept, empty where that is `base_sha`: of a pull request the tip of its base branch."""
+    """The session's frozen start values. `started_at` is RFC 3339 in UTC. `policy_sha` is the commit that the
+    policy was read from, empty if it is `base_sha`: for a pull request the tip of its base branch."""
 
     schema: int
     version: str
@@ -45,8 +43,8 @@ class Header(NamedTuple):
 
 
 class UserText(NamedTuple):
-    """A user message put into the history: the task, what the host said when the model was done (`host`), or what
-    followed the results of a turn (`added`: a reminder, a skill's body). `images` are the pictures with it."""
+    """A user message in the history: the task, the supervisor's text after the model's last response (`host`),
+    or text after the results of a turn (`added`: a reminder, a skill's body)."""
 
     turn: int
     text: str
@@ -54,16 +52,16 @@ class UserText(NamedTuple):
     images: tuple[Image, ...] = ()
 
 
-class Recalled(NamedTuple):
-    """A message of the run that is gone on from, as it stands in the history of this one before its first request."""
+class RecalledMessage(NamedTuple):
+    """A message of the continued run, as this run's history has it before its first request."""
 
     role: Role
     parts: tuple[Part, ...]
 
 
 class RequestSent(NamedTuple):
-    """A request to the model; `messages` is how many the history held, `digest` a hash of them: of the first so many of
-    a later request it is the same, unless the conversation was made shorter in between."""
+    """A request to the model. `messages` is the length of the history, `digest` its hash: a later request has
+    the same digest for the same messages, unless the conversation was compacted in between."""
 
     turn: int
     messages: int
@@ -71,7 +69,7 @@ class RequestSent(NamedTuple):
 
 
 class CallOpened(NamedTuple):
-    """The stream named a tool call; its arguments follow as deltas of the same `block`."""
+    """The stream started a tool call; its arguments follow as deltas of the same `block`."""
 
     turn: int
     block: int
@@ -88,7 +86,7 @@ class Delta(NamedTuple):
     block: int = -1
 
 
-class Retried(NamedTuple):
+class ProviderRetry(NamedTuple):
     """The provider sends the request again after `delay` seconds."""
 
     turn: int
@@ -98,7 +96,8 @@ class Retried(NamedTuple):
 
 
 class Response(NamedTuple):
-    """A whole response as it entered the history. `cost` is in USD."""
+    """A whole response as it entered the history. `cost` is in USD, `first_token` in seconds since the request;
+    0 if unknown."""
 
     turn: int
     parts: tuple[Part, ...]
@@ -106,10 +105,11 @@ class Response(NamedTuple):
     raw_reason: str
     usage: Usage = Usage()
     cost: float = 0.0
+    first_token: float = 0.0
 
 
 class ResponseFailed(NamedTuple):
-    """A response that could not be had; `parts` is what had arrived."""
+    """A failed response; `parts` is what had arrived."""
 
     turn: int
     message: str
@@ -121,7 +121,7 @@ class ResponseFailed(NamedTuple):
 
 
 class BudgetChanged(NamedTuple):
-    """What the session has used so far."""
+    """The session's usage so far."""
 
     turn: int
     usage: Usage
@@ -129,7 +129,7 @@ class BudgetChanged(NamedTuple):
 
 
 class CallStarted(NamedTuple):
-    """A call is about to be executed. Without a result line after it, the run died in it."""
+    """A call is about to be executed. If no result follows, the run died during it."""
 
     turn: int
     call_id: str
@@ -137,8 +137,8 @@ class CallStarted(NamedTuple):
 
 
 class Question(NamedTuple):
-    """The tool host asks whether it may write. `diff` is what it would write; `more` are the further files, each with
-    its action, of a question about several."""
+    """The tool host asks for permission to write. `diff` is the proposed change; `more` are further files with
+    their actions."""
 
     tool: str
     path: str
@@ -147,8 +147,8 @@ class Question(NamedTuple):
     more: tuple[tuple[str, str], ...] = ()
 
 
-class Permitted(NamedTuple):
-    """What policy said of a call or of the tool host's question. `call_id` is empty for the latter."""
+class PermissionDecision(NamedTuple):
+    """The policy's decision on a call or on the tool host's question. `call_id` is empty for the latter."""
 
     tool: str
     allow: bool
@@ -159,7 +159,7 @@ class Permitted(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A call's one answer. `executed` is false when no handler ran; `duration` is in seconds."""
+    """A call's one result. `executed` is false when no handler ran; `duration` is in seconds."""
 
     turn: int
     call_id: str
@@ -176,8 +176,8 @@ class Result(NamedTuple):
 class FileVersion(NamedTuple):
     """One changed file with its bytes on both sides. `before` and `after` are sha256 hex, `None` for absent.
 
-    The contents are `None` where the file is absent or over the limit (`oversize`), `before_content` also
-    where nobody had it. `mode` is the permission bits; `link` a symbolic link's target.
+    The contents are `None` if the file is absent or over the limit (`oversize`); `before_content` is also
+    `None` if it is unknown. `mode` is the permission bits; `link` a symbolic link's target.
     """
 
     path: str
@@ -191,7 +191,7 @@ class FileVersion(NamedTuple):
 
 
 class FilesChanged(NamedTuple):
-    """Files that commands changed, edits apart, seen by a scan after the call `call_id` of turn `turn`."""
+    """Files that commands changed (not edits), from a scan after the call `call_id` of turn `turn`."""
 
     turn: int
     files: tuple[FileVersion, ...]
@@ -199,9 +199,9 @@ class FilesChanged(NamedTuple):
     note: str = ""
 
 
-class Checked(NamedTuple):
-    """One run of one check. `tests` are its figures, where they are known. With `again` it is the second run on the
-    same files of one that had failed."""
+class CheckRecord(NamedTuple):
+    """One run of one check. `tests` are its counts, if known. `again`: the second run, on the same files, of a
+    failed check."""
 
     name: str
     command: str
@@ -212,10 +212,10 @@ class Checked(NamedTuple):
     again: bool = False
 
 
-class Diagnosed(NamedTuple):
-    """What language servers said after a call that changed files. `tools` are those asked, each with how it answered
-    (`bot.contracts.problems.Answer`); `new` what was shown, `new_count` all that is new since the agent began; `hidden`
-    were there before. `waited` is in seconds, what the model was kept waiting."""
+class DiagnosticsRecord(NamedTuple):
+    """Diagnostics after a call that changed files. `tools` pairs each tool with its
+    `bot.contracts.evidence.Answer`. `new` are the reported problems, `new_count` all that are new since the run
+    began, `hidden` the number of older ones. `waited` is the delay of the call's result in seconds."""
 
     turn: int
     call_id: str
@@ -229,20 +229,21 @@ class Diagnosed(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that was run before and after, as it is told. `look_first` are lines of Markdown, the gravest first."""
+    """All results before and after the change, as reported. `look_first` are lines of Markdown, the most severe
+    first."""
 
     checks: tuple[CheckResult, ...] = ()
-    diagnostics: tuple[Compared, ...] = ()
+    diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()
     coverage: Coverage | None = None
     look_first: tuple[str, ...] = ()
 
 
-class Compacted(NamedTuple):
-    """The conversation was made shorter before the request of `turn`: `text` stands for everything between the first
-    message and number `first_kept`. `before` and `after` are the tokens held; `transcript` is where the rest can be
-    looked up. With a `failure`, one sentence, nothing was changed. `cost` is in USD. With `dropped`, only the results
-    of these calls were left out of the conversation, and there is no summary."""
+class CompactionRecord(NamedTuple):
+    """The conversation was compacted before the request of `turn`: `text` replaces all messages between the
+    first one and number `first_kept`. `before` and `after` are tokens; `transcript` is the path of the full
+    text. A `failure` is one sentence: nothing was changed. `cost` is in USD. With `dropped`, only the results
+    of these calls were removed, and there is no summary."""
 
     turn: int
     text: str = ""
@@ -257,13 +258,28 @@ class Compacted(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Something a reader of the run should know, in one sentence."""
+    """One sentence for a reader of the run."""
 
     text: str
 
 
+class AttachedFile(NamedTuple):
+    """An attached file of the request; `place` names the text that links it. `size` and `sha256` (hex) are of
+    the download, which took `seconds`. `files` are paths in the folder `path` with their sizes, several for an
+    archive; `left` names each omitted one with the reason."""
+
+    name: str
+    place: str
+    size: int
+    sha256: str
+    path: str
+    files: tuple[tuple[str, int], ...] = ()
+    left: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+
 class AgentStarted(NamedTuple):
-    """The call `call_id` started the subagent `name` of type `kind`. Its own lines carry its name."""
+    """The call `call_id` started the subagent `name` of type `kind`. The subagent's own records carry its name."""
 
     turn: int
     call_id: str
@@ -274,7 +290,8 @@ class AgentStarted(NamedTuple):
 
 
 class WriteProposed(NamedTuple):
-    """The model proposed a write on a thread. `what` says it in a few words, `refused` why it was not accepted."""
+    """The model proposed a write on a thread. `what` is a short description, `refused` the reason for a
+    refusal."""
 
     kind: str
     number: int
@@ -284,7 +301,7 @@ class WriteProposed(NamedTuple):
 
 
 class SessionEnded(NamedTuple):
-    """The loop is over. `stop_reason` is of `bot.contracts.outcome.StopReason`."""
+    """The loop has ended. `stop_reason` is a `bot.contracts.outcome.StopReason`."""
 
     stop_reason: str
     reason: str
@@ -294,7 +311,7 @@ class SessionEnded(NamedTuple):
 
 
 class RunEnded(NamedTuple):
-    """The run is over and the gate has judged. `patch_sha256` is what a replay must reach."""
+    """The run has ended and the gate has decided. `patch_sha256` is the hash that a replay must reproduce."""
 
     status: str
     stop_reason: str
@@ -306,24 +323,25 @@ class RunEnded(NamedTuple):
 Record = (
     Header
     | UserText
-    | Recalled
+    | RecalledMessage
     | RequestSent
     | CallOpened
     | Delta
-    | Retried
+    | ProviderRetry
     | Response
     | ResponseFailed
     | BudgetChanged
     | CallStarted
     | Question
-    | Permitted
+    | PermissionDecision
     | Result
     | FilesChanged
-    | Checked
-    | Diagnosed
+    | CheckRecord
+    | DiagnosticsRecord
     | Evidence
+    | AttachedFile
     | AgentStarted
-    | Compacted
+    | CompactionRecord
     | Note
     | WriteProposed
     | SessionEnded
@@ -333,24 +351,25 @@ Record = (
 RECORDS: Mapping[str, type[Record]] = {
     "header": Header,
     "user": UserText,
-    "recalled": Recalled,
+    "recalled": RecalledMessage,
     "request": RequestSent,
     "call_opened": CallOpened,
     "delta": Delta,
-    "retry": Retried,
+    "retry": ProviderRetry,
     "response": Response,
     "response_failed": ResponseFailed,
     "budget": BudgetChanged,
     "call": CallStarted,
     "question": Question,
-    "permission": Permitted,
+    "permission": PermissionDecision,
     "result": Result,
     "files": FilesChanged,
-    "check": Checked,
-    "diagnosed": Diagnosed,
+    "check": CheckRecord,
+    "diagnosed": DiagnosticsRecord,
     "evidence": Evidence,
+    "attached": AttachedFile,
     "agent": AgentStarted,
-    "compacted": Compacted,
+    "compacted": CompactionRecord,
     "note": Note,
     "write": WriteProposed,
     "session_ended": SessionEnded,

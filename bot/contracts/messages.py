@@ -1,10 +1,10 @@
 """The conversation as values: messages, their parts, usage.
 
-Not a wire format: adapters in `bot/providers` translate. A message never changes once it is in the history,
-so a request is always a byte prefix of the next one.
+Not a wire format: adapters in `bot/providers` translate. A message never changes once it is in the history, so
+a request is always a byte prefix of the next one.
 
-`extra` of a part is JSON that only the adapter which wrote it reads: who wrote it, and what that vendor wants
-back with the part (an item's id, a signature). Everybody else keeps it and looks away.
+`extra` of a part is JSON that only the adapter which wrote it reads: its name, and what the vendor wants back
+with the part (an item's id, a signature). All other code passes it through.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture, by a person or a tool. `data` is the file's bytes, `name` what people call it.
+    """A picture, from a person or a tool. `data` is the file's bytes, `name` is for people.
 
-    A model that cannot see gets a line of text with the name in its place.
+    A model without vision gets a line of text with the name instead.
     """
 
     media_type: str
@@ -36,7 +36,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """A reasoning block, returned to the vendor as it came. `redacted` holds a vendor's opaque payload."""
+    """A reasoning block, returned to the vendor unchanged. `redacted` is a vendor's opaque payload."""
 
     text: str
     signature: str | None = None
@@ -46,9 +46,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """The model's wish to run a tool. `arguments` is the raw JSON text as streamed, never re-serialised.
+    """A tool call by the model. `arguments` is the raw JSON text as streamed, never re-serialised.
 
-    `complete` is false when the stream ended before the call did: such a call is answered, never executed.
+    `complete` is false when the stream ended before the call did: such a call gets a result but is never
+    executed.
     """
 
     id: str
@@ -60,7 +61,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The one answer to a call, as the model sees it."""
+    """The one result of a call, as the model sees it."""
 
     call_id: str
     name: str
@@ -75,7 +76,7 @@ Role = Literal["user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One turn's worth of parts. All results of one assistant message are in one `tool` message."""
+    """The parts of one turn. All results of one assistant message are in one `tool` message."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -89,8 +90,8 @@ class Message:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
 
-class Finish(StrEnum):
-    """Why one model response ended: a closed set. Unknown vendor values become `error` with the raw string."""
+class FinishReason(StrEnum):
+    """Why one model response ended. Unknown vendor values become `error` with the raw string."""
 
     END_TURN = "end_turn"
     MAX_TOKENS = "max_tokens"

@@ -1,14 +1,19 @@
-"""What the loop asks of a provider. A provider is a function from a request to an event stream, no more."""
+"""The provider interface: a function from a `ModelRequest` to a stream of events (reference S-005).
+
+A stream is any number of text, thinking and tool events, then exactly one `Complete` or `Failed`. A tool call
+is `ToolStart`, any number of `ArgumentsDelta`, `ToolEnd`, with the same `index`. `Retrying` may precede any of
+them: it voids all earlier events of the stream. A stream that ends without `Complete` or `Failed` is a bug of
+the adapter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Event
-from bot.contracts.messages import Message, Usage
+from bot.contracts.messages import FinishReason, Message, Usage
 from bot.contracts.tools import ToolSpec
 
 ThinkingKind = Literal["off", "adaptive", "budget", "effort"]
@@ -16,13 +21,13 @@ ThinkingKind = Literal["off", "adaptive", "budget", "effort"]
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model's limits in tokens, its prices in USD per million tokens, and what it can do.
+    """A model's limits in tokens, its prices in USD per million tokens, and its capabilities.
 
-    `known` is false for a guess. `vision`: it takes images. `thinking`: how it is asked to reason, `off` for not at
-    all. `streams_tools`: it can be asked for a call's arguments as they are made, which is to say unchecked.
-    `min_cacheable`: the shortest prefix in tokens that is ever kept in a cache. `allowed_tools`: it takes a list of
-    the tools that may be called now, beside all tools. `forced_choice`: it can be made to call one. `timeout`: the
-    seconds that it may take until the first byte of an answer.
+    `known` is false for a guess. `vision`: it accepts images. `thinking`: how reasoning is requested, `off` for
+    not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
+    `min_cacheable`: the shortest prefix in tokens that is cached. `allowed_tools`: it accepts a list of the
+    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `timeout`: seconds
+    until the first byte of a response.
     """
 
     name: str
@@ -38,11 +43,11 @@ class ModelInfo:
     streams_tools: bool = False
     min_cacheable: int = 1024
     allowed_tools: bool = False
-    forced_choice: bool = True
+    forced_choice: bool = False
     timeout: int = 900
 
     def cost(self, usage: Usage) -> float:
-        """What `usage` costs, in USD."""
+        """Return the cost of `usage` in USD."""
         return (
             usage.input * self.input_price
             + usage.cache_read * self.cache_read_price
@@ -52,7 +57,7 @@ class ModelInfo:
 
 
 class ModelOverride(NamedTuple):
-    """What the policy knows better of a model than this program; `None` leaves it as it is. Units as in `ModelInfo`."""
+    """The policy's settings for a model; `None` keeps the table's value. Units as in `ModelInfo`."""
 
     context_window: int | None = None
     max_output: int | None = None
@@ -73,12 +78,12 @@ class ModelOverride(NamedTuple):
 class ModelRequest:
     """One request. `system` and `tools` are frozen for the session; `messages` only ever grows at its end.
 
-    `tool_choice`: `auto` leaves it to the model, `required` wants a call, `none` forbids calls. `allowed` names the
-    tools that may be called now, `None` for all; `required` with a single name asks for that very tool. Both are
-    wishes: not every vendor knows every one of them, and some refuse them while a model thinks, so whoever runs the
-    calls still checks. `session` is the session's id, by which a vendor finds its cache. `max_output` caps the answer
-    in tokens; 0 is the model's own limit. `moved` is how many messages stand behind others than when they were made,
-    after a summary took the place of what was before them: some vendors tie a model's thinking to that.
+    `tool_choice`: `auto` lets the model choose, `required` demands a call, `none` forbids calls. `allowed`
+    names the tools that may be called now, `None` for all; `required` with a single name demands that tool. Not
+    every vendor supports all of this, and some refuse it while a model thinks, so the caller still checks the
+    calls. `session` is the session's id, a vendor's cache key. `max_output` caps the response in tokens; 0 is
+    the model's own limit. `moved` is the number of messages whose preceding messages were replaced by a
+    summary: some vendors tie a model's thinking to the preceding messages.
     """
 
     system: str
@@ -92,7 +97,7 @@ class ModelRequest:
 
 
 class Provider(Protocol):
-    """One wire format behind the event grammar of `bot.contracts.events`."""
+    """One wire format behind the event grammar of this module."""
 
     @property
     def info(self) -> ModelInfo: ...
@@ -102,3 +107,80 @@ class Provider(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStart:
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsDelta:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnd:
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """A request failed and is sent again after `delay` seconds. `partial` is the discarded part of its
+    response, `usage` the vendor's count for it."""
+
+    attempt: int
+    delay: float
+    reason: str
+    partial: Message | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The whole assistant message, blocks in stream order, with its finish reason and the vendor's raw value.
+
+    `discarded` is the usage of interrupted responses to the same request. `first_token` is seconds from the
+    request to the first token, retry delays included; 0 if not measured.
+    """
+
+    message: Message
+    finish: FinishReason
+    raw_reason: str
+    usage: Usage
+    discarded: Usage = field(default_factory=Usage)
+    first_token: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """There is no response. `message` is for people; `status` is the HTTP status, if any.
+
+    `canceled` is true only when the run's cancel token fired. `partial` is what had arrived. `overflow` is true
+    if the conversation is longer than the model can read: only a shorter one may succeed. `discarded` is the
+    same as in `Complete`.
+    """
+
+    message: str
+    status: int | None = None
+    canceled: bool = False
+    partial: Message | None = None
+    usage: Usage = field(default_factory=Usage)
+    overflow: bool = False
+    discarded: Usage = field(default_factory=Usage)
+
+
+Event = TextDelta | ThinkingDelta | ToolStart | ArgumentsDelta | ToolEnd | Retrying | Complete | Failed

@@ -1,4 +1,4 @@
-"""How a run ended: the closed sets and the values that `outcome.json` is made of.
+"""The outcome of a run: the closed sets and the values of `outcome.json`.
 
 `bot/publish/bundle` writes and validates them; these types are the schema.
 """
@@ -8,12 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse, TestChanges
 from bot.contracts.messages import Usage
-from bot.contracts.network import HostUse
-from bot.contracts.problems import Compared, ServerUse
 from bot.contracts.request import Request
-from bot.contracts.tested import Coverage, TestChanges
-from bot.contracts.wall import Wall
+from bot.contracts.sandbox import HostUse, SandboxInfo
 
 SCHEMA_VERSION = 1
 
@@ -47,7 +45,8 @@ class StopReason(StrEnum):
 
 
 class CheckState(StrEnum):
-    """`NOT_RUNNABLE`: a tool or dependency is missing. `NO_SOCKETS`: the sandbox's missing network made it fail."""
+    """`NOT_RUNNABLE`: a tool or dependency is missing. `NO_SOCKETS`: it failed because the sandbox has no
+    network."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -70,10 +69,10 @@ class CheckRun:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A check before the agent began and after it ended. `detected` is true when no policy named it. `flaky`: it failed
-    and, run again on the same files, passed; `before` or `after` is then the run that failed. `tests` is known where a
-    report or a runner's output names them. `related` is the command that ran the tests related to the change in place
-    of all of them, empty if all were run; `scope_note` says why they were not: "over 5 minutes"."""
+    """A check before and after the agent's change. `detected`: not named by the policy. `flaky`: it failed and
+    then passed on the same files; `before` or `after` is the failed run. `tests` is set if a report or the
+    output names the tests. `related` is the command that ran only the tests related to the change, empty if all
+    ran; `scope_note` is the reason: "over 5 minutes"."""
 
     name: str
     command: str
@@ -101,7 +100,7 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class WithheldFile:
-    """`in_patch`: the bundle's `withheld.patch` has it. Otherwise only the work tree has it."""
+    """`in_patch`: it is in the bundle's `withheld.patch`. Otherwise only the work tree has it."""
 
     path: str
     reason: str
@@ -120,7 +119,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the model says of its change, handed over by the tool `describe_change`."""
+    """The model's description of its change, from the tool `describe_change`."""
 
     title: str = ""
     summary: str = ""
@@ -132,13 +131,12 @@ class Outcome:
     """Everything `publish` and the report need to know of a run, apart from the patch itself.
 
     `started_at` and `ended_at` are RFC 3339 in UTC; the commit's dates come from `ended_at`, so that publishing
-    twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why it ended as it did, and why
-    there is no diff where there is none. `notes` are further sentences for the pull request. `answer` is what an
-    `explain` says, or the model's last text if a run came to no change; `question` is what `ask_user` wants to know.
-    `patch_sha256`, `review_sha256`, `plan_sha256` and `writes_sha256` are of the files beside it in the bundle, the
-    last three empty where there is no such file. `network` is what commands asked of hosts, where policy gives them
-    any. `diagnostics` are the checkers before and after, `servers` the language servers that looked on, `coverage` is
-    of the changed lines.
+    twice gives one SHA. `cost` is in USD. `reason` is one sentence for people: why the run ended, and why there
+    is no diff if there is none. `notes` are further sentences for the pull request. `answer` is the text of an
+    `explain`, or the model's last text of a run without a change; `question` is from `ask_user`.
+    `patch_sha256`, `review_sha256`, `plan_sha256` and `writes_sha256` are of the files beside it in the bundle,
+    the last three empty if there is no such file. `network` is the commands' network use. `diagnostics` are the
+    checkers before and after, `servers` the language servers, `coverage` is of the changed lines.
     """
 
     schema: int
@@ -168,8 +166,8 @@ class Outcome:
     review_sha256: str = ""
     plan_sha256: str = ""
     writes_sha256: str = ""
-    wall: Wall | None = None
+    wall: SandboxInfo | None = None
     network: tuple[HostUse, ...] = ()
-    diagnostics: tuple[Compared, ...] = ()
+    diagnostics: tuple[CheckerComparison, ...] = ()
     servers: tuple[ServerUse, ...] = ()
     coverage: Coverage | None = None

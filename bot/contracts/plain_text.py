@@ -1,8 +1,9 @@
-"""Text by anybody made fit for a terminal, a log and a prompt: no sequence in it is carried out, no name in it hides
-anything, and nothing of it looks like a line of ours.
+"""Make untrusted text safe for a terminal, a log and a prompt: no escape sequences, no invisible characters in
+names, and no line that looks like one of ours.
 
-A sentence of ours to the model may hold what others chose (a path, a branch, a command, an error message) only through
-`quoted`, `quoted_names` or `quoted_lines`; longer texts of others stand between the markers of `bot.agent.task`.
+A sentence of ours to the model contains untrusted values (a path, a branch, a command, an error message) only
+through `quoted`, `quoted_names` or `quoted_lines`; longer untrusted texts stand between the markers of
+`bot.agent.task`.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ SEQUENCES = re.compile(
     r"|\x1b[ -/]*[0-~]"  # any other escape
 )
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but for newline and tab."""
+"""Control characters except newline and tab."""
 
 
 def printable(text: str) -> str:
-    """`text` without terminal sequences and control characters; carriage returns become line ends, since what they
-    would write over was printed too."""
+    """Return `text` without terminal sequences and control characters. Carriage returns become line ends, so
+    that overwritten text stays visible."""
     return CONTROLS.sub("", SEQUENCES.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def named(name: str) -> str:
-    """A file's or a branch's name on one line: whatever cannot be seen in it is shown by its escape."""
+def printable_name(name: str) -> str:
+    """Return a file or branch name on one line, with invisible characters escaped."""
     if name.isascii() and name.isprintable():
         return name
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
-def quoted(value: str, most: int = 300) -> str:
-    """`value` in backticks: on one line, at most about `most` characters, and nothing in it ends the quotation."""
-    shown = named(value).replace("`", "\\x60")
-    return f"`{shown if len(shown) <= most else f'{shown[:most]}…'}`"
+def quoted(value: str, limit: int = 300) -> str:
+    """Return `value` in backticks: one line, at most about `limit` characters, without a backtick inside."""
+    name = printable_name(value).replace("`", "\\x60")
+    return f"`{name if len(name) <= limit else f'{name[:limit]}…'}`"
 
 
-def quoted_names(names: Sequence[str], most: int, longest: int = 300) -> str:
-    """The first `most` of `names`, each quoted, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(quoted(name, longest) for name in names[:most]) + more
+def quoted_names(names: Sequence[str], max_names: int, max_length: int = 300) -> str:
+    """Return the first `max_names` of `names`, each quoted, and the number of the others."""
+    more = f" and {len(names) - max_names} more" if len(names) > max_names else ""
+    return ", ".join(quoted(name, max_length) for name in names[:max_names]) + more
 
 
 def quoted_lines(text: str) -> str:
-    """Every line of `text` marked with `| `, whatever character ends it."""
+    """Return `text` with `| ` before every line, whatever character ends it."""
     return "\n".join(f"| {line}".rstrip() for line in printable(text).rstrip().splitlines())

@@ -1,4 +1,4 @@
-"""A plan as a value: what the bot would do, posted before it is done. `plan.json` of a bundle is one."""
+"""A plan as a value: what the bot will do, posted for approval. A bundle's `plan.json` is one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_TITLE = 120
 MAX_TEXT = 1_000
 MAX_RISKS = 2_000
 MAX_PLAN = 24_000
-"""Bytes of the canonical JSON: a plan is shown whole in one comment, and is in it once more as data."""
+"""Bytes of the canonical JSON: one comment holds the plan as text and once more as data."""
 _MAX_PATH = 400
 _MAX_ESTIMATE = 10_000
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -27,7 +27,7 @@ _BLANK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One step. `paths` are the files that it is expected to touch."""
+    """One step. `paths` are the files that it is expected to change."""
 
     text: str
     paths: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`estimate_usd` and `estimate_turns` are the model's own guess of carrying the plan out."""
+    """`estimate_usd` and `estimate_turns` are the model's own estimate for executing the plan."""
 
     title: str
     steps: tuple[PlanStep, ...]
@@ -45,23 +45,23 @@ class Plan:
 
     @property
     def canonical(self) -> str:
-        """The plan as JSON that is the same wherever it is written: what the hash is taken of."""
+        """The plan as canonical JSON, the input of `hash`."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     @property
     def hash(self) -> str:
-        """SHA-256 over the plan's canonical JSON, 64 hex digits: what `approve` names is exactly this plan."""
+        """SHA-256 of the canonical JSON, 64 hex digits: `approve` names exactly this plan."""
         return hashlib.sha256(self.canonical.encode()).hexdigest()
 
     @property
-    def trouble(self) -> str:
-        """What keeps this from being a plan that can be shown and carried out, as `field: why`; empty for nothing."""
-        if not _fits(self.title, MAX_TITLE) or "\n" in self.title:
+    def problem(self) -> str:
+        """The first reason why the plan cannot be shown or executed, as `field: why`; empty for none."""
+        if not _is_text(self.title, MAX_TITLE) or "\n" in self.title:
             return f"title: expected one line of 1 to {MAX_TITLE} characters"
         if not 1 <= len(self.steps) <= MAX_STEPS:
             return f"steps: expected 1 to {MAX_STEPS}, got {len(self.steps)}"
         for number, step in enumerate(self.steps):
-            if trouble := _step_trouble(step):
+            if trouble := _step_problem(step):
                 return f"steps.{number}.{trouble}"
         if len(self.risks) > MAX_RISKS:
             return f"risks: expected at most {MAX_RISKS} characters, got {len(self.risks)}"
@@ -69,15 +69,15 @@ class Plan:
             return f"estimate_usd: expected 0 to {_MAX_ESTIMATE}"
         if not 0 <= self.estimate_turns <= _MAX_ESTIMATE:
             return f"estimate_turns: expected 0 to {_MAX_ESTIMATE}"
-        if any(hidden(text) for text in (self.title, self.risks, *(step.text for step in self.steps))):
+        if any(has_hidden(text) for text in (self.title, self.risks, *(step.text for step in self.steps))):
             return "text: there are characters in it that do not show"
         if len(self.canonical) > MAX_PLAN:
             return f"steps: the whole plan is {len(self.canonical):,} bytes of JSON, and {MAX_PLAN:,} is the limit"
         return ""
 
 
-def _step_trouble(step: PlanStep) -> str:
-    if not _fits(step.text, MAX_TEXT):
+def _step_problem(step: PlanStep) -> str:
+    if not _is_text(step.text, MAX_TEXT):
         return f"text: expected 1 to {MAX_TEXT} characters, got {len(step.text.strip())}"
     if len(step.paths) > MAX_PATHS:
         return f"paths: expected at most {MAX_PATHS}, got {len(step.paths)}"
@@ -87,27 +87,27 @@ def _step_trouble(step: PlanStep) -> str:
     return ""
 
 
-def _fits(text: str, limit: int) -> bool:
+def _is_text(text: str, limit: int) -> bool:
     return bool(text.strip()) and len(text) <= limit
 
 
-def hidden(text: str) -> bool:
-    """Whether `text` holds what nobody sees: nobody could approve that."""
-    return any(not _shows(character) for character in text)
+def has_hidden(text: str) -> bool:
+    """Whether `text` contains invisible characters."""
+    return any(not _is_visible(character) for character in text)
 
 
-def shown(text: str) -> str:
-    """`text` without what nobody sees."""
-    return "".join(character for character in text if _shows(character))
+def visible_text(text: str) -> str:
+    """Return `text` without invisible characters."""
+    return "".join(character for character in text if _is_visible(character))
 
 
-def _shows(character: str) -> bool:
+def _is_visible(character: str) -> bool:
     if character in "\n\t":
         return True
     return unicodedata.category(character) not in _HIDDEN and not _BLANK.match(character)
 
 
 def is_inside(path: str) -> bool:
-    """Whether `path` is written as one of a file below the repository's root: relative, with `/`, printable."""
+    """Whether `path` is a relative, printable path with `/` that stays below the repository's root."""
     parts = path.split("/")
     return len(path) <= _MAX_PATH and path.isprintable() and not {"", ".", ".."} & set(parts)

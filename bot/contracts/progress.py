@@ -1,7 +1,7 @@
-"""What is told of a run while it goes on, to people at a terminal and to programs, and what a person may be asked.
+"""Events of a running run, for a terminal and for programs, and questions to the person at the terminal.
 
-`--json-events` prints each of these as one JSON object a line; `docs/cli.md` has the table. Within one `SCHEMA` events
-and fields are only added. Every text of a run is masked, and may have been written by anybody.
+`--json-events` prints each event as one JSON object a line; `docs/cli.md` has the table. Within one `SCHEMA`
+events and fields are only added. All text of a run is redacted, but untrusted.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from typing import Any, Literal, NamedTuple, Protocol
 SCHEMA = 1
 
 
-class Began(NamedTuple):
-    """The first event: the program, and what it was told to do."""
+class BeginEvent(NamedTuple):
+    """The first event: program version and verb."""
 
     schema: int
     version: str
     verb: str
 
 
-class Noted(NamedTuple):
-    """What takes its time or should be known, in a line."""
+class NoteEvent(NamedTuple):
+    """One line for people."""
 
     text: str
 
 
-class Waiting(NamedTuple):
-    """Something of ours runs and is waited for: a check, a checker. `limit` is in seconds, `None` if there is none.
-    `skippable`: the person at the terminal may go on without it."""
+class WaitEvent(NamedTuple):
+    """The run waits for a check or a checker. `limit` is in seconds, `None` for none. `skippable`: the person
+    at the terminal may skip the wait."""
 
     text: str
     limit: float | None = None
     skippable: bool = False
 
 
-class Printed(NamedTuple):
-    """The last line so far of what is waited for."""
+class OutputEvent(NamedTuple):
+    """The last line of output so far of the process that the run waits for."""
 
     line: str
 
 
-class Started(NamedTuple):
-    """The model is about to be asked for the first time. A limit is `None` where there is none."""
+class StartEvent(NamedTuple):
+    """The first model request is about to be sent. A limit is `None` if there is none."""
 
     model: str
     sandbox: str
@@ -52,23 +52,23 @@ class Started(NamedTuple):
     minutes: float | None = None
 
 
-class Asking(NamedTuple):
-    """A request goes to the model. `agent` is the subagent's name, here and below; empty for the run's own."""
+class RequestEvent(NamedTuple):
+    """A model request is sent. `agent` is the subagent's name, here and below; empty for the run's own."""
 
     turn: int
     agent: str = ""
 
 
-class Said(NamedTuple):
-    """The model said something, beside the calls of the turn if there are any: the first lines."""
+class TextEvent(NamedTuple):
+    """The first lines of a response's text."""
 
     turn: int
     text: str
     agent: str = ""
 
 
-class Calling(NamedTuple):
-    """A tool call begins. `subject` is what it is about: the command, the path, the pattern."""
+class CallEvent(NamedTuple):
+    """A tool call begins. `subject` is its main argument: the command, the path, the pattern."""
 
     turn: int
     id: str
@@ -77,8 +77,8 @@ class Calling(NamedTuple):
     agent: str = ""
 
 
-class Called(NamedTuple):
-    """A tool call is answered, `text` by its first lines. A call that was never begun is answered, too."""
+class ResultEvent(NamedTuple):
+    """A tool call has a result; `text` is its first lines. Calls that were never executed have one too."""
 
     turn: int
     id: str
@@ -91,21 +91,21 @@ class Called(NamedTuple):
     agent: str = ""
 
 
-class Listed(NamedTuple):
-    """The model's list of what is to do, whole; each item with `pending`, `in_progress` or `completed`."""
+class TodoEvent(NamedTuple):
+    """The model's whole to-do list; each item with `pending`, `in_progress` or `completed`."""
 
     items: tuple[tuple[str, str], ...]
 
 
-class Spent(NamedTuple):
-    """What the run used so far, its subagents included."""
+class UsageEvent(NamedTuple):
+    """The run's usage so far, subagents included."""
 
     turn: int
     tokens: int
     usd: float
 
 
-class AgentBegan(NamedTuple):
+class AgentEvent(NamedTuple):
     """A call started a subagent."""
 
     agent: str
@@ -113,8 +113,8 @@ class AgentBegan(NamedTuple):
     turn: int
 
 
-class CheckRan(NamedTuple):
-    """A check ran; `state` as in the outcome."""
+class CheckEvent(NamedTuple):
+    """A check ended; `state` as in the outcome."""
 
     name: str
     phase: str
@@ -122,9 +122,9 @@ class CheckRan(NamedTuple):
     seconds: float
 
 
-class Problems(NamedTuple):
-    """What language servers said after the call `id`: how many problems are new since the run began, and how many of
-    those that were there are gone."""
+class ProblemsEvent(NamedTuple):
+    """Diagnostics after the call `id`: the number of problems new since the run began, and of old ones that are
+    gone."""
 
     turn: int
     id: str
@@ -132,8 +132,8 @@ class Problems(NamedTuple):
     fixed: int
 
 
-class Ended(NamedTuple):
-    """The last event. `result` is what `--json` prints, `None` where there is none, and then `error` says why."""
+class EndEvent(NamedTuple):
+    """The last event. `result` is what `--json` prints; if it is `None`, `error` says why."""
 
     exit_code: int
     result: Mapping[str, Any] | None = None
@@ -141,50 +141,50 @@ class Ended(NamedTuple):
 
 
 Event = (
-    Began
-    | Noted
-    | Waiting
-    | Printed
-    | Started
-    | Asking
-    | Said
-    | Calling
-    | Called
-    | Listed
-    | Spent
-    | AgentBegan
-    | CheckRan
-    | Problems
-    | Ended
+    BeginEvent
+    | NoteEvent
+    | WaitEvent
+    | OutputEvent
+    | StartEvent
+    | RequestEvent
+    | TextEvent
+    | CallEvent
+    | ResultEvent
+    | TodoEvent
+    | UsageEvent
+    | AgentEvent
+    | CheckEvent
+    | ProblemsEvent
+    | EndEvent
 )
 
 EVENTS: Mapping[str, type[Event]] = {
-    "began": Began,
-    "note": Noted,
-    "waiting": Waiting,
-    "printed": Printed,
-    "started": Started,
-    "request": Asking,
-    "said": Said,
-    "call": Calling,
-    "result": Called,
-    "todo": Listed,
-    "spent": Spent,
-    "agent": AgentBegan,
-    "check": CheckRan,
-    "problems": Problems,
-    "ended": Ended,
+    "began": BeginEvent,
+    "note": NoteEvent,
+    "waiting": WaitEvent,
+    "printed": OutputEvent,
+    "started": StartEvent,
+    "request": RequestEvent,
+    "said": TextEvent,
+    "call": CallEvent,
+    "result": ResultEvent,
+    "todo": TodoEvent,
+    "spent": UsageEvent,
+    "agent": AgentEvent,
+    "check": CheckEvent,
+    "problems": ProblemsEvent,
+    "ended": EndEvent,
 }
-"""The `event` of each line."""
+"""Event types by the `event` of each line."""
 
-Tell = Callable[[Event], None]
-"""Takes an event, from any thread; quick, and raises nothing."""
+ProgressSink = Callable[[Event], None]
+"""Accepts an event from any thread; returns quickly and raises nothing."""
 
 
 class Inquiry(NamedTuple):
-    """A question to the person at the terminal: may this call go on? Of a write `files` are the paths, each with what
-    is done to it, and `diff` what it would write; of a command `subject` is the command. `remembered` says in words
-    what the answer `session` would let pass from then on."""
+    """A question to the person at the terminal: may this call proceed? For a write, `files` are paths with
+    their actions and `diff` the change; for a command, `subject` is the command. `remembered` describes what
+    the answer `session` would allow from then on."""
 
     tool: str
     subject: str
@@ -194,17 +194,19 @@ class Inquiry(NamedTuple):
     diff: str = ""
     remembered: str = ""
     agent: str = ""
+    question: str = ""
+    """One of the model's own, about no call: only words answer it."""
 
 
 class Reply(NamedTuple):
-    """What the person said. `words` are for the model; `gone`: there is nobody to answer, or no time left."""
+    """The person's answer. `words` are for the model; `gone`: nobody can answer, or the time is over."""
 
     answer: Literal["once", "session", "no", "words", "gone"]
     words: str = ""
 
 
-class Cancelled(Protocol):
-    """As much of a cancel token as a question needs."""
+class CancelSignal(Protocol):
+    """The part of a cancel token that a question needs."""
 
     @property
     def fired(self) -> bool: ...
@@ -212,13 +214,13 @@ class Cancelled(Protocol):
     def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]: ...
 
 
-Person = Callable[[Inquiry, Cancelled], Reply]
-"""Asks the person at the terminal and waits: for the answer, or for the token."""
+Person = Callable[[Inquiry, CancelSignal], Reply]
+"""Asks the person at the terminal and waits for the answer or the cancel signal."""
 
 
 class View(Protocol):
-    """Who looks on. `person` is `None` where nobody can be asked. `interrupted` says that a signal came, in a line;
-    `None` where whoever hears it may write to standard error."""
+    """Displays progress. `person` is `None` if nobody can be asked. `interrupted` reports a signal in one line;
+    `None` if the caller may write to standard error."""
 
     @property
     def person(self) -> Person | None: ...
@@ -229,9 +231,9 @@ class View(Protocol):
     def tell(self, event: Event) -> None: ...
 
     def on_enter(self, skip: Callable[[], None] | None) -> None:
-        """What the Enter key does from now on, where somebody is at a keyboard; `None` for nothing."""
+        """Set the action of the Enter key; `None` for none."""
         ...
 
     def cut_off(self, text: str) -> None:
-        """The process is about to end: `text` is the last that is said, whatever else goes on."""
+        """Print `text` as the last output: the process is about to end."""
         ...

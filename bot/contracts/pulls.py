@@ -1,11 +1,9 @@
-"""A pull request as values: its two ends, the threads of its reviews, and what failed on its head."""
+"""Comments, pull requests, review threads and failed checks as values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-
-from bot.contracts.comments import Comment
 
 
 class PullState(StrEnum):
@@ -16,12 +14,12 @@ class PullState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request as it was at the trigger: `head_sha` is what is worked on, whatever is pushed later.
+    """A pull request as it was at the trigger. The run works on `head_sha`, even if more is pushed later.
 
-    `head_repository` is `owner/name`, empty where the fork was deleted. `base_sha` is the tip of the base branch
-    then. `author` is `ghost` with id 0 for a deleted account. `conflicting` is what GitHub says of merging it:
-    false also where GitHub has not found out yet. `updated_at` is when anything about it last changed, pushes
-    included (RFC 3339).
+    `head_repository` is `owner/name`, empty if the fork was deleted. `base_sha` is the tip of the base branch
+    at that time. `author` is `ghost` with id 0 for a deleted account. `conflicting` is GitHub's answer whether
+    it can be merged: also false while GitHub does not know yet. `updated_at` is the time of the last change,
+    pushes included (RFC 3339).
     """
 
     number: int
@@ -41,12 +39,12 @@ class PullRequest:
     updated_at: str = ""
 
     def from_fork(self, repository: str) -> bool:
-        """Whether the head lies outside `repository`; a deleted fork counts as one."""
+        """Whether the head is outside `repository`; a deleted fork counts as one."""
         return self.head_repository.lower() != repository.lower()
 
 
 class Side(StrEnum):
-    """Of a diff, as GitHub names it: LEFT is the old file, RIGHT the new one."""
+    """Side of a diff, as GitHub names it: LEFT is the old file, RIGHT the new one."""
 
     LEFT = "LEFT"
     RIGHT = "RIGHT"
@@ -54,10 +52,10 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewThread:
-    """A conversation on lines of a diff. `id` is its first comment's, which replies name.
+    """A conversation on lines of a diff. `id` is the id of its first comment, which replies name.
 
-    `line` is 0 where the thread is about the whole file or its line is gone (`outdated`); `start_line` is 0 for
-    one line. `hunk` is the diff hunk as GitHub shows it above the thread.
+    `line` is 0 if the thread is about the whole file or its line is gone (`outdated`); `start_line` is 0 for
+    one line. `hunk` is the diff hunk that GitHub shows above the thread.
     """
 
     id: int
@@ -71,8 +69,8 @@ class ReviewThread:
     outdated: bool = False
 
     @property
-    def place(self) -> str:
-        """`lines 10-12 of src/sum.py`; of the old file where the thread is on removed lines."""
+    def position(self) -> str:
+        """`lines 10-12 of src/sum.py`; of the old file if the thread is on removed lines."""
         path = "".join(c if c.isprintable() else "?" for c in self.path)
         if not self.line:
             return path
@@ -83,8 +81,8 @@ class ReviewThread:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One remark of a check run on a file. `level` is GitHub's: notice, warning or failure. `title` is for one of our
-    own; of one that is read it stands in the message."""
+    """One annotation of a check run on a file. `level` is GitHub's: notice, warning or failure. `title` is set
+    only on annotations that the bot writes; GitHub's title is part of the message."""
 
     path: str
     line: int
@@ -103,8 +101,8 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck:
-    """A check run or commit status that failed on a pull request's head, as untrusted text. `conclusion` is GitHub's
-    word."""
+    """A check run or commit status that failed on a pull request's head, as untrusted text. `conclusion` is
+    GitHub's value."""
 
     name: str
     conclusion: str
@@ -116,8 +114,8 @@ class FailedCheck:
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """What somebody wrote of a pull request as a whole. `state` is GitHub's word, `association` its word for who that
-    is. When it was edited is not known."""
+    """The text of a review of a whole pull request. `state` and `association` are GitHub's values. The time of
+    an edit is unknown."""
 
     id: int
     author: str
@@ -125,3 +123,16 @@ class ReviewText:
     state: str
     body: str
     submitted_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment as the model may see it. Times are RFC 3339, UTC. `author` is `ghost` for a deleted account.
+    `of_review`: the text of a review, whose `id` it has."""
+
+    id: int
+    author: str
+    body: str
+    created_at: str
+    updated_at: str
+    of_review: bool = False

@@ -1,24 +1,23 @@
-"""A request: what somebody asked for, who they are, and the thread it was asked in."""
+"""The request of a run: verb, instruction, actor, thread, and the limits of its session."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
-from bot.contracts.comments import Comment
 from bot.contracts.plan import Plan
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewThread
-from bot.contracts.triage import Triage
+from bot.contracts.pulls import Comment, FailedCheck, PullRequest, ReviewThread
 
 POLICY_FILE = ".github/agent.yml"
 
-TAKEN_OUT = "taken out"
-"""How words begin that say of hidden text that the model is not shown it."""
+HIDDEN_TEXT_MARK = "taken out"
+"""Marks the entries of `Thread.left_out` that are about hidden text withheld from the model."""
 
-_THE_THREAD = frozenset(
+_THREAD_REFERENCES = frozenset(
     {"", "this", "it", "this issue", "this bug", "this one", "this pull request", "this pr"}
 )
-_THE_LINES = frozenset({"", "this", "it", "this one", "this line", "these lines", "this code", "here"})
+_LINE_REFERENCES = frozenset({"", "this", "it", "this one", "this line", "these lines", "this code", "here"})
 
 
 class Verb(StrEnum):
@@ -35,7 +34,8 @@ class Verb(StrEnum):
 
 
 class Tier(StrEnum):
-    """What somebody may, from GitHub's permission API by account id. `LOCAL` is a person at their own terminal."""
+    """Rights of an actor, from GitHub's permission API by account id. `LOCAL` is a person at their own
+    terminal."""
 
     MAINTAINER = "maintainer"
     CONTRIBUTOR = "contributor"
@@ -54,7 +54,8 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """An issue or a pull request as it was at the trigger. `left_out` says in words what is missing and why."""
+    """An issue or a pull request as it was at the trigger. `left_out` has one sentence for each omission and
+    its reason."""
 
     number: int
     title: str
@@ -67,14 +68,14 @@ class Thread:
 
     @property
     def hidden(self) -> str:
-        """What was hidden in it from people and was not shown to the model, as a sentence; empty for nothing."""
-        said = [words for words in self.left_out if f" {TAKEN_OUT}" in words]
-        return f"Hidden text was not shown to the model: {'; '.join(said)}." if said else ""
+        """A sentence about the hidden text that the model was not shown; empty for none."""
+        notes = [words for words in self.left_out if f" {HIDDEN_TEXT_MARK}" in words]
+        return f"Hidden text was not shown to the model: {'; '.join(notes)}." if notes else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """The event behind the request. `comment_id` is 0 where no comment asked. Times are RFC 3339, UTC."""
+    """The event behind the request. `comment_id` is 0 if no comment triggered it. Times are RFC 3339, UTC."""
 
     event: str
     comment_id: int
@@ -82,16 +83,20 @@ class Trigger:
     at: str
 
 
+ALLOW_DELETIONS = "allow-deletions"
+"""A key of `Request.options` that no comment can set."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One job. `repository` is `owner/name`, empty for a local checkout without a remote.
 
-    `base_ref` is the branch that a result is meant for: the pull request's own base where one is worked on.
-    Under a pull request `pull` is it, `unresolved` its open review threads and `failures` what failed on its
-    head; `anchor` is the review thread that the request was written in. `trusted_sha` is the head that a
-    maintainer named in the command: only at that commit may a fork's code be run. `plan` is the approved plan
-    that is to be carried out, `resumes` the Actions run whose bundle is gone on from, `task` the name of the
-    maintenance task, `triage` the threads that it is shown. `policy_file` is where the base commit has the policy.
+    `base_ref` is the branch that a result is meant for: on a pull request its own base. On a pull request
+    `pull` is set, `unresolved` are its open review threads, and `failures` the failed checks of its head;
+    `anchor` is the review thread that contains the request. `trusted_sha` is the head that a maintainer named
+    in the command: only at that commit may a fork's code run. `plan` is the approved plan to execute, `resumes`
+    the Actions run whose bundle is continued, `task` the name of the maintenance task, `triage` its threads.
+    `policy_file` is the policy's path in the base commit.
     """
 
     verb: Verb
@@ -115,22 +120,88 @@ class Request:
     triage: Triage | None = None
 
     @property
-    def wish(self) -> str:
-        """The instruction in words that stand alone: a mere "this" speaks of the thread it was written in, and in a
-        review comment of its lines."""
-        said = self.instruction.strip(" .!\n").lower()
-        if self.anchor is not None and said in _THE_LINES:
-            return f"{self.verb.value.capitalize()} what this review thread is about: {self.anchor.place}."
-        if self.thread is None or said not in _THE_THREAD:
+    def full_instruction(self) -> str:
+        """The instruction as text that stands alone: "this" becomes "Fix this issue.", or names the lines of a
+        review comment."""
+        instruction = self.instruction.strip(" .!\n").lower()
+        if self.anchor is not None and instruction in _LINE_REFERENCES:
+            return f"{self.verb.value.capitalize()} what this review thread is about: {self.anchor.position}."
+        if self.thread is None or instruction not in _THREAD_REFERENCES:
             return self.instruction
         kind = "pull request" if self.thread.is_pull_request else "issue"
         return f"{self.verb.value.capitalize()} this {kind}."
 
     @property
     def dry_run(self) -> bool:
-        """Whether whoever asked wants to see what would be published, and nothing published."""
+        """Whether the result is only shown and nothing is published."""
         return self.options.get("dry-run") == "true"
 
+    @property
+    def allows_deletions(self) -> bool:
+        """Whether a person on their own checkout allowed deleting more than half of its files."""
+        return self.actor.tier is Tier.LOCAL and self.options.get(ALLOW_DELETIONS) == "true"
+
     def draft(self, otherwise: bool) -> bool:
-        """Whether the pull request is to be a draft; `otherwise` where the request does not say."""
+        """Whether the pull request is opened as a draft; `otherwise` is the default."""
         return {"true": True, "false": False}.get(self.options.get("draft", ""), otherwise)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """State of a thread. Times are RFC 3339 in UTC.
+
+    `quiet_since` is the time of the last activity that was not this bot's; `told_at` is when the task last
+    commented on it, empty for never.
+    """
+
+    number: int
+    is_pull_request: bool
+    state: Literal["open", "closed"]
+    locked: bool
+    labels: tuple[str, ...]
+    quiet_since: str
+    told_at: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether there was activity after the task's last comment."""
+        return bool(self.told_at) and self.quiet_since > self.told_at
+
+
+@dataclass(frozen=True, slots=True)
+class TriageThread:
+    """A thread for a maintenance task, with as much of its text as fits: `comments` are the newest ones."""
+
+    state: ThreadState
+    title: str
+    body: str
+    author: str
+    created_at: str
+    comments: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """The threads of a maintenance task as read at `at`. `left_out` has one sentence for each omission and its
+    reason."""
+
+    at: str
+    threads: tuple[TriageThread, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one session may use, checked before each model request; `None` is no limit.
+
+    `tokens` counts input, cache and output together. A response may overshoot `tokens` and `cost_usd`, since
+    its usage is known only at its end. `commands` is the number of commands, `output` their total output in
+    bytes.
+    """
+
+    turns: int | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    minutes: float | None = None
+    commands: int | None = None
+    output: int | None = None

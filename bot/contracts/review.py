@@ -1,4 +1,4 @@
-"""A review as a value: findings on lines of a diff. `review.json` of a bundle is one."""
+"""A review as a value: findings on lines of a diff. A bundle's `review.json` is one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bot.contracts.pulls import Side
 
 
 class Severity(StrEnum):
-    """From worst to mildest."""
+    """From most to least severe."""
 
     CRITICAL = "critical"
     MAJOR = "major"
@@ -19,12 +19,12 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark. `line` 0 is the file as a whole; `start_line` 0 is one line alone.
+    """One finding. `line` 0 is the whole file; `start_line` 0 is a single line.
 
-    `text` is the anchored lines as they stood when the finding was made: what it is found again by.
-    `suggestion` is what these lines should become, `None` for none; it is set only where it was applied to the
-    work tree and, for a language we can parse, still parsed. `fingerprint` is the same for the same remark on
-    the same text, wherever its lines have moved.
+    `text` is the anchored lines at the time of the finding, used to locate it again. `suggestion` replaces
+    these lines, `None` for none; it is set only if it was applied to the work tree and, for a supported
+    language, still parsed. `fingerprint` is the same for the same finding on the same text, even if its lines
+    have moved.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """`since_sha` is the head that the last review saw, empty where the whole diff was looked at."""
+    """`since_sha` is the head of the last review, empty if the whole diff was reviewed."""
 
     base_sha: str
     head_sha: str

@@ -1,4 +1,5 @@
-"""What intake asks of GitHub, as values and one protocol. `bot/github` implements it.
+"""Threads, accounts and repositories as GitHub's API returns them, and the protocols that read them.
+`bot/github` implements these.
 
 Times are RFC 3339 in UTC with a trailing `Z`, as GitHub writes them.
 """
@@ -15,27 +16,26 @@ from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThre
 # Every comment that the bot writes has a line that starts with this: how it knows its own words again.
 OWN_MARKER = "<!-- slash-agent"
 OWN_MARK = re.compile(re.escape(OWN_MARKER) + r" ([a-z-]+)((?: [a-z]+=[A-Za-z0-9._/-]*)*) -->\s*\Z")
-"""The mark that ends what the bot writes: kind and fields, of a closed alphabet."""
+"""The marker that ends each comment of the bot: kind and fields, of a closed alphabet."""
 _LONGEST_MARK = 4_000
 
 
 def without_own_mark(body: str) -> str:
-    """`body`, which the bot's account wrote, without the mark that ends it. Only the very form that the bot writes is
-    taken off; whatever else is hidden stays, to be found and told."""
-    found = OWN_MARK.search(body, max(len(body) - _LONGEST_MARK, 0))
-    return body[: found.start()].rstrip() if found else body
+    """Return `body`, which the bot's account wrote, without the marker at its end. Only the exact marker is
+    removed; all other hidden text stays, so that it is detected and reported."""
+    match = OWN_MARK.search(body, max(len(body) - _LONGEST_MARK, 0))
+    return body[: match.start()].rstrip() if match else body
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What an account may do on a repository.
+    """An account's permission on a repository.
 
     `level` is `permission` of the collaborator permission endpoint: `admin`, `write`, `read` or `none`, with
-    `maintain` folded into `write` and `triage` into `read`; `role` is its `role_name`, which tells those
-    apart. `user_id` and `kind` are the id and type (`User`, `Bot`, `Organization`) of the account that the
-    API found, 0 and empty where it found none. `private` is the repository's. `collaborator` is true only
-    for somebody who is listed as one, since on a public repository everybody has `read`; it need not be
-    asked where the level or the role says enough.
+    `maintain` folded into `write` and `triage` into `read`; `role` is its `role_name`, which separates those.
+    `user_id` and `kind` are the id and type (`User`, `Bot`, `Organization`) of the account that the API found,
+    0 and empty for none. `private` is the repository's. `collaborator` is true only for a listed collaborator,
+    since on a public repository everybody has `read`; it is not queried if level or role decide.
     """
 
     level: str
@@ -48,7 +48,7 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class IssueData:
-    """An issue or a pull request as the API gives it now. `author` is `ghost` for a deleted account."""
+    """An issue or a pull request as the API returns it now. `author` is `ghost` for a deleted account."""
 
     number: int
     title: str
@@ -79,7 +79,7 @@ class CommentData:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryData:
-    """`name` is `owner/name`; `clone_url` is for git over HTTP and holds no credential."""
+    """`name` is `owner/name`; `clone_url` is for git over HTTP and contains no credential."""
 
     name: str
     default_branch: str
@@ -89,9 +89,9 @@ class RepositoryData:
 
 @dataclass(frozen=True, slots=True)
 class PushData:
-    """One push to a branch, as GitHub's server saw it: dates in commits are whatever their author wrote.
+    """One push to a branch, as GitHub's server recorded it; the dates in commits are the author's claim.
 
-    `before` is 40 zeros for the push that made the branch, `after` for the one that deleted it.
+    `before` is 40 zeros for the push that created the branch, `after` for the one that deleted it.
     """
 
     before: str
@@ -100,29 +100,29 @@ class PushData:
 
 
 class ThreadReader(Protocol):
-    """Reads of one GitHub. Each raises an `AgentError` when GitHub does not answer what was asked."""
+    """Reads of one GitHub. Each raises an `AgentError` when the API does not return the requested data."""
 
     def permission(self, repository: str, login: str) -> Permission:
-        """What `login` may do. An account that GitHub does not know (404) has level `none` and id 0."""
+        """The permission of `login`. An account unknown to GitHub (404) has level `none` and id 0."""
         ...
 
     def issue(self, repository: str, number: int) -> IssueData: ...
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        """All comments of the thread, newest first, a page asked for when it is wanted."""
+        """All comments of the thread, newest first, with pages fetched lazily."""
         ...
 
     def repository(self, repository: str) -> RepositoryData: ...
 
 
 class PullReader(ThreadReader, Protocol):
-    """What is read besides where the request is about a pull request."""
+    """Further reads for a request about a pull request."""
 
     def pull(self, repository: str, number: int) -> PullRequest: ...
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        """The newest pushes to a branch, newest first; `None` where GitHub does not tell us of them, as of the
-        branch of a private fork."""
+        """The newest pushes to a branch, newest first; `None` if GitHub does not list them, as for the branch
+        of a private fork."""
         ...
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
@@ -130,11 +130,12 @@ class PullReader(ThreadReader, Protocol):
         ...
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
-        """The conversation that holds a review comment; `None` where there is none (any more)."""
+        """The conversation that contains a review comment, or `None` if it does not exist (any more)."""
         ...
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        """What failed on a commit, each with its annotations and the last lines of each failed step's log."""
+        """The failed check runs of a commit, each with its annotations and the last lines of each failed step's
+        log."""
         ...
 
     def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
@@ -142,5 +143,5 @@ class PullReader(ThreadReader, Protocol):
         ...
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        """All reviews of a pull request, newest first, a page asked for when it is wanted."""
+        """All reviews of a pull request, newest first, with pages fetched lazily."""
         ...

@@ -1,7 +1,7 @@
-"""The pipe between supervisor and tool host: JSON in frames of a four-byte length.
+"""The pipe between supervisor and tool host: JSON in frames with a four-byte length.
 
-Both sides cap a frame, so neither can make the other allocate without bound. What the frames mean is in
-`bot/workshop/client/protocol.md`.
+Both sides limit the frame size, so neither can make the other allocate without bound.
+`bot/workspace/protocol.md` describes the frames.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _HEADER = 4
 
 
 class WireError(Exception):
-    """The other side sent something that is not a frame of ours, or went away in the middle of one."""
+    """The peer sent an invalid frame, or closed the pipe in the middle of one."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """The frame for `message`. Raises `WireError` when it is over `MAX_FRAME`."""
+    """Return the frame for `message`. Raises `WireError` if it is over `MAX_FRAME`."""
     body = _dumps(message).encode()
     if len(body) > MAX_FRAME:
         raise WireError(f"a message of {len(body)} bytes is over the limit of {MAX_FRAME}")
@@ -31,12 +31,12 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
 
 def send(fd: int, message: Mapping[str, Any]) -> None:
-    """Write one frame to `fd`. Callers take turns. Raises `WireError` when the reader is gone."""
+    """Write one frame to `fd`; not thread-safe. Raises `WireError` when the reader is gone."""
     send_encoded(fd, encode(message))
 
 
 def send_encoded(fd: int, frame: bytes) -> None:
-    """Write a frame that `encode` made. Raises `WireError` when the reader is gone."""
+    """Write a frame from `encode`. Raises `WireError` when the reader is gone."""
     view = memoryview(frame)
     try:
         while view:
@@ -59,7 +59,7 @@ def receive(fd: int) -> dict[str, Any] | None:
 
 
 def decode(body: bytes) -> dict[str, Any]:
-    """The message in a frame's body. Raises `WireError` for anything that is not strict JSON."""
+    """Return the message in a frame's body. Raises `WireError` for anything but strict JSON."""
     try:
         message = _loads(body.decode())
     except ValueError as error:

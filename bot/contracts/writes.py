@@ -1,6 +1,7 @@
-"""What a run may write on threads besides its diff: a closed list of proposals. `writes.json` of a bundle is one.
+"""What a run may write on threads besides its diff: a closed list of proposals. A bundle's `writes.json` is
+one.
 
-A proposal names no repository: it is always the request's. Whether it may be made is for `bot.policy.writes` to say.
+A proposal names no repository: it is always the request's. `bot.policy.writes` decides whether it is allowed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Literal
 
 MAX_WRITES = 200
 MAX_BODY = 20_000
-"""Characters; GitHub takes 65,536, and nobody wants to read that."""
+"""Characters; GitHub's limit is 65,536, which is too long to read."""
 MAX_TITLE = 200
 MAX_LABEL = 50
 MAX_MENTIONS = 5
@@ -37,7 +38,7 @@ class AddComment:
 
 @dataclass(frozen=True, slots=True)
 class AddReply:
-    """`comment_id` is a review comment's of the thread on lines that is answered."""
+    """`comment_id` is a review comment of the answered review thread."""
 
     number: int
     comment_id: int
@@ -61,7 +62,7 @@ class RemoveLabel:
 
 @dataclass(frozen=True, slots=True)
 class CloseThread:
-    """GitHub knows a reason of issues only; a pull request is just closed."""
+    """GitHub records a reason for issues only."""
 
     number: int
     reason: Literal["completed", "not_planned"] = "not_planned"
@@ -70,7 +71,7 @@ class CloseThread:
 
 @dataclass(frozen=True, slots=True)
 class EditThread:
-    """What is empty stays as it is."""
+    """An empty field leaves the current value."""
 
     number: int
     title: str = ""
@@ -83,23 +84,23 @@ Write = AddComment | AddReply | AddLabel | RemoveLabel | CloseThread | EditThrea
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """In the order in which they were proposed."""
+    """Writes in the order of their proposals."""
 
     writes: tuple[Write, ...]
 
     @property
-    def trouble(self) -> str:
-        """The first thing that no write may hold, as `field: why`; empty for nothing."""
+    def problem(self) -> str:
+        """The first invalid value, as `field: why`; empty for none."""
         if not 0 < len(self.writes) <= MAX_WRITES:
             return f"writes: {len(self.writes):,}, and 1 to {MAX_WRITES} are allowed"
-        found = ((n, trouble_in(write)) for n, write in enumerate(self.writes))
-        return next((f"writes.{n}.{why}" for n, why in found if why), "")
+        problems = ((n, write_problem(write)) for n, write in enumerate(self.writes))
+        return next((f"writes.{n}.{why}" for n, why in problems if why), "")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteCaps:
-    """The most that a run may write of each kind. `label` counts labels set and taken off; `close` issues,
-    `close_pulls` pull requests."""
+    """The maximum number of writes of each kind in a run. `label` counts labels added and removed; `close`
+    issues, `close_pulls` pull requests."""
 
     comment: int = 0
     reply: int = 0
@@ -108,8 +109,8 @@ class WriteCaps:
     close_pulls: int = 0
     edit: int = 0
 
-    def within(self, other: WriteCaps) -> WriteCaps:
-        """The smaller of each."""
+    def capped_by(self, other: WriteCaps) -> WriteCaps:
+        """Return the smaller value of each cap."""
         return WriteCaps(**{name: min(most, getattr(other, name)) for name, most in self.each()})
 
     def each(self) -> Iterator[tuple[str, int]]:
@@ -119,15 +120,15 @@ class WriteCaps:
         return any(most for _, most in self.each())
 
 
-def counted_as(write: Write, *, is_pull_request: bool) -> str:
-    """The name among `WriteCaps` under which `write` counts."""
+def cap_name(write: Write, *, is_pull_request: bool) -> str:
+    """Return the field of `WriteCaps` that counts `write`."""
     if isinstance(write, AddLabel | RemoveLabel):
         return "label"
     return "close_pulls" if isinstance(write, CloseThread) and is_pull_request else write.kind
 
 
-def named(write: Write) -> str:
-    """What `write` would do, in a few words."""
+def describe_write(write: Write) -> str:
+    """Return a short description of `write`."""
     number = f"#{write.number}"
     match write:
         case AddComment():
@@ -146,29 +147,29 @@ def named(write: Write) -> str:
 
 
 def texts_of(write: Write) -> tuple[str, ...]:
-    """What of `write` people will read."""
+    """Return the texts of `write` that people read."""
     if isinstance(write, AddComment | AddReply):
         return (write.body,)
     return (write.title, write.body) if isinstance(write, EditThread) else ()
 
 
-def trouble_in(write: Write) -> str:
-    """What `write` may not hold wherever it goes, as `field: why`; empty for nothing."""
+def write_problem(write: Write) -> str:
+    """Return why `write` is invalid anywhere, as `field: why`; empty for none."""
     if write.number <= 0:
         return "number: expected the number of an issue or a pull request"
     if isinstance(write, AddReply) and write.comment_id <= 0:
         return "comment_id: expected the id of a review comment"
     if isinstance(write, AddLabel | RemoveLabel):
-        return _label_trouble(write.label)
+        return _label_problem(write.label)
     if isinstance(write, EditThread):
-        return _edit_trouble(write)
+        return _edit_problem(write)
     if isinstance(write, AddComment | AddReply):
-        return text_trouble(write.body)
+        return text_problem(write.body)
     return ""
 
 
-def text_trouble(text: str) -> str:
-    """Why `text` may be no comment's body."""
+def text_problem(text: str) -> str:
+    """Return why `text` is invalid as the body of a comment; empty for none."""
     if not text.strip():
         return "body: expected text, got only white space"
     if len(text) > MAX_BODY:
@@ -177,26 +178,26 @@ def text_trouble(text: str) -> str:
         return "body: it holds an HTML comment, which hides text from people"
     if _HIDDEN.search(text):
         return "body: it holds characters that do not show"
-    if found := _COMMAND.search(text):
-        return f"body: a line begins with `{found[0].strip(' >*+-')[:20]}`, which bots take for a command"
+    if match := _COMMAND.search(text):
+        return f"body: a line begins with `{match[0].strip(' >*+-')[:20]}`, which bots take for a command"
     mentioned = len(_MENTION.findall(text))
     if mentioned > MAX_MENTIONS:
         return f"body: it mentions {mentioned:,} accounts, and {MAX_MENTIONS} are allowed"
     return ""
 
 
-def _label_trouble(label: str) -> str:
+def _label_problem(label: str) -> str:
     if not label.strip() or len(label) > MAX_LABEL or not label.isprintable():
         return f"label: expected one line of 1 to {MAX_LABEL} characters"
     return ""
 
 
-def _edit_trouble(write: EditThread) -> str:
+def _edit_problem(write: EditThread) -> str:
     if not write.title and not write.body:
         return "title: give a title, a body or both"
     if write.title and (not write.title.strip() or len(write.title) > MAX_TITLE or "\n" in write.title):
         return f"title: expected one line of at most {MAX_TITLE} characters"
-    why = text_trouble(write.title) if write.title else ""
+    why = text_problem(write.title) if write.title else ""
     if why:
         return f"title{why.removeprefix('body')}"
-    return text_trouble(write.body) if write.body else ""
+    return text_problem(write.body) if write.body else ""

@@ -1,1 +1,1 @@
-"""What a repository needs for the bot, and whether it is there: `doctor` looks, `init` writes."""
+"""What a repository needs for the bot: `doctor` checks it, `init` writes it."""

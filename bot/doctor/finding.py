@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""The result of one check of `doctor`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`name` is what was looked at, `said` what was found, `fix` what to do about it, empty where nothing is."""
+    """`name` is the subject of the check, `message` the result, `fix` the remedy, or empty."""
 
     name: str
     state: State
-    said: str
+    message: str
     fix: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What `init` would write: files fit for one repository, as text. Writes nothing."""
+"""Generate the files of `init` for one repository, as text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from bot.environment.detected import Detected, source_of
+from bot.environment.detection import Detection, source_of
+from bot.maintenance.task import FOLDER
+from bot.policy.json_schema import EDITORS
 from bot.policy.load import POLICY_FILE
-from bot.policy.published import EDITORS
-from bot.tasks.task import FOLDER
 
 WORKFLOW = ".github/workflows/agent.yml"
 REVIEW = ".github/workflows/review.yml"
@@ -18,7 +18,7 @@ MAINTENANCE = ".github/workflows/maintenance.yml"
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_TASKS = Path(__file__).parents[1] / "tasks" / "examples"
+_TASKS = Path(__file__).parents[1] / "maintenance" / "examples"
 
 _POLICY = f"""\
 {EDITORS}
@@ -55,7 +55,7 @@ _LEFT_OUT = """
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposedFile:
     """`path` is relative to the root. `why` is a few words for people."""
 
     path: str
@@ -63,29 +63,31 @@ class Proposed:
     why: str
 
 
-def propose(detected: Detected, provider: str, *, tasks: bool, reviews: bool = False) -> list[Proposed]:
+def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = False) -> list[ProposedFile]:
     """`provider` is a key of `KEYS`. With `tasks` the shipped maintenance tasks come along and the workflow that runs
     them, with `reviews` the workflow that reviews each pull request."""
-    found = [
-        Proposed(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
-        Proposed(WORKFLOW, workflow_text(provider), "the workflow that answers /agent"),
+    files = [
+        ProposedFile(POLICY_FILE, policy_text(detected), "the policy, with the checks that were found"),
+        ProposedFile(WORKFLOW, workflow_text(provider), "the workflow that answers /agent"),
     ]
     if reviews:
-        found.append(
-            Proposed(REVIEW, _filled("review.yml", provider), "the workflow that reviews pull requests")
+        files.append(
+            ProposedFile(REVIEW, _filled("review.yml", provider), "the workflow that reviews pull requests")
         )
     if tasks:
-        found.append(
-            Proposed(MAINTENANCE, _filled("maintenance.yml", provider), "the workflow that runs what is due")
+        files.append(
+            ProposedFile(
+                MAINTENANCE, _filled("maintenance.yml", provider), "the workflow that runs what is due"
+            )
         )
-        found += [
-            Proposed(f"{FOLDER}/{file.name}", file.read_text(encoding="utf-8"), "a maintenance task")
+        files += [
+            ProposedFile(f"{FOLDER}/{file.name}", file.read_text(encoding="utf-8"), "a maintenance task")
             for file in sorted(_TASKS.glob("*.md"))
         ]
-    return found
+    return files
 
 
-def policy_text(detected: Detected, unfit: Mapping[str, str] = MappingProxyType({})) -> str:
+def policy_text(detected: Detection, unfit: Mapping[str, str] = MappingProxyType({})) -> str:
     """A policy that loads, and says nothing that the built-in one says already. Checks in `unfit` become
     comments, with the reason that it gives."""
     able = [one for one in detected.checks if one.name not in unfit]
@@ -132,6 +134,6 @@ def _comment(text: str) -> str:
 
 
 def _quoted(command: str) -> str:
-    """As YAML's double-quoted scalar: what a file's name put into a command stays a command."""
+    """Quote as YAML's double-quoted scalar, so that a file's name in a command stays part of it."""
     escaped = command.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,2 +1,1 @@
-"""How a repository's contributors and its CI install and check it, read from its files; and the folders of installed
-packages that a checkout has."""
+"""Detect from its files how a repository is installed and checked."""

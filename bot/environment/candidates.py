@@ -1,4 +1,4 @@
-"""The commands of CI that test, type-check or lint, with what CI installs for them; else what the manifests suggest."""
+"""Collect the commands of CI that test, type-check or lint, with their installs; else those that manifests suggest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot.environment import native, node, python
 from bot.environment.commands import Use, commands_of, joined, unwrapped, use_of
-from bot.environment.detected import Command, Kind, Omission, Read, source_of
+from bot.environment.detection import Command, Kind, Omission, Read, source_of
 from bot.environment.tox import ToolEnvironment, hatch_environment, nox_sessions, tox_environment
 from bot.environment.workflows import Job, Script
 
@@ -24,55 +24,57 @@ class Candidate:
 
 @dataclass(slots=True)
 class Candidates:
-    """Of the project in `folder`, whose files are `paths`; `folders` are those of other projects. What is installed is
-    in `requirements` and `node_installs`."""
+    """The candidates of the project in `folder`, whose files are `paths`. `folders` are those of other projects.
+    Installs are in `requirements` and `node_installs`."""
 
     paths: frozenset[str]
     read: Read
     folder: str = ""
     folders: tuple[str, ...] = ()
-    found: list[Candidate] = field(default_factory=list)
+    checks: list[Candidate] = field(default_factory=list)
     requirements: python.Requirements = field(default_factory=python.Requirements)
     node_installs: list[Command] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
 
     def of_job(self, job: Job) -> None:
-        """The checks of one job, and what it installs for them."""
+        """Add the checks of one job, and their installs."""
         installs: list[Command] = []
         build: list[Command] = []
-        found: list[Candidate] = []
+        checks: list[Candidate] = []
         for action in () if self.folder else job.actions:
             if re.search(r"pre-commit|prek|golangci-lint|staticcheck", action):
                 self.omissions.append(
                     Omission(source_of(action), "this action downloads its own tools", job.source)
                 )
-        for command in (one for script in job.scripts for one in commands_of(script, job.source)):
-            place = command.folder if command.folder in self.folders else ""
-            if place != self.folder:
+        for command in (
+            command_part for script in job.scripts for command_part in commands_of(script, job.source)
+        ):
+            folder = command.folder if command.folder in self.folders else ""
+            if folder != self.folder:
                 continue
-            for one in self._expanded(replace(command, folder="") if place else command):
-                use = use_of(one.words) if one.words else Use.OTHER
+            for command_part in self._expanded(replace(command, folder="") if folder else command):
+                use = use_of(command_part.words) if command_part.words else Use.OTHER
                 if use is Use.INSTALL:
-                    installs.append(one)
+                    installs.append(command_part)
                 elif use is Use.BUILD:
-                    build.append(one)
+                    build.append(command_part)
                 elif use is Use.SYSTEM:
-                    self._system(one)
+                    self._system(command_part)
                 elif use in _KINDS:
-                    found.append(Candidate(self._with_build(one, build), _KINDS[use]))
+                    checks.append(Candidate(self._with_build(command_part, build), _KINDS[use]))
                 else:
-                    self._other(one)
-        if not found:
+                    self._other(command_part)
+        if not checks:
             return
         for command in installs:
-            self._install(command, first=any(one.kind is Kind.TESTS for one in found))
-        for candidate in found:
+            self._install(command, first=any(command_part.kind is Kind.TESTS for command_part in checks))
+        for candidate in checks:
             if (synced := python.synced_by_run(candidate.command.words)) is not None:
                 self.requirements.manage(synced, candidate.command.source)
-        self.found += found
+        self.checks += checks
 
     def of_installs(self, job: Job) -> None:
-        """What a job installs, whatever it is for."""
+        """Add the installs of a job, whatever it is for."""
         for command in (one for script in job.scripts for one in commands_of(script, job.source)):
             if command.words and use_of(command.words) is Use.INSTALL:
                 self._install(command, first=True)
@@ -85,16 +87,16 @@ class Candidates:
             python.installed_by(command.words, self.requirements, command.source)
 
     def _with_build(self, command: Command, build: Sequence[Command]) -> Command:
-        """C and C++ are built by the check itself: what the setup built would be older than the change."""
+        """Put the build in front of checks of C and C++: a build in the setup would be older than the change."""
         if unwrapped(command.words)[0] not in ("ctest", "meson", "make", "cmake", "ninja") or not build:
             return command
-        relevant = [
-            one
-            for one in build
-            if unwrapped(one.words)[0] not in ("npm", "pnpm", "yarn", "go", "cargo", "mvn")
+        steps = [
+            step
+            for step in build
+            if unwrapped(step.words)[0] not in ("npm", "pnpm", "yarn", "go", "cargo", "mvn")
         ]
-        lines = [joined(one) if not one.folder else f"({joined(one)})" for one in (*relevant, command)]
-        return replace(command, text=" && ".join(dict.fromkeys(lines))) if relevant else command
+        lines = [joined(step) if not step.folder else f"({joined(step)})" for step in (*steps, command)]
+        return replace(command, text=" && ".join(dict.fromkeys(lines))) if steps else command
 
     def _system(self, command: Command) -> None:
         if "install" in command.words:
@@ -116,7 +118,7 @@ class Candidates:
             self.omissions.append(Omission(source_of(" ".join(inner)[:80]), reason, command.source))
 
     def _expanded(self, command: Command) -> Iterator[Command]:
-        """The commands behind `tox`, `nox`, `make` with installs in it, and `hatch`; else the command itself."""
+        """Yield the commands behind `tox`, `nox`, `hatch` and a `make` with installs; else the command itself."""
         inner = unwrapped(command.words) if command.words else ()
         program = inner[0] if inner else ""
         tools: list[ToolEnvironment] = []
@@ -156,7 +158,7 @@ class Candidates:
         return [one for one in commands_of(Script("\n".join(lines)), "Makefile") if "$(" not in one.text]
 
     def of_manifests(self) -> None:
-        """No tests in CI's files: what the manifests suggest."""
+        """Add what the manifests suggest, if CI has no tests."""
         words: list[tuple[tuple[str, ...], str]] = []
         if (test := python.fallback_test(self.paths, self.read)) is not None:
             words.append((test, "the test files"))
@@ -170,12 +172,12 @@ class Candidates:
         if "pom.xml" in self.paths:
             words.append(((native.maven_program(self.paths), "test"), "pom.xml"))
         if not words and native.is_cmake(self.paths, self.read):
-            self.found.append(
+            self.checks.append(
                 Candidate(Command(("ctest",), "CMakeLists.txt", text=native.cmake_check()), Kind.TESTS)
             )
         targets = native.make_targets(self.paths, self.read)
         if not words:
             words += [(("make", name), "Makefile") for name in ("test", "check") if name in targets][:1]
-        self.found += [
+        self.checks += [
             Candidate(Command(one, source), _KINDS.get(use_of(one), Kind.TESTS)) for one, source in words
         ]

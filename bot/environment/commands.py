@@ -1,7 +1,7 @@
-"""Scripts of workflows and recipes, split into single commands, and what each command is for.
+"""Split scripts of workflows and recipes into commands, and classify each command.
 
-Only simple shell is understood: one program with arguments, joined by `&&`, `;` and line ends. Everything else stays
-one opaque command that is never taken over.
+Only simple shell is parsed: one program with arguments, joined by `&&`, `;` and line ends. Anything else becomes one
+opaque command, which is never used.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum, auto
 
-from bot.environment.detected import Command
+from bot.environment.detection import Command
 from bot.environment.workflows import Script
 
 _CONTROL = re.compile(
@@ -20,11 +19,11 @@ _CONTROL = re.compile(
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
-_OPAQUE = re.compile(r"[|<>`()]|(?<!&)&(?!&)")
-_ARRAY = re.compile(r"^[ \t]*([A-Za-z_]\w*)(\+?)=\(([^()`$<>|&;#]*)\)[ \t]*$", re.MULTILINE)
+_SHELL_SYNTAX = re.compile(r"[|<>`()]|(?<!&)&(?!&)")
+_ARRAY = re.compile(r"^[ \t]*([A-Za-z_]\w*)(\+?)=\(([^()`$<>|&;]*)\)[ \t]*$", re.MULTILINE)
 _MOST_LINES = 60
 _LAUNCHERS = {"time", "exec", "command", "nice", "env", "xvfb-run", "retry"}
-_RUN = {"uv", "poetry", "pdm", "pipenv", "rye"}
+_RUN_LAUNCHERS = {"uv", "poetry", "pdm", "pipenv", "rye"}
 # Options of `uv run` and `uvx` that take a value.
 _WITH_VALUE = frozenset(
     """
@@ -45,17 +44,17 @@ class Use(Enum):
 
 
 def commands_of(script: Script, source: str) -> Iterator[Command]:
-    """The commands of one step, in order. What is not simple has no words, and its text."""
+    """Yield the commands of one step. An opaque command has its text and no words."""
     if _CONTROL.search(script.text):
         yield Command((), source, script.folder, script.environment, script.text.strip())
         return
     folder, environment, known = script.folder, dict(script.environment), dict(script.known)
-    joined = re.sub(r"\\\r?\n\s*", " ", _without_arrays(script.text))
+    joined = re.sub(r"\\\r?\n\s*", " ", _expand_arrays(script.text))
     for line in joined.splitlines()[:_MOST_LINES]:
-        for piece in _pieces(line):
-            # Folders that CI puts on PATH are those of its own installs.
+        for piece in _split_commands(line):
+            # Folders that CI adds to PATH belong to its own installs.
             first, _, otherwise = re.sub(r"^((?:\w+=\S*\s+)*)PATH=\S+\s+(?=\S)", r"\1", piece).partition("||")
-            words = _words(first, {**known, **environment})
+            words = _plain_words(first, {**known, **environment})
             if words and otherwise and use_of(words) is not Use.BUILD:
                 words = None  # CI does not mind if it fails
             if words is None:
@@ -75,45 +74,47 @@ def commands_of(script: Script, source: str) -> Iterator[Command]:
                 yield Command(tuple(words), source, folder, own, piece)
 
 
-def _without_arrays(text: str) -> str:
-    """The script with arrays of plain words filled in where it names all of one."""
+def _expand_arrays(text: str) -> str:
+    """Return the script with references to whole arrays of plain words substituted."""
     arrays: dict[str, str] = {}
-    for name, more, words in _ARRAY.findall(text):
-        arrays[name] = " ".join((*((arrays.get(name, ""),) if more else ()), *words.split()))
-    rest = _ARRAY.sub("", text)
+    for name, append, words in _ARRAY.findall(text):
+        arrays[name] = " ".join(
+            (*((arrays.get(name, ""),) if append else ()), *re.sub(r"#.*", "", words).split())
+        )
+    text_left = _ARRAY.sub("", text)
     for name, words in arrays.items():
         for reference in ('"${%s[@]}"', "${%s[@]}"):
-            rest = rest.replace(reference % name, words)
-    return rest
+            text_left = text_left.replace(reference % name, words)
+    return text_left
 
 
-def _pieces(line: str) -> list[str]:
-    """The commands of a line, split at `&&` and `;` outside quotes; without its comment."""
-    pieces, start, quote, place = [], 0, "", 0
-    while place < len(line):
-        mark = line[place]
+def _split_commands(line: str) -> list[str]:
+    """Split a line at `&&` and `;` outside quotes, without its comment."""
+    pieces, start, quote, position = [], 0, "", 0
+    while position < len(line):
+        char = line[position]
         if quote:
-            quote = "" if mark == quote else quote
-        elif mark in "'\"":
-            quote = mark
-        elif mark == "#" and (place == 0 or line[place - 1].isspace()):
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "#" and (position == 0 or line[position - 1].isspace()):
             break
-        elif mark == ";" or line.startswith("&&", place):
-            pieces.append(line[start:place])
-            place += 0 if mark == ";" else 1
-            start = place + 1
-        place += 1
-    return [piece.strip() for piece in (*pieces, line[start:place]) if piece.strip()]
+        elif char == ";" or line.startswith("&&", position):
+            pieces.append(line[start:position])
+            position += 0 if char == ";" else 1
+            start = position + 1
+        position += 1
+    return [piece.strip() for piece in (*pieces, line[start:position]) if piece.strip()]
 
 
-def _words(piece: str, environment: Mapping[str, str]) -> list[str] | None:
-    """The words of a plain command with known variables filled in; `None` if the shell has more to do."""
-    if _OPAQUE.search(re.sub(r"'[^']*'", "", piece)) and not re.search(r"'[^']*[|<>`&][^']*'", piece):
+def _plain_words(piece: str, environment: Mapping[str, str]) -> list[str] | None:
+    """Return the words of a plain command with known variables substituted, `None` if it needs a shell."""
+    if _SHELL_SYNTAX.search(re.sub(r"'[^']*'", "", piece)) and not re.search(r"'[^']*[|<>`&][^']*'", piece):
         return None
     filled = _REFERENCE.sub(lambda match: environment.get(match[1] or match[2], match[0]), piece)
-    if _OPAQUE.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", filled)):
+    if _SHELL_SYNTAX.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", filled)):
         return None
-    unknown = _REFERENCE.search(re.sub(r"'[^']*'", "", filled.replace("$PWD", "").replace("$HOME", "")))
+    unknown = re.search(r"\$\{?\w", re.sub(r"'[^']*'", "", filled.replace("$PWD", "").replace("$HOME", "")))
     if unknown and not re.search(
         r"\btox\b", filled
     ):  # whose `-e $PYTHON-tests` means whichever Python is there
@@ -125,40 +126,40 @@ def _words(piece: str, environment: Mapping[str, str]) -> list[str] | None:
 
 
 def unwrapped(words: Sequence[str]) -> tuple[str, ...]:
-    """The command inside `uv run`, `poetry run`, `npx`, `python -m` and the like: a program and its arguments."""
-    rest = list(words)
-    while rest:
-        head = rest[0].rpartition("/")[2] if not rest[0].startswith("./") else rest[0]
-        if head in _LAUNCHERS and len(rest) > 1:
-            rest = _without_options(rest[1:])
-        elif head in _RUN and rest[1:2] == ["run"]:
-            rest = _without_options(rest[2:])
-        elif head == "uvx" or (head == "pipx" and rest[1:2] == ["run"]):
-            rest = _without_options(rest[1:] if head == "uvx" else rest[2:])
+    """Return program and arguments without launchers such as `uv run`, `poetry run`, `npx` and `python -m`."""
+    remaining = list(words)
+    while remaining:
+        head = remaining[0].rpartition("/")[2] if not remaining[0].startswith("./") else remaining[0]
+        if head in _LAUNCHERS and len(remaining) > 1:
+            remaining = _without_options(remaining[1:])
+        elif head in _RUN_LAUNCHERS and remaining[1:2] == ["run"]:
+            remaining = _without_options(remaining[2:])
+        elif head == "uvx" or (head == "pipx" and remaining[1:2] == ["run"]):
+            remaining = _without_options(remaining[1:] if head == "uvx" else remaining[2:])
         elif head in ("npx", "bunx"):
-            rest = _without_options(rest[1:])
-        elif head in ("pnpm", "yarn", "bundle") and rest[1:2] in (["exec"], ["dlx"]):
-            rest = rest[2:]
-        elif re.fullmatch(r"python[\d.]*|py", head) and "-m" in rest[1:4]:
-            rest = rest[rest.index("-m") + 1 :]
+            remaining = _without_options(remaining[1:])
+        elif head in ("pnpm", "yarn", "bundle") and remaining[1:2] in (["exec"], ["dlx"]):
+            remaining = remaining[2:]
+        elif re.fullmatch(r"python[\d.]*|py", head) and "-m" in remaining[1:4]:
+            remaining = remaining[remaining.index("-m") + 1 :]
         elif head in ("c8", "nyc", "cross-env"):
-            rest = _without_options(rest[1:])
-            while rest and _ASSIGNMENT.match(rest[0]):
-                rest.pop(0)
+            remaining = _without_options(remaining[1:])
+            while remaining and _ASSIGNMENT.match(remaining[0]):
+                remaining.pop(0)
         else:
-            return (head, *rest[1:])
+            return (head, *remaining[1:])
     return ()
 
 
 def _without_options(words: Sequence[str]) -> list[str]:
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
+    remaining = list(words)
+    while remaining and remaining[0].startswith("-"):
+        option = remaining.pop(0)
         if option == "--":
             break
-        if option in _WITH_VALUE and rest:
-            rest.pop(0)
-    return rest
+        if option in _WITH_VALUE and remaining:
+            remaining.pop(0)
+    return remaining
 
 
 _LINTERS = frozenset(
@@ -186,8 +187,8 @@ _TEST_RUNNERS = frozenset(
     uvu karma
     """.split()  # noqa: SIM905
 )
-_REFORMATS = {"black", "isort", "prettier", "gofmt", "gofumpt"}
-_NEVER = re.compile(
+_FORMATTERS = {"black", "isort", "prettier", "gofmt", "gofumpt"}
+_NOT_A_CHECK = re.compile(
     r"(?i)codecov|coveralls|docker|publish|twine|upload|release|\bgh\b|\bcurl\b|\bwget\b|sonar|\bdocs?\b|sphinx|mkdocs|bench|\bperf"
     r"|miri|fuzz|pre-commit|prek\b|playwright|cypress|e2e|\bdist/|semver-checks|outdated|audit|site\b|http://|https://"
 )
@@ -203,7 +204,7 @@ _SCRIPT_LINT = re.compile(
 
 
 def use_of(words: Sequence[str]) -> Use:
-    """What a command is for, by its program and arguments; of `npm run` and `make` by the name of script or target."""
+    """Classify a command by program and arguments; `npm run` and `make` by the name of script or target."""
     inner = unwrapped(words)
     if not inner:
         return Use.OTHER
@@ -213,7 +214,10 @@ def use_of(words: Sequence[str]) -> Use:
         return Use.SYSTEM
     if _installs(program, arguments):
         return Use.INSTALL
-    if _NEVER.search(joined) and program not in ("tox", "nox"):  # whose environments are read one by one
+    if _NOT_A_CHECK.search(joined) and program not in (
+        "tox",
+        "nox",
+    ):  # whose environments are read one by one
         return Use.OTHER
     for known, use in ((_TEST_RUNNERS, Use.TESTS), (_TYPES, Use.TYPES)):
         if program in known:
@@ -222,12 +226,12 @@ def use_of(words: Sequence[str]) -> Use:
         checking = {"--check", "-c", "-l", "--diff", "--check-only", "-d", "--list-different"} & set(
             arguments
         )
-        return Use.LINT if program not in _REFORMATS or checking else Use.OTHER
+        return Use.LINT if program not in _FORMATTERS or checking else Use.OTHER
     if program == "ruff":
         return (
             Use.LINT if arguments[:1] != ("format",) or {"--check", "--diff"} & set(arguments) else Use.OTHER
         )
-    return _by_tool(program, arguments)
+    return _tool_use(program, arguments)
 
 
 def _installs(program: str, arguments: Sequence[str]) -> bool:
@@ -249,10 +253,10 @@ def _installs(program: str, arguments: Sequence[str]) -> bool:
     return program in ("corepack", "pipx", "virtualenv", "venv", "nvm", "pip-sync", "ensurepip")
 
 
-def _by_tool(program: str, arguments: Sequence[str]) -> Use:
+def _tool_use(program: str, arguments: Sequence[str]) -> Use:
     first = next((word for word in arguments if not word.startswith("-")), "")
     if program in ("npm", "pnpm", "yarn", "bun"):
-        return _by_script(arguments, program)
+        return _script_use(arguments, program)
     if program in ("tox", "nox", "hatch"):
         return Use.TESTS
     if program == "coverage":
@@ -277,7 +281,7 @@ def _by_tool(program: str, arguments: Sequence[str]) -> Use:
         skips = "-x" in arguments and "test" in arguments[list(arguments).index("-x") :]
         return Use.TESTS if not skips and {"test", "check", "build"}.intersection(tasks) else Use.OTHER
     if program == "make":
-        return _by_target(first)
+        return _target_use(first)
     if program == "meson":
         return {"test": Use.TESTS, "setup": Use.BUILD, "compile": Use.BUILD}.get(first, Use.OTHER)
     if program in ("cmake", "./configure", "./autogen.sh", "./bootstrap", "ninja", "autoreconf", "mkdir"):
@@ -285,7 +289,7 @@ def _by_tool(program: str, arguments: Sequence[str]) -> Use:
     return Use.OTHER
 
 
-def _by_target(target: str) -> Use:
+def _target_use(target: str) -> Use:
     if re.fullmatch(
         r"(?i)(unit-?)?tests?([-_](unit|all|ci|race|cover(age)?))?|check|richtest|coverage|ci", target
     ):
@@ -300,7 +304,7 @@ def _by_target(target: str) -> Use:
 
 
 def script_name(arguments: Sequence[str], program: str = "npm") -> str:
-    """The script of package.json that `npm run X`, `npm test`, `yarn X` or `pnpm X` runs."""
+    """Return the script of package.json that `npm run X`, `npm test`, `yarn X` or `pnpm X` runs."""
     plain = [word for word in arguments if not word.startswith("-")]
     if plain[:1] in (["run"], ["run-script"]):
         return plain[1] if len(plain) > 1 else ""
@@ -309,7 +313,7 @@ def script_name(arguments: Sequence[str], program: str = "npm") -> str:
     return plain[0] if plain and program != "npm" else ""
 
 
-def _by_script(arguments: Sequence[str], program: str) -> Use:
+def _script_use(arguments: Sequence[str], program: str) -> Use:
     name = script_name(arguments, program)
     for pattern, use in ((_SCRIPT_TYPES, Use.TYPES), (_SCRIPT_LINT, Use.LINT), (_SCRIPT_TESTS, Use.TESTS)):
         if pattern.match(name):
@@ -324,11 +328,7 @@ def _by_script(arguments: Sequence[str], program: str) -> Use:
 
 
 def joined(command: Command, words: Sequence[str] | None = None) -> str:
-    """The command as one shell line, its variables and folder in front."""
+    """Return the command as one shell line, with its variables and folder."""
     own = " ".join(f"{name}={shlex.quote(value)}" for name, value in command.environment.items())
     line = " ".join(filter(None, (own, shlex.join(words if words is not None else command.words))))
     return f"cd {shlex.quote(command.folder)} && {line}" if command.folder else line
-
-
-def with_words(command: Command, words: Sequence[str]) -> Command:
-    return replace(command, words=tuple(words))

@@ -1,4 +1,4 @@
-"""Put together what CI, manifests and tool configurations say of one repository."""
+"""Detect setup and checks of a repository from CI, manifests and tool configurations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 from bot.environment import native, node, python
 from bot.environment.candidates import Candidate, Candidates
 from bot.environment.commands import joined, unwrapped
-from bot.environment.detected import (
+from bot.environment.detection import (
     Command,
-    Detected,
     DetectedCheck,
+    Detection,
     Kind,
     Omission,
     Read,
@@ -28,12 +28,13 @@ from bot.environment.workflows import Workflows, read_workflows
 
 _MOST = {Kind.TESTS: 3, Kind.TYPES: 3, Kind.LINT: 5}
 _LARGEST = 400_000
+_CARGO_PACKAGE = re.compile(r" (?:-p|--package)[ =](\S+)")
 _NODE_TOOLS = frozenset("vitest jest mocha ava eslint prettier tsc xo biome oxlint tsd c8 tap".split())  # noqa: SIM905
 
 
-def detect(paths: Collection[str], read: Read) -> Detected:
-    """What the files at one commit say. `paths` are all of them, relative to the root; `read` gives the text of one.
-    Nothing is run, and no text of the repository ends up anywhere but in commands and their sources."""
+def detect(paths: Collection[str], read: Read) -> Detection:
+    """Detect setup and checks from the files of one commit. `paths` are all files, relative to the root; `read` returns
+    the text of one. Nothing is run. Text of the repository is used only in commands and their sources."""
     names = frozenset(paths)
 
     @cache
@@ -43,24 +44,28 @@ def detect(paths: Collection[str], read: Read) -> Detected:
 
     workflows = read_workflows(names, bounded)
     folders = _project_folders(names, workflows)
-    found = []
+    detected = []
     for folder in ("", *folders):
         prefix = f"{folder}/" if folder else ""
-        own = frozenset(
+        own_paths = frozenset(
             path.removeprefix(prefix)
             for path in names
             if path.startswith(prefix) and (folder or _top(path) not in folders)
         )
-        detection = _Detection(own, _below(bounded, prefix), workflows, folder, folders)
-        found.append(_in_folder(folder, detection.result()))
+        detection = _FolderDetection(own_paths, _below(bounded, prefix), workflows, folder, folders)
+        detected.append(_with_folder(folder, detection.result()))
 
     def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(item for one in found for item in getattr(one, name)))
+        return tuple(dict.fromkeys(item for part in detected for item in getattr(part, name)))
 
-    return Detected(
-        all_of("setup"), all_of("bring"), all_of("checks"), all_of("versions"),
-        all_of("omissions"), next((one.history for one in found if one.history), ""),
-    )  # fmt: skip
+    return Detection(
+        all_of("setup"),
+        all_of("bring"),
+        all_of("checks"),
+        all_of("versions"),
+        all_of("omissions"),
+        next((part.history for part in detected if part.history), ""),
+    )
 
 
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "go.mod", "Cargo.toml", "pom.xml")
@@ -75,12 +80,26 @@ _NO_PROJECT = re.compile(
 
 
 def files_read(paths: Collection[str]) -> list[str]:
-    """The files that detection may read, for callers that fetch them all at once."""
+    """Return the files that detection may read, for callers that fetch them all at once."""
     named = {
-        *_MANIFESTS, "tox.ini", "setup.cfg", "noxfile.py", "tox.toml", "hatch.toml", "CMakeLists.txt", "Makefile",
-        "makefile", "GNUmakefile", "pnpm-lock.yaml", "requirements.txt", "requirements-dev.txt", "action.yml",
-        "action.yaml", "devcontainer.json", ".devcontainer.json",
-    }  # fmt: skip
+        *_MANIFESTS,
+        "tox.ini",
+        "setup.cfg",
+        "noxfile.py",
+        "tox.toml",
+        "hatch.toml",
+        "CMakeLists.txt",
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "pnpm-lock.yaml",
+        "requirements.txt",
+        "requirements-dev.txt",
+        "action.yml",
+        "action.yaml",
+        "devcontainer.json",
+        ".devcontainer.json",
+    }
     return [
         path
         for path in paths
@@ -97,39 +116,39 @@ def _top(path: str) -> str:
 
 
 def _project_folders(names: frozenset[str], workflows: Workflows) -> tuple[str, ...]:
-    """Folders just below the root with a manifest of a kind that the root has none of, or with one that CI works in."""
-    used = {script.folder for job in workflows.jobs for script in job.scripts}
-    found = {
+    """Return folders below the root with a manifest that CI uses or whose kind the root does not have."""
+    ci_folders = {script.folder for job in workflows.jobs for script in job.scripts}
+    folders = {
         folder
         for folder, _, name in (path.partition("/") for path in names)
         if name in _MANIFESTS
         and _FOLDER.fullmatch(folder)
-        and (folder in used or not (name in names or _NO_PROJECT.match(folder)))
+        and (folder in ci_folders or not (name in names or _NO_PROJECT.match(folder)))
     }
-    return tuple(sorted(found)[:_MOST_FOLDERS])
+    return tuple(sorted(folders)[:_MOST_FOLDERS])
 
 
-def _in_folder(folder: str, detected: Detected) -> Detected:
+def _with_folder(folder: str, detected: Detection) -> Detection:
     if not folder:
         return detected
-    return Detected(
+    return Detection(
         tuple(
             replace(
-                one,
-                command=f"cd {folder} && {one.command}",
-                makes=f"{folder}/{one.makes}" if one.makes else "",
+                item,
+                command=f"cd {folder} && {item.command}",
+                makes=f"{folder}/{item.makes}" if item.makes else "",
             )
-            for one in detected.setup
+            for item in detected.setup
         ),
-        tuple(f"{folder}/{one}" for one in detected.bring),
+        tuple(f"{folder}/{item}" for item in detected.bring),
         tuple(
             replace(
-                one,
-                name=f"{folder}: {one.name}",
-                command=f"cd {folder} && {one.command}",
-                plain=f"cd {folder} && {one.plain}",
+                item,
+                name=f"{folder}: {item.name}",
+                command=f"cd {folder} && {item.command}",
+                plain=f"cd {folder} && {item.plain}",
             )
-            for one in detected.checks
+            for item in detected.checks
         ),
         detected.versions,
         detected.omissions,
@@ -138,7 +157,7 @@ def _in_folder(folder: str, detected: Detected) -> Detected:
 
 
 @dataclass(slots=True)
-class _Detection:
+class _FolderDetection:
     paths: frozenset[str]
     read: Read
     workflows: Workflows
@@ -156,7 +175,7 @@ class _Detection:
         self.requirements = self.candidates.requirements
         self.omissions = self.candidates.omissions
 
-    def result(self) -> Detected:
+    def result(self) -> Detection:
         self.omissions += () if self.folder else self.workflows.omissions
         for job in self.workflows.jobs:
             self.candidates.of_job(job)
@@ -173,7 +192,7 @@ class _Detection:
             *node.versions_of(self._package),
             *native.go_version(self.read),
         )
-        return Detected(
+        return Detection(
             tuple(self.setup),
             tuple(step.makes for step in self.setup if step.makes),
             tuple(self.checks),
@@ -183,13 +202,13 @@ class _Detection:
         )
 
     def _choose(self) -> None:
-        """Make checks of the candidates so far."""
+        """Turn the candidates into checks, up to the limit of each kind."""
         for kind in Kind:
-            chosen = [one for one in self.candidates.found if one.kind is kind]
-            for one in sorted(_without_coverage(chosen), key=_names_tests):
+            chosen = [candidate for candidate in self.candidates.checks if candidate.kind is kind]
+            for candidate in sorted(_without_coverage(chosen), key=_is_partial):
                 if sum(check.kind is kind for check in self.checks) < _MOST[kind]:
-                    self._check(one)
-        self.candidates.found.clear()
+                    self._check(candidate)
+        self.candidates.checks.clear()
 
     @property
     def _package(self) -> dict[str, object]:
@@ -215,9 +234,9 @@ class _Detection:
             and candidate.kind is Kind.TESTS
         )
         words = (
-            " ".join(inner[:1])
+            " ".join((inner[0], *_CARGO_PACKAGE.findall(" ".join(inner))))
             if alone
-            else _without_numbers(joined(replace(command, environment={}, text=""), inner))
+            else _mask_numbers(joined(replace(command, environment={}, text=""), inner))
         )
         if words in self.taken:  # other legs of the same job: another version, other variables
             return
@@ -227,7 +246,8 @@ class _Detection:
         )
 
     def _rendered(self, command: Command, inner: Sequence[str]) -> tuple[str, str] | None:
-        """The check for an environment on PATH, and as it is run after our setup."""
+        """Return the check for an environment on PATH, and for the environment of the setup; `None` if it cannot
+        run."""
         program = inner[0]
         if (
             command.text
@@ -250,7 +270,7 @@ class _Detection:
         if program in ("staticcheck", "gofmt"):
             return (joined(command), joined(command)) if program == "gofmt" else None
         if program == "cargo":
-            return joined(command), native.rust_command(joined(command))
+            return joined(command), native.rust_command(joined(command), self.read)
         if program in ("mvn", "./mvnw"):
             words = native.maven_words(inner)
             line = joined(command, words)
@@ -269,9 +289,9 @@ class _Detection:
         return f'export PATH="$PWD/{python.VENV}/bin:$PATH" && {line}' if self.requirements else line
 
     def _prepare(self) -> None:
-        """The setup that the chosen checks need."""
-        used = [one.plain for one in self.checks]
-        if any(_is_python(one.command) for one in self.checks):
+        """Add the setup steps that the checks need."""
+        used = [check.plain for check in self.checks]
+        if any(_is_python(check.command) for check in self.checks):
             self._prepare_python()
         if any(re.search(r"\b(npm|pnpm|yarn|npx)\b", line) for line in used) and node.needs_install(
             self._package
@@ -284,17 +304,19 @@ class _Detection:
         ):
             self.setup.append(step)
         if any(re.search(r"\bcargo\b", line) for line in used):
-            self.setup.append(native.rust_setup(self.paths))
+            self.setup.append(native.rust_setup(self.paths, self.read))
         self._compile()
-        maven = next((one for one in self.checks if native.MAVEN_HOME in one.command), None)
+        maven = next((check for check in self.checks if native.MAVEN_HOME in check.command), None)
         if maven is not None:
             self.setup.append(native.maven_setup(maven, self.paths))
-        gradle = next((one for one in self.checks if re.search(r"\bgradlew? .*--offline", one.command)), None)
+        gradle = next(
+            (check for check in self.checks if re.search(r"\bgradlew? .*--offline", check.command)), None
+        )
         if gradle is not None:
             self.setup.append(native.gradle_setup(gradle))
 
     def _compile(self) -> None:
-        """Compile once what the checks of Go and Rust run, also those behind make."""
+        """Add steps that compile what checks of Go and Rust run, also those behind make."""
         for check in self.checks:
             lines = [check.command]
             if words := re.findall(r"\bmake ([\w-]+)$", check.command):
@@ -309,18 +331,20 @@ class _Detection:
         missing = [
             tool
             for tool in ("pytest", "mypy", "ruff", "black", "flake8", "coverage", "pyright")
-            if any(re.search(rf"{python.VENV}/bin/{tool}\b|-m {tool}\b", one.command) for one in self.checks)
+            if any(
+                re.search(rf"{python.VENV}/bin/{tool}\b|-m {tool}\b", check.command) for check in self.checks
+            )
             and not self._is_brought(tool, names)
         ]
         if not self.requirements and not missing:  # the standard library is enough
-            self.checks = [replace(one, command=one.plain) for one in self.checks]
+            self.checks = [replace(check, command=check.plain) for check in self.checks]
             return
         if missing:
             self.requirements.add(missing, "the checks")
         self.setup.append(python.setup_of(self.requirements, python.version_tool(self.read)))
 
     def _is_brought(self, tool: str, names: str) -> bool:
-        """Whether the requirements name `tool`, or a file or group that mentions it is among them."""
+        """Whether the requirements name `tool`, or include a file or group that mentions it."""
         if re.search(rf"\b{tool}\b", names) or self.requirements.manager:
             return True
         files = re.findall(r"-r (\S+)", names)
@@ -328,7 +352,7 @@ class _Detection:
         return any(re.search(rf"\b{tool}\b(?!\.)[^.\]]", text) for text in texts)
 
 
-def _without_numbers(line: str) -> str:
+def _mask_numbers(line: str) -> str:
     return re.sub(r"\d+", "N", line)
 
 
@@ -337,25 +361,29 @@ def _is_python(command: str) -> bool:
 
 
 def _without_coverage(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Without the run for coverage, if the same tests are run without."""
-    plain = [one for one in candidates if not re.search(r"cov", " ".join(one.command.words))]
+    """Drop runs for coverage if the same tests run without it."""
+    plain = [
+        candidate for candidate in candidates if not re.search(r"cov", " ".join(candidate.command.words))
+    ]
     return plain or list(candidates)
 
 
-def _names_tests(candidate: Candidate) -> bool:
-    """Whether a `cargo test` runs only the tests with some name; CI may run the whole suite beside it."""
+def _is_partial(candidate: Candidate) -> bool:
+    """Whether a command selects tests by name or by features."""
     words = unwrapped(candidate.command.words)
+    if "pytest" in words:
+        return "-k" in words
     if tuple(words[:2]) != ("cargo", "test"):
         return False
     own = words[2 : words.index("--")] if "--" in words else words[2:]
-    return any(
+    return "--no-default-features" in own or any(
         not word.startswith("-") and not _CARGO_VALUE.fullmatch(before)
         for before, word in zip(("", *own), own, strict=False)
     )
 
 
 def _name(line: str, others: Sequence[DetectedCheck]) -> str:
-    """A short name for people: the program and its first arguments."""
+    """Return a unique short name: the program and its first arguments."""
     words = line.rpartition("&& ")[2].split()
     while words and "=" in words[0]:
         words.pop(0)
@@ -364,5 +392,7 @@ def _name(line: str, others: Sequence[DetectedCheck]) -> str:
         word for word in inner[:4] if re.fullmatch(r"[\w./:@-]+", word) and not word.startswith("-")
     )[:40]
     name = short or "check"
-    taken = {one.name for one in others}
-    return next(one for one in (name, *(f"{name} ({number})" for number in range(2, 99))) if one not in taken)
+    taken = {other.name for other in others}
+    return next(
+        other for other in (name, *(f"{name} ({number})" for number in range(2, 99))) if other not in taken
+    )

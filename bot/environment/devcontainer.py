@@ -1,4 +1,4 @@
-"""What a devcontainer installs, for repositories whose CI does not say it. Its image and its features are not used."""
+"""Read the install commands of a devcontainer, for repositories without CI. Image and features are ignored."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from bot.environment.detected import Read, source_of
+from bot.environment.detection import Read, source_of
 from bot.environment.workflows import Job, Script
 
 _FILES = (".devcontainer/devcontainer.json", ".devcontainer.json")
 _COMMANDS = ("onCreateCommand", "updateContentCommand", "postCreateCommand")
-# What never ends is taken to the end of the text: each letter is looked at once.
-_STRING = r'("(?:\\.|[^"\\])*+(?:"|\Z))'
+# An unterminated string or comment matches to the end of the text, which keeps matching linear.
+_STRING = r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 
 
 def read_devcontainer(read: Read) -> Job | None:
-    """The commands that prepare it, as one job."""
+    """Return its preparation commands as one job."""
     for path in _FILES:
         if content := _parsed(read(path) or ""):
             scripts = (Script(text) for name in _COMMANDS for text in _lines(content.get(name)))
@@ -29,7 +29,7 @@ def read_devcontainer(read: Read) -> Job | None:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    """JSON with comments, and with commas at the end of lists."""
+    """Parse JSON with comments and trailing commas."""
     for pattern in (_COMMENT, _LAST_COMMA):
         text = pattern.sub(lambda match: match[1] or " ", text)
     try:
@@ -40,7 +40,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _lines(command: object) -> Iterator[str]:
-    """A command is a line for the shell, a list of words, or several of these by name."""
+    """Yield shell lines of a command: a line, a list of words, or several of these by name."""
     if isinstance(command, dict):
         for one in command.values():
             yield from _lines(None if isinstance(one, dict) else one)

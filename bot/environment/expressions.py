@@ -1,21 +1,22 @@
-"""Expressions of GitHub Actions, as far as they decide which steps of a workflow run on Linux.
+"""Evaluate the expressions of GitHub Actions that decide which steps of a workflow run on Linux.
 
-What only a run knows (secrets, outputs of other jobs, the event) is `UNKNOWN`, and so is what depends on it.
+Secrets, outputs of other jobs and the event are `UNKNOWN`, and so is anything that depends on them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<string>'(?:[^']|'')*')|(?P<number>-?\d+(?:\.\d+)?)|(?P<name>[A-Za-z_][\w-]*(?:\.[\w*-]+|\[[^\]]*\])*)"
     r"|(?P<mark>&&|\|\||==|!=|<=|>=|[!()<>,]))"
 )
-_IN_TEXT = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
 _LONGEST = 500
 _DEEPEST = 20
+_LONGEST_VALUE = 10_000
 
 
 class _Unknown:
@@ -24,105 +25,124 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
-_FIXED: Mapping[str, Any] = {
-    "runner.os": "Linux", "runner.arch": "X64", "github.workspace": ".", "github.ref": "refs/heads/main",
-    "github.event_name": "push", "github.ref_type": "branch", "true": True, "false": False, "null": None,
-}  # fmt: skip
+_CONSTANTS: Mapping[str, Any] = {
+    "runner.os": "Linux",
+    "runner.arch": "X64",
+    "github.workspace": ".",
+    "github.ref": "refs/heads/main",
+    "github.event_name": "push",
+    "github.ref_type": "branch",
+    "true": True,
+    "false": False,
+    "null": None,
+}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "startswith": lambda text, start: str(text).lower().startswith(str(start).lower()),
     "endswith": lambda text, end: str(text).lower().endswith(str(end).lower()),
-    "contains": lambda whole, part: str(part).lower() in (
-        [str(one).lower() for one in whole] if isinstance(whole, list) else str(whole).lower()
+    "contains": lambda whole, part: (
+        str(part).lower()
+        in ([str(one).lower() for one in whole] if isinstance(whole, list) else str(whole).lower())
     ),
-    "always": lambda: True, "success": lambda: True, "failure": lambda: False, "cancelled": lambda: False,
-}  # fmt: skip
+    "format": lambda text, *values: _format(text, values),
+    "always": lambda: True,
+    "success": lambda: True,
+    "failure": lambda: False,
+    "cancelled": lambda: False,
+}
 
 
 def evaluate(expression: str, values: Mapping[str, Any]) -> Any:
-    """What `expression` comes to where `values` holds names such as `matrix.os`; `UNKNOWN` if that is not clear."""
+    """Return the value of `expression`, or `UNKNOWN`. `values` has names such as `matrix.os`."""
     text = expression.strip()
-    if (whole := _IN_TEXT.fullmatch(text)) is not None:
+    if (whole := _EXPRESSION.fullmatch(text)) is not None:
         text = whole[1]
     tokens = _tokens(text)
     if tokens is None:
         return UNKNOWN
     try:
-        value, rest = _either(tokens, values, 0)
+        value, rest = _parse_or(tokens, values, 0)
     except (IndexError, TypeError, ValueError):
         return UNKNOWN
     return UNKNOWN if rest else value
 
 
 def substitute(text: str, values: Mapping[str, Any]) -> str:
-    """`text` with each expression replaced that is known; the others stay as they are."""
+    """Return `text` with each known expression replaced by its value."""
 
     def known(match: re.Match[str]) -> str:
         value = evaluate(match[1], values)
-        return match[0] if value is UNKNOWN or isinstance(value, dict | list) else written(value)
+        return match[0] if value is UNKNOWN or isinstance(value, dict | list) else to_text(value)
 
-    return _IN_TEXT.sub(known, text)
+    return _EXPRESSION.sub(known, text)
 
 
 def _tokens(text: str) -> list[tuple[str, str]] | None:
-    found, place, text = [], 0, text.strip()
+    tokens, position, text = [], 0, text.strip()
     if len(text) > _LONGEST:
         return None
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None:
             return None
-        found.append((str(match.lastgroup), match[str(match.lastgroup)]))
-        place = match.end()
-    return found
+        tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
+        position = match.end()
+    return tokens
 
 
 _Tokens = list[tuple[str, str]]
 
 
-def _either(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _both(tokens, values, depth)
+def _parse_or(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
+    left, rest = _parse_and(tokens, values, depth)
     while rest and rest[0][1] == "||":
-        right, rest = _both(rest[1:], values, depth)
+        right, rest = _parse_and(rest[1:], values, depth)
         left = (True if right is not UNKNOWN and right else UNKNOWN) if left is UNKNOWN else left or right
     return left, rest
 
 
-def _both(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _compared(tokens, values, depth)
+def _parse_and(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
+    left, rest = _parse_comparison(tokens, values, depth)
     while rest and rest[0][1] == "&&":
-        right, rest = _compared(rest[1:], values, depth)
+        right, rest = _parse_comparison(rest[1:], values, depth)
         unknown = left is UNKNOWN and (right is UNKNOWN or right)
         left = UNKNOWN if unknown else right if left is UNKNOWN else left and right
     return left, rest
 
 
-def _compared(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
-    left, rest = _single(tokens, values, depth)
+def _parse_comparison(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
+    left, rest = _parse_operand(tokens, values, depth)
     if rest and rest[0] in (("mark", "=="), ("mark", "!=")):
-        right, after = _single(rest[1:], values, depth)
+        right, after = _parse_operand(rest[1:], values, depth)
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN, after
-        equal = written(left).lower() == written(right).lower()
+        equal = to_text(left).lower() == to_text(right).lower()
         return equal if rest[0][1] == "==" else not equal, after
     if rest and rest[0][1] in ("<", ">", "<=", ">="):
-        return UNKNOWN, _single(rest[1:], values, depth)[1]
+        return UNKNOWN, _parse_operand(rest[1:], values, depth)[1]
     return left, rest
 
 
-def written(value: Any) -> str:
-    """`value` as GitHub writes it into a text: nothing for null, `true` for a boolean."""
+def to_text(value: Any) -> str:
+    """Return `value` as GitHub writes it into text: empty for null, `true` for a boolean."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _single(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
+def _format(text: str, values: Sequence[Any]) -> str:
+    filled = re.sub(r"\{(\d+)\}", lambda match: to_text(values[int(match[1])]), text)
+    if len(filled) > _LONGEST_VALUE:  # nested calls could grow it without bound
+        raise ValueError("too long")
+    return filled
+
+
+def _parse_operand(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
     if depth > _DEEPEST:
         raise ValueError("nested too deeply")
     (kind, text), rest = tokens[0], tokens[1:]
     if text == "!":
-        value, rest = _single(rest, values, depth + 1)
+        value, rest = _parse_operand(rest, values, depth + 1)
         return UNKNOWN if value is UNKNOWN else not value, rest
     if text == "(":
-        value, rest = _either(rest, values, depth + 1)
+        value, rest = _parse_or(rest, values, depth + 1)
         if rest[0][1] != ")":
             raise ValueError("no closing bracket")
         return value, rest[1:]
@@ -140,7 +160,7 @@ def _single(tokens: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any
 def _call(name: str, rest: _Tokens, values: Mapping[str, Any], depth: int) -> tuple[Any, _Tokens]:
     arguments = []
     while rest[0][1] != ")":
-        value, rest = _either(rest, values, depth + 1)
+        value, rest = _parse_or(rest, values, depth + 1)
         arguments.append(value)
         if rest[0][1] == ",":
             rest = rest[1:]
@@ -153,9 +173,9 @@ def _call(name: str, rest: _Tokens, values: Mapping[str, Any], depth: int) -> tu
 def _value(name: str, values: Mapping[str, Any]) -> Any:
     if name in values:
         return values[name]
-    if name in _FIXED:
-        return _FIXED[name]
-    # A step guarded by a cache runs if there is none yet; a variable or matrix key that is not set is empty.
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    # Without a cache yet, a step guarded by one runs. An unset variable or matrix key is empty.
     if name.endswith("outputs.cache-hit") or name.startswith(("matrix.", "env.")):
         return ""
     return UNKNOWN

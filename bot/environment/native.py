@@ -1,4 +1,4 @@
-"""Go, Rust, Java and C: where dependencies are put so that checks work without a network, and the usual checks."""
+"""Go, Rust, Java and C: setup steps so that checks work without a network, and the usual checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 
-from bot.environment.detected import DetectedCheck, Read, Step, Version
+from bot.environment.detection import DetectedCheck, Read, Step, Version
 
 CARGO_HOME = ".cargo-home"
 MAVEN_HOME = ".m2"
@@ -15,7 +15,7 @@ _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
 
 def go_setup(paths: Collection[str], read: Read) -> Step | None:
-    """Dependencies go to `vendor`, which Go uses without being told to."""
+    """Put dependencies into `vendor`, which Go uses by default."""
     module = read("go.mod") or ""
     if "require" not in module or "vendor/modules.txt" in paths:
         return None
@@ -29,20 +29,30 @@ def go_version(read: Read) -> list[Version]:
 
 
 def go_words(words: Sequence[str]) -> tuple[str, ...]:
-    """`richgo test` only colours what `go test` prints."""
+    """Replace `richgo`, which only colours the output of `go test`."""
     return ("go", *words[1:]) if words[0].rpartition("/")[2] == "richgo" else tuple(words)
 
 
-def rust_setup(paths: Collection[str]) -> Step:
+def rust_setup(paths: Collection[str], read: Read) -> Step:
     locked = " --locked" if "Cargo.lock" in paths else ""
-    return Step(f'CARGO_HOME="$PWD/{CARGO_HOME}" cargo fetch{locked}', "Cargo.toml", ("rust",), CARGO_HOME)
+    command = f'CARGO_HOME="$PWD/{CARGO_HOME}" {_toolchain(read)}cargo fetch{locked}'
+    return Step(command, "Cargo.toml", ("rust",), CARGO_HOME)
 
 
-def rust_command(line: str) -> str:
-    return f'CARGO_HOME="$PWD/{CARGO_HOME}" CARGO_NET_OFFLINE=true {line}'
+def rust_command(line: str, read: Read) -> str:
+    return f'CARGO_HOME="$PWD/{CARGO_HOME}" CARGO_NET_OFFLINE=true {_toolchain(read)}{line}'
 
 
-_COMPILED = (
+def _toolchain(read: Read) -> str:
+    """Return an assignment that selects the installed toolchain if the repository requires components: a sandbox cannot
+    install them, and rustup would fail each command."""
+    text = read("rust-toolchain.toml") or ""
+    match = re.search(r"""^channel *= *["']([\w.-]+)["']""", text, re.MULTILINE)
+    channel = match[1] if match else "stable"
+    return f"RUSTUP_TOOLCHAIN={channel} " if "components" in text else ""
+
+
+_COMPILE_COMMANDS = (
     (re.compile(r"\bgo test\b"), "go test -exec true"),  # in place of each test binary, `true` is run
     (re.compile(r"\bcargo (test|nextest run)\b"), r"cargo \1 --no-run"),
     (re.compile(r"\b(go vet|cargo clippy)\b"), r"\1"),
@@ -51,9 +61,9 @@ _COMPILE_SECONDS = 600
 
 
 def compile_step(line: str, source: str) -> Step | None:
-    """What compiles all that a check of Go or Rust needs, with its flags, and runs no test: the rounds of checks get
-    copies of the compiler's cache. It never fails: what does not compile fails in the check, where it is seen."""
-    for pattern, compiled in _COMPILED:
+    """Return a step that compiles what a check of Go or Rust needs and runs no test: the rounds of checks get copies of
+    the compiler's cache. It never fails, since the check itself shows compile errors."""
+    for pattern, compiled in _COMPILE_COMMANDS:
         command, number = pattern.subn(f"timeout {_COMPILE_SECONDS} {compiled}", line, count=1)
         if number:
             command = re.sub(r" -v(?= |$)", "", re.sub(r" -coverprofile[= ]\S+", " -cover", command))
@@ -66,21 +76,23 @@ def maven_program(paths: Collection[str]) -> str:
 
 
 def maven_words(words: Sequence[str]) -> tuple[str, ...]:
-    """The goals of CI up to `verify`, without installing into a repository and without reports."""
-    kept: list[str] = []
+    """Return CI's Maven command with goals up to `verify`, without install and reports."""
+    arguments: list[str] = []
     for word in words[1:]:
         if word in ("clean", "-X", "--debug", "-e", "--show-version", "-V", "-U") or word.startswith(
             ("javadoc:", "site")
         ):
             continue
-        kept.append("verify" if word in ("install", "package") else word)
+        arguments.append("verify" if word in ("install", "package") else word)
     goals = [
-        word for word in kept if not word.startswith("-") and kept[kept.index(word) - 1] not in _WITH_VALUE
+        word
+        for word in arguments
+        if not word.startswith("-") and arguments[arguments.index(word) - 1] not in _WITH_VALUE
     ]
     if not goals:
-        kept.insert(0, "test")
-    quiet = () if {"-B", "--batch-mode"}.intersection(kept) else ("-B",)
-    return (words[0], *quiet, *kept)
+        arguments.insert(0, "test")
+    quiet = () if {"-B", "--batch-mode"}.intersection(arguments) else ("-B",)
+    return (words[0], *quiet, *arguments)
 
 
 _WITH_VALUE = (
@@ -98,21 +110,22 @@ _WITH_VALUE = (
 
 
 def maven_setup(check: DetectedCheck, paths: Collection[str]) -> Step:
-    """The check itself with one test class, since Maven names some of its plugins only once a test runs."""
+    """Run the check with one test class: Maven resolves some plugins only when a test runs."""
     tests = sorted((path for path in paths if _TEST_CLASS.search(path)), key=lambda path: (len(path), path))
     classes = [match[1] for path in tests[:1] if (match := _TEST_CLASS.search(path))]
-    one = f"-Dtest={classes[0]} " if classes else ""
+    test_option = f"-Dtest={classes[0]} " if classes else ""
     options = (
-        f"{one}-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+        f"{test_option}-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false "
+        "-Dmaven.test.failure.ignore=true"
     )
-    return Step(f"{check.plain} {_REPOSITORY} {options}", check.source, ("java",), MAVEN_HOME)
+    return Step(f"{check.plain} {_MAVEN_REPOSITORY} {options}", check.source, ("java",), MAVEN_HOME)
 
 
-_REPOSITORY = f'"-Dmaven.repo.local=$PWD/{MAVEN_HOME}"'
+_MAVEN_REPOSITORY = f'"-Dmaven.repo.local=$PWD/{MAVEN_HOME}"'
 
 
 def maven_command(words: Sequence[str]) -> str:
-    return f"{shlex.join((words[0], '-o', *words[1:]))} {_REPOSITORY}"
+    return f"{shlex.join((words[0], '-o', *words[1:]))} {_MAVEN_REPOSITORY}"
 
 
 _NO_TESTS = (
@@ -122,8 +135,8 @@ _NO_TESTS = (
 
 
 def gradle_setup(check: DetectedCheck) -> Step:
-    """The check itself without its tests: it compiles, and downloads what tests need to start. What tells Maven of the
-    sandbox's proxy tells Gradle as well."""
+    """Run the check without its tests: it compiles, and downloads what tests need. Gradle reads the sandbox's proxy
+    from Maven's options."""
     script = '"$TMPDIR/no-tests.gradle"'
     command = (
         f"printf %s {shlex.quote(_NO_TESTS)} > {script} && {check.plain} --init-script {script} $MAVEN_OPTS"
@@ -142,7 +155,7 @@ def is_cmake(paths: Collection[str], read: Read) -> bool:
 
 
 def make_targets(paths: Collection[str], read: Read) -> dict[str, list[str]]:
-    """The recipes of the root's Makefile by target, as they stand."""
+    """Return the recipes of the root's Makefile by target."""
     text = next((read(name) or "" for name in _MAKEFILES if name in paths), "")
     targets: dict[str, list[str]] = {}
     current: list[str] = []

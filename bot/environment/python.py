@@ -1,6 +1,6 @@
-"""Python: what CI, tox, nox and `pyproject.toml` install, as one virtual environment `.venv`, and how checks use it.
+"""Python: collect the installs of CI, tox, nox and `pyproject.toml` in one virtual environment `.venv` for the checks.
 
-The project itself is always installed in editable mode: a copy in `site-packages` would be tested and not the change.
+The project is always installed in editable mode: otherwise checks would test a copy in `site-packages`, not the change.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.environment.commands import unwrapped
-from bot.environment.detected import Read, Step, Version
+from bot.environment.detection import Read, Step, Version
 
 VENV = ".venv"
 _BIN = f"{VENV}/bin"
 _TOOLS = f"{VENV}/tools"
-_CARRIERS = frozenset(
+_INSTALLERS = frozenset(
     """
     tox tox-uv tox-gh-actions tox-gh nox poetry hatch pdm uv pipenv virtualenv build twine pip
     setuptools wheel pipx tox-pdm nox-uv codecov pre-commit prek
@@ -36,7 +36,7 @@ _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
 
 @dataclass(slots=True)
 class Requirements:
-    """What has to be in the environment: arguments of pip, and commands of a project manager in place of them."""
+    """What the environment needs: arguments of pip, and commands of project managers."""
 
     arguments: list[str] = field(default_factory=list)
     manager: list[str] = field(default_factory=list)
@@ -82,14 +82,14 @@ def parsed_toml(text: str | None) -> dict[str, Any]:
 
 
 def table(value: Any, *names: str) -> dict[str, Any]:
-    """The table under `names`, empty if something else is there."""
+    """Return the table under `names`, empty if there is none."""
     for name in names:
         value = value.get(name) if isinstance(value, Mapping) else None
     return dict(value) if isinstance(value, Mapping) else {}
 
 
 def installed_by(words: Sequence[str], requirements: Requirements, source: str) -> None:
-    """Add what one install command of CI brings, without runners such as tox: their environments are read instead."""
+    """Add the installs of one CI command, without runners such as tox, whose environments are read instead."""
     inner = unwrapped(words)
     program, arguments = inner[0], list(inner[1:])
     if program in ("pip", "pip3") or (program == "uv" and arguments[:2] == ["pip", "install"]):
@@ -103,39 +103,41 @@ def installed_by(words: Sequence[str], requirements: Requirements, source: str) 
 
 
 def _pip_arguments(arguments: Sequence[str]) -> list[str]:
-    """The arguments of `pip install` worth keeping, each one word or an option with its value."""
-    kept: list[str] = []
-    rest = [
+    """Return the relevant arguments of `pip install`, each one word or an option with its value."""
+    selected: list[str] = []
+    remaining = [
         word
         for word in arguments
         if word not in ("-U", "--upgrade", "-q", "--quiet", "-v", "--system", "--user", "--no-cache-dir")
     ]
     if any(
         word in ("--target", "-t", "--prefix", "--root", "--index-url", "-i", "--extra-index-url")
-        for word in rest
+        for word in remaining
     ):
         return []
-    while rest:
-        word = rest.pop(0)
+    while remaining:
+        word = remaining.pop(0)
         if (
             word in ("-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--group", "--python")
-            and rest
+            and remaining
         ):
-            value = rest.pop(0)
+            value = remaining.pop(0)
             if word == "--python":
                 continue
-            kept.append(_editable(value) if word in ("-e", "--editable") else f"{word} {shlex.quote(value)}")
+            selected.append(
+                _editable(value) if word in ("-e", "--editable") else f"{word} {shlex.quote(value)}"
+            )
         elif (
             word.startswith("-")
-            or re.split(r"[\[=<>~! ]", word)[0].lower() in _CARRIERS
+            or re.split(r"[\[=<>~! ]", word)[0].lower() in _INSTALLERS
             or word.endswith((".whl", ".tar.gz"))
         ):
             continue
         elif word.startswith("."):
-            kept.append(_editable(word))
+            selected.append(_editable(word))
         else:
-            kept.append(shlex.quote(word))
-    return kept
+            selected.append(shlex.quote(word))
+    return selected
 
 
 def _editable(target: str) -> str:
@@ -143,51 +145,51 @@ def _editable(target: str) -> str:
 
 
 def _uv_sync(arguments: Sequence[str]) -> str:
-    kept = []
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word in ("--group", "--extra", "--package", "--no-group", "--only-group") and rest:
-            kept += [word, rest.pop(0)]
-        elif word in ("--python", "-p") and rest:
-            rest.pop(0)
+    selected = []
+    remaining = list(arguments)
+    while remaining:
+        word = remaining.pop(0)
+        if word in ("--group", "--extra", "--package", "--no-group", "--only-group") and remaining:
+            selected += [word, remaining.pop(0)]
+        elif word in ("--python", "-p") and remaining:
+            remaining.pop(0)
         elif word in _SYNC_OPTIONS:
-            kept.append(word)
-    return shlex.join(("uv", "sync", *kept))
+            selected.append(word)
+    return shlex.join(("uv", "sync", *selected))
 
 
 def synced_by_run(words: Sequence[str]) -> str | None:
-    """What `uv run OPTIONS` installs before it runs; `None` for any other command."""
+    """Return the `uv sync` that `uv run OPTIONS` implies; `None` for any other command."""
     if list(words[:2]) != ["uv", "run"]:
         return None
-    options, rest = [], list(words[2:])
-    while rest and rest[0].startswith("-") and rest[0] != "--":
-        options.append(rest.pop(0))
-        if options[-1] in ("--group", "--extra", "--package", "--python", "-p", "--with") and rest:
-            options.append(rest.pop(0))
+    options, remaining = [], list(words[2:])
+    while remaining and remaining[0].startswith("-") and remaining[0] != "--":
+        options.append(remaining.pop(0))
+        if options[-1] in ("--group", "--extra", "--package", "--python", "-p", "--with") and remaining:
+            options.append(remaining.pop(0))
     return _uv_sync(options)
 
 
 def _poetry(arguments: Sequence[str]) -> str:
-    kept = [
+    selected = [
         word
         for word in arguments
         if re.fullmatch(r"--(with|without|extras|only|all-extras|no-root|all-groups)(=.*)?|-E|[\w,-]+", word)
     ]
-    return shlex.join(("poetry", "install", "--no-interaction", *kept))
+    return shlex.join(("poetry", "install", "--no-interaction", *selected))
 
 
 def _pdm(arguments: Sequence[str]) -> str:
-    kept = [
+    selected = [
         word
         for word in arguments[1:]
         if re.fullmatch(r"-d|-G.*|--group(=.*)?|--dev|--no-default|--frozen-lockfile|[\w:,-]+", word)
     ]
-    return shlex.join(("pdm", arguments[0], *kept))
+    return shlex.join(("pdm", arguments[0], *selected))
 
 
 def from_manifest(paths: Collection[str], read: Read, requirements: Requirements) -> None:
-    """What the manifests suggest if CI says nothing: the lock file's manager, else groups, extras and requirements."""
+    """Add what the manifests suggest: the manager of the lock file, else groups, extras and requirements."""
     content = manifest(read)
     if "uv.lock" in paths:
         requirements.manage("uv sync --frozen", source="uv.lock")
@@ -201,34 +203,34 @@ def from_manifest(paths: Collection[str], read: Read, requirements: Requirements
     groups = [name for name in table(content, "dependency-groups") if str(name) in _GROUPS]
     extras = [name for name in table(content, "project", "optional-dependencies") if str(name) in _GROUPS]
     files = sorted(path for path in paths if _REQUIREMENTS.fullmatch(path) and "doc" not in path)
-    found = [f"--group {name}" for name in groups] + [f"-r {shlex.quote(name)}" for name in files]
+    arguments = [f"--group {name}" for name in groups] + [f"-r {shlex.quote(name)}" for name in files]
     if "setup.py" in paths or content.get("project") or content.get("build-system"):
-        found.insert(0, _editable(f".[{','.join(extras)}]" if extras else "."))
-    if found:
+        arguments.insert(0, _editable(f".[{','.join(extras)}]" if extras else "."))
+    if arguments:
         requirements.add(
-            found, "pyproject.toml" if "pyproject.toml" in paths else files[0] if files else "setup.py"
+            arguments, "pyproject.toml" if "pyproject.toml" in paths else files[0] if files else "setup.py"
         )
 
 
 def setup_of(requirements: Requirements, version_tool: str) -> Step:
-    """One command that makes the environment. `version_tool` computes the version from git tags."""
+    """Return the step that creates the environment. `version_tool` computes the version from git tags."""
     commands = [_NEWEST_TAG] if re.search(r"scm|vcs", version_tool) else []
     commands.append(f"python3 -m venv {VENV}")
     tools = sorted({command.split()[0] for command in requirements.manager})
     if tools:
         commands += [f"python3 -m venv {_TOOLS}", f"{_TOOLS}/bin/python -m pip install -q {' '.join(tools)}"]
-        commands += [_managed(command) for command in requirements.manager]
+        commands += [_manager_command(command) for command in requirements.manager]
     arguments = requirements.arguments
     if requirements.manager:  # the project is installed by its manager
-        arguments = [one for one in arguments if not one.startswith(("-e ", "--group"))]
+        arguments = [argument for argument in arguments if not argument.startswith(("-e ", "--group"))]
     if arguments:
-        if any(one.startswith("--group") for one in arguments):
+        if any(argument.startswith("--group") for argument in arguments):
             commands.append(f"{_BIN}/python -m pip install -q --upgrade pip")
         commands.append(f"{_BIN}/python -m pip install -q {' '.join(arguments)}")
     return Step(" && ".join(commands), "; ".join(requirements.sources[:3]), ("python",), VENV)
 
 
-def _managed(command: str) -> str:
+def _manager_command(command: str) -> str:
     if command.startswith("uv "):
         return f"UV_PYTHON_DOWNLOADS=never {_TOOLS}/bin/{command} --python {_BIN}/python"
     if command.startswith("poetry "):
@@ -247,20 +249,20 @@ _NEWEST_TAG = (
     'export SETUPTOOLS_SCM_PRETEND_VERSION="$(git describe --tags --abbrev=0 2>/dev/null'
     " | sed 's/^[^0-9]*//')\""
 )
-_FROM_GIT = re.compile(
+_VERSION_FROM_GIT = re.compile(
     r"setuptools[_-]scm|hatch-vcs|poetry-dynamic-versioning|versioningit|dunamai|flit[_-]scm|setuptools-git-versioning"
     r"|vcs[_-]versioning|\bpbr\b|source\s*=\s*[\"']scm[\"']"
 )
 
 
 def version_tool(read: Read) -> str:
-    """The build tool that computes the project's version from git's tags; empty if there is none."""
+    """Return the tool that computes the version from git tags, or an empty string."""
     texts = (read(name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py"))
-    return next((match[0] for text in texts if (match := _FROM_GIT.search(text))), "")
+    return next((match[0] for text in texts if (match := _VERSION_FROM_GIT.search(text))), "")
 
 
 def plain(words: Sequence[str]) -> tuple[str, ...]:
-    """A check's words for an environment that is on PATH: without `uv run` and the like."""
+    """Return a check's words for an environment on PATH, without launchers such as `uv run`."""
     inner = unwrapped(words)
     head = words[0].rpartition("/")[2]
     by_module = "-m" in words and not head.startswith(("uv", "poetry", "pdm", "coverage"))
@@ -270,13 +272,13 @@ def plain(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepared(words: Sequence[str]) -> tuple[str, ...]:
-    """The same with the programs of `.venv`."""
+    """Return a check's words with the programs of `.venv`."""
     head, *rest = plain(words)
     return (f"{_BIN}/python" if head in ("python3", "python") else f"{_BIN}/{head}", *rest)
 
 
 def fallback_test(paths: Collection[str], read: Read) -> tuple[str, ...] | None:
-    """The test command that the files suggest: pytest, or unittest's discovery; `None` if there are no tests."""
+    """Return the test command that the files suggest: pytest or unittest; `None` if there are no tests."""
     tests = sorted(path for path in paths if _TEST_FILE.search(path))
     if not tests:
         return None

@@ -1,7 +1,6 @@
-"""What tox, nox and hatch do, read from their files: tox.ini, setup.cfg, pyproject.toml, hatch.toml, and noxfile.py as
-a syntax tree.
+"""Read the environments of tox, nox and hatch from their files; noxfile.py as a syntax tree.
 
-Nothing of them is run. What is not a literal is left out.
+Nothing is run. Values that are not literals are ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.environment.detected import Read
+from bot.environment.detection import Read
 from bot.environment.python import manifest, table
 
 _SUBSTITUTION = re.compile(r"\{([^{}]*)\}")
@@ -22,7 +21,7 @@ _LARGEST = 200_000
 
 @dataclass(frozen=True, slots=True)
 class ToolEnvironment:
-    """One environment of tox or hatch, or session of nox: arguments of pip, and the commands that it runs."""
+    """An environment of tox or hatch, or a session of nox: arguments of pip, and commands."""
 
     install: tuple[str, ...]
     commands: tuple[tuple[str, ...], ...]
@@ -31,24 +30,36 @@ class ToolEnvironment:
 
 
 def tox_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
-    """The environments that `tox [run] [-e NAMES | -f FACTORS]` selects; without a name the one for the tests."""
-    names = _selected(words)
+    """Return the environments that `tox [run] [-e NAMES | -f FACTORS]` selects; by default the one for the tests."""
+    names = _selected_names(words)
     for file in ("tox.ini", "setup.cfg"):
-        sections = _sections(read(file), file)
+        sections = _sections(_use_local_packages(read(file), read), file)
         if sections is not None:
-            return [one for name in names if (one := _of_ini(name, sections, file)) is not None]
+            return [one for name in names if (one := _ini_environment(name, sections, file)) is not None]
     settings = table(manifest(read), "tool", "tox")
     if legacy := settings.get("legacy_tox_ini"):
         sections = _sections(legacy, "tox.ini") if isinstance(legacy, str) else None
-        return [one for name in names if sections and (one := _of_ini(name, sections, "pyproject.toml"))]
+        return [
+            one for name in names if sections and (one := _ini_environment(name, sections, "pyproject.toml"))
+        ]
     if not settings and (text := read("tox.toml")):
         from bot.environment.python import parsed_toml
 
         settings = parsed_toml(text)
-    return [one for name in names if settings and (one := _of_toml(name, settings))]
+    return [one for name in names if settings and (one := _toml_environment(name, settings))]
 
 
-def _selected(words: Sequence[str]) -> list[str]:
+def _use_local_packages(text: str | None, read: Read) -> str | None:
+    """Return `text` with paths into site-packages replaced by the packages in the repository."""
+
+    def local_path(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"src/{name}" if read(f"src/{name}/__init__.py") is not None else name
+
+    return text and re.sub(r"\{env_?site_?packages_?dir\}/(\w+)", local_path, text)
+
+
+def _selected_names(words: Sequence[str]) -> list[str]:
     for number, word in enumerate(words):
         if word in ("-e", "-f", "--env") and number + 1 < len(words):
             separator = "," if word == "-e" else "-"
@@ -75,7 +86,9 @@ def _sections(text: str | None, file: str) -> dict[str, dict[str, str]] | None:
     return sections if any(name.startswith("testenv") for name in sections) else None
 
 
-def _of_ini(name: str, sections: Mapping[str, Mapping[str, str]], file: str) -> ToolEnvironment | None:
+def _ini_environment(
+    name: str, sections: Mapping[str, Mapping[str, str]], file: str
+) -> ToolEnvironment | None:
     factors = set(re.split(r"[-,]", name))
     own: dict[str, str] = dict(sections.get("testenv", {}))
     specific = False
@@ -100,7 +113,7 @@ def _of_ini(name: str, sections: Mapping[str, Mapping[str, str]], file: str) -> 
         extras = [extra for line in lines("extras") for extra in re.split(r"[,\s]+", line) if extra]
         install.insert(0, f"-e {shlex.quote('.[' + ','.join(extras) + ']' if extras else '.')}")
     folder = own.get("changedir", own.get("change_dir", "")).strip()
-    commands = [words for line in lines("commands") if (words := _split(line))]
+    commands = [words for line in lines("commands") if (words := _split_words(line))]
     settings = dict(
         line.split("=", 1) for line in lines("setenv") + lines("set_env") if "=" in line and "{" not in line
     )
@@ -109,13 +122,13 @@ def _of_ini(name: str, sections: Mapping[str, Mapping[str, str]], file: str) -> 
         for key, value in settings.items()
         if re.fullmatch(r"\s*[A-Za-z_]\w*\s*", key)
     }
-    if folder and _filled(folder) not in ("", "."):
+    if folder and not re.match(r"\.?$|\.tox\b", _substitute(folder)):
         commands = []  # run elsewhere than at the root, with paths that are relative to it
     return ToolEnvironment(tuple(filter(None, install)), tuple(commands), f"{file}, {name}", plain)
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Whether `testenv:PATTERN` is the environment: braces list alternatives, `{0-5}` a range."""
+    """Whether `testenv:PATTERN` matches the environment. Braces list alternatives, `{0-5}` is a range."""
     choices = [""]
     for literal, braces in re.findall(r"([^{}]+)|\{([^{}]*)\}", pattern)[:10]:
         if literal:
@@ -132,13 +145,15 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def _alternatives(braces: str) -> list[str]:
-    found = []
+    alternatives = []
     for part in braces.split(","):
         if span := re.fullmatch(r"\s*(\d+)-(\d+)\s*", part):
-            found += [str(number) for number in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)]
+            alternatives += [
+                str(number) for number in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)
+            ]
         else:
-            found.append(part)
-    return found
+            alternatives.append(part)
+    return alternatives
 
 
 def _is_python_factor(name: str) -> bool:
@@ -152,25 +167,25 @@ def _lines(
     own: Mapping[str, str],
     depth: int = 0,
 ) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     for raw in re.sub(r"\\\n\s*", " ", value).splitlines():
         line = re.sub(r"(^|\s)#.*$", "", raw).strip()
         # `[A-Za-z]` at least: a Windows path or a URL has a colon too.
         condition = re.match(r"^([\w!.{},-]+):\s+(.*)$", line) or re.match(r"^([\w!.{},-]+):()$", line)
         if condition and not line.startswith("-"):
-            if not any(_holds(part, factors) for part in condition[1].split(",")):
+            if not any(_factors_match(part, factors) for part in condition[1].split(",")):
                 continue
             line = condition[2].strip()
         whole = re.fullmatch(r"\{\[([^\]]+)\](\w+)\}", line)
         if whole and depth < 5:
-            found += _lines(sections.get(whole[1], {}).get(whole[2], ""), factors, sections, own, depth + 1)
+            lines += _lines(sections.get(whole[1], {}).get(whole[2], ""), factors, sections, own, depth + 1)
         elif line:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
-def _holds(condition: str, factors: set[str]) -> bool:
-    """`py312-!cov`: all of it; whichever Python is asked for stands for the one that is there."""
+def _factors_match(condition: str, factors: set[str]) -> bool:
+    """Whether all factors of a condition such as `py312-!cov` hold."""
     return all(
         (part[1:] not in factors) if part.startswith("!") else part in factors
         for part in condition.strip("{} ").split("-")
@@ -179,15 +194,15 @@ def _holds(condition: str, factors: set[str]) -> bool:
 
 
 def _requirement(line: str) -> str:
-    if match := re.match(r"^(-r|-c|--requirement|--constraint)\s*(\S+)$", _filled(line)):
+    if match := re.match(r"^(-r|-c|--requirement|--constraint)\s*(\S+)$", _substitute(line)):
         return f"{match[1]} {shlex.quote(match[2])}"
-    filled = _filled(line)
+    filled = _substitute(line)
     if filled.startswith(("-e", ".")):
         return f"-e {shlex.quote(filled.removeprefix('-e').strip())}"
     return "" if filled.startswith("-") or "{" in filled else shlex.quote(filled)
 
 
-def _filled(text: str) -> str:
+def _substitute(text: str) -> str:
     def known(match: re.Match[str]) -> str:
         name, _, default = match[1].partition(":")
         if name in ("toxinidir", "tox_root", "changedir"):
@@ -211,8 +226,8 @@ def _filled(text: str) -> str:
     return re.sub(r"\.(/\.)+", ".", text).strip()
 
 
-def _split(line: str) -> tuple[str, ...]:
-    filled = _filled(line.lstrip("-! ") if line.startswith(("- ", "! ", "-{")) else line)
+def _split_words(line: str) -> tuple[str, ...]:
+    filled = _substitute(line.lstrip("-! ") if line.startswith(("- ", "! ", "-{")) else line)
     if "{" in filled:
         return ()
     try:
@@ -221,29 +236,31 @@ def _split(line: str) -> tuple[str, ...]:
         return ()
 
 
-def _of_toml(name: str, settings: Mapping[str, Any]) -> ToolEnvironment | None:
-    own = {**table(settings, "env_run_base"), **table(settings, "env", name)}
-    if not own.get("commands"):
+def _toml_environment(name: str, settings: Mapping[str, Any]) -> ToolEnvironment | None:
+    settings_of_env = {**table(settings, "env_run_base"), **table(settings, "env", name)}
+    if not settings_of_env.get("commands"):
         return None
-    install = [shlex.quote(one) for one in own.get("deps", []) if isinstance(one, str)]
+    install = [shlex.quote(one) for one in settings_of_env.get("deps", []) if isinstance(one, str)]
     install += [
-        f"--group {shlex.quote(one)}" for one in own.get("dependency_groups", []) if isinstance(one, str)
+        f"--group {shlex.quote(one)}"
+        for one in settings_of_env.get("dependency_groups", [])
+        if isinstance(one, str)
     ]
-    if not own.get("skip_install"):
-        extras = [one for one in own.get("extras", []) if isinstance(one, str)]
+    if not settings_of_env.get("skip_install"):
+        extras = [one for one in settings_of_env.get("extras", []) if isinstance(one, str)]
         install.insert(0, f"-e {shlex.quote('.[' + ','.join(extras) + ']' if extras else '.')}")
     commands = []
-    for command in own["commands"] if isinstance(own["commands"], list) else []:
+    for command in settings_of_env["commands"] if isinstance(settings_of_env["commands"], list) else []:
         if isinstance(command, list):
-            words = [_filled(word) for word in command if isinstance(word, str)]
+            words = [_substitute(word) for word in command if isinstance(word, str)]
             commands.append(tuple(words))
-    kept = tuple(words for words in commands if words and not any("{" in word for word in words))
-    return ToolEnvironment(tuple(install), kept, f"pyproject.toml, tox environment {name}", {})
+    complete = tuple(words for words in commands if words and not any("{" in word for word in words))
+    return ToolEnvironment(tuple(install), complete, f"pyproject.toml, tox environment {name}", {})
 
 
 def hatch_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
-    """What `hatch run [ENV:]SCRIPT`, `hatch -e ENV run SCRIPT` or `hatch test` selects. Every environment inherits from
-    the one called `default`."""
+    """Return what `hatch run [ENV:]SCRIPT`, `hatch -e ENV run SCRIPT` or `hatch test` selects. Every environment
+    inherits from `default`."""
     from bot.environment.python import parsed_toml
 
     environments = table(manifest(read), "tool", "hatch", "envs") or table(
@@ -275,10 +292,10 @@ def _texts(value: Any) -> list[str]:
 
 
 def _hatch_script(name: str, scripts: Mapping[str, Any], depth: int = 0) -> Iterator[tuple[str, ...]]:
-    """The commands of a script, with those of other scripts that it names."""
+    """Yield the commands of a script, and of the scripts that it calls."""
     lines = scripts[name] if isinstance(scripts[name], list) else [scripts[name]]
     for line in lines[:20]:
-        words = _split(line.replace("{args", "{posargs")) if isinstance(line, str) else ()
+        words = _split_words(line.replace("{args", "{posargs")) if isinstance(line, str) else ()
         if words and words[0] in scripts and words[0] != name and depth < 3:
             yield from _hatch_script(words[0], scripts, depth + 1)
         elif words:
@@ -286,7 +303,7 @@ def _hatch_script(name: str, scripts: Mapping[str, Any], depth: int = 0) -> Iter
 
 
 def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
-    """The sessions that `nox [-s NAMES]` selects; without a name those whose name begins with `test`."""
+    """Return the sessions that `nox [-s NAMES]` selects; by default those whose name starts with `test`."""
     text = read("noxfile.py")
     if not text or len(text) > _LARGEST:
         return []
@@ -298,13 +315,13 @@ def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
     for number, word in enumerate(words):
         if word in ("-s", "--session", "--sessions", "-e", "-rs"):
             wanted = [re.split(r"[-(]", name)[0] for name in words[number + 1 :] if not name.startswith("-")]
-    found = []
+    sessions = []
     for node in tree.body:
         name = _session_name(node) if isinstance(node, ast.FunctionDef) else ""
         if isinstance(node, ast.FunctionDef) and name:
             chosen = {name, node.name}.intersection(wanted) if wanted else name.startswith("test")
-            found += [_session(node, name)] if chosen else []
-    return found[:4]
+            sessions += [_session(node, name)] if chosen else []
+    return sessions[:4]
 
 
 def _session_name(node: ast.FunctionDef) -> str:
@@ -319,9 +336,13 @@ def _session_name(node: ast.FunctionDef) -> str:
             else ""
         )
         if name == "session":
-            given = {one.arg: one.value for one in call.keywords} if call else {}
-            own = given.get("name")
-            return own.value if isinstance(own, ast.Constant) and isinstance(own.value, str) else node.name
+            keywords = {one.arg: one.value for one in call.keywords} if call else {}
+            name_value = keywords.get("name")
+            return (
+                name_value.value
+                if isinstance(name_value, ast.Constant) and isinstance(name_value.value, str)
+                else node.name
+            )
     return ""
 
 

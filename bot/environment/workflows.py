@@ -1,6 +1,6 @@
-"""The jobs of a repository's GitHub workflows that install, test and lint it on Linux, as plain steps.
+"""Read the jobs of GitHub workflows that install, test and lint a repository on Linux.
 
-Workflows are other people's text: they are parsed as YAML, bounded in number and size, and nothing in them is run.
+Workflows are untrusted: they are parsed as YAML, limited in number and size, and nothing in them is run.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.environment.detected import Omission, Read, Version, source_of
-from bot.environment.expressions import UNKNOWN, evaluate, substitute, written
+from bot.environment.detection import Omission, Read, Version, source_of
+from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
 
 _FOLDER = ".github/workflows/"
 _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS = 40, 60, 80, 64
 _LARGEST = 200_000
 _EVENTS = {"push", "pull_request", "merge_group", "workflow_call", "pull_request_target"}
-# Jobs that are not about whether a change is sound.
-_OTHER_WORK = re.compile(
+# Jobs that do not check a change.
+_UNRELATED_JOB = re.compile(
     r"(?i)release|deploy|publish|docker|image|wheels|changelog|label|stale|scorecard|codeql|fuzz|benchmark|nightly"
     r"|\bpages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|brew"
 )
 _NEEDS_EVENT = re.compile(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'")
-_SETUPS = {"setup-python": "python", "setup-node": "node", "setup-go": "go", "setup-java": "java"}
-_COSMETIC = re.compile(
+_SETUP_ACTIONS = {"setup-python": "python", "setup-node": "node", "setup-go": "go", "setup-java": "java"}
+_IGNORED_VARIABLES = re.compile(
     r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|CARGO_INCREMENTAL|PIP_.*|UV_.*|TOX_.*|.*TOKEN.*|.*CODECOV.*"
     r"|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|CARGO_NET.*"
     r"|.*PYTHON.?VERSION|NODE_VERSION|GO_?VERSION)$"
 )
-_NAMED = re.compile(r"\$(?:\{(?:\{\s*env\.)?)?([A-Za-z_]\w*)")
+_REFERENCED_VARIABLE = re.compile(r"\$(?:\{(?:\{\s*env\.)?)?([A-Za-z_]\w*)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """The `run` of one step, with what is known filled in. `folder` is relative to the root."""
+    """The `run` of one step, with known expressions substituted. `folder` is relative to the root."""
 
     text: str
     folder: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[str, str] = field(default_factory=dict)
-    """Further variables whose value is known: they are filled in where the script names them."""
+    """Variables with known values, which are substituted in the script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Job:
     name: str
     scripts: tuple[Script, ...]
     actions: Mapping[str, Mapping[str, Any]]
-    """The actions that it uses, without their version, and what each is given."""
+    """The actions of the job, without their versions, and the inputs of each."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Workflows:
 
 
 def read_workflows(paths: Collection[str], read: Read) -> Workflows:
-    found = Workflows()
+    workflows = Workflows()
     files = sorted(
         path
         for path in paths
@@ -72,12 +72,12 @@ def read_workflows(paths: Collection[str], read: Read) -> Workflows:
     for path in files[:_MOST_FILES]:
         content = _mapping(_parsed(read(path)))
         if content and _runs_for_changes(content) and not _is_other_work(path.rpartition("/")[2]):
-            _Reader(path, content, read, found).collect()
-    return found
+            _Reader(path, content, read, workflows).collect()
+    return workflows
 
 
 def _is_other_work(name: str) -> bool:
-    return bool(_OTHER_WORK.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
+    return bool(_UNRELATED_JOB.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
 
 
 def _parsed(text: str | None) -> Any:
@@ -100,7 +100,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _checks_out_another(job: Mapping[str, Any]) -> bool:
-    """Whether the job is about another repository that it fetches beside or instead of this one."""
+    """Whether the job checks out another repository."""
     return any(
         "checkout" in str(_mapping(step).get("uses")) and "repository" in _mapping(_mapping(step).get("with"))
         for step in _list(job.get("steps"))
@@ -108,7 +108,7 @@ def _checks_out_another(job: Mapping[str, Any]) -> bool:
 
 
 def _runs_for_changes(workflow: Mapping[Any, Any]) -> bool:
-    """Whether a push to a branch or a pull request starts it. YAML 1.1 reads the key `on` as true."""
+    """Whether pushes to branches or pull requests start it. YAML 1.1 parses the key `on` as true."""
     events = workflow.get("on", workflow.get(True))
     if isinstance(events, str):
         return events in _EVENTS
@@ -125,22 +125,22 @@ class _Reader:
     path: str
     content: Mapping[str, Any]
     read: Read
-    found: Workflows
+    workflows: Workflows
     named: frozenset[str] = frozenset()
 
     def collect(self) -> None:
         jobs = _mapping(self.content.get("jobs"))
-        self.named = frozenset(_NAMED.findall(self.read(self.path) or ""))
+        self.named = frozenset(_REFERENCED_VARIABLE.findall(self.read(self.path) or ""))
         for name, job in itertools.islice(jobs.items(), _MOST_JOBS):
             if isinstance(job, dict) and not _checks_out_another(job):
                 self._job(str(name), job)
 
     def _job(self, name: str, job: Mapping[str, Any]) -> None:
         source = source_of(self.path, f"job {name}")
-        if _OTHER_WORK.search(name):
+        if _UNRELATED_JOB.search(name):
             return
         if job.get("services"):
-            self.found.omissions.append(
+            self.workflows.omissions.append(
                 Omission(f"job {source_of(name)}", "it needs services such as a database", source)
             )
             return
@@ -153,27 +153,33 @@ class _Reader:
         scripts: list[Script] = []
         actions: dict[str, Mapping[str, Any]] = {}
         for step in _list(job.get("steps"))[:_MOST_STEPS]:
-            self._step(_mapping(step), job, legs, source, scripts, actions)
-        self.found.jobs.append(Job(source, name, tuple(scripts), actions))
+            self._step(_mapping(step), job, legs, source=source, scripts=scripts, actions=actions)
+        self.workflows.jobs.append(Job(source, name, tuple(scripts), actions))
 
     def _values(self, job: Mapping[str, Any], leg: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(leg)
         for environment in (self.content.get("env"), job.get("env")):
             for key, value in _mapping(environment).items():
-                text = substitute(written(value), values)
+                text = substitute(to_text(value), values)
                 values[f"env.{key}"] = UNKNOWN if "${{" in text else text
         return values
 
     def _is_on_linux(self, job: Mapping[str, Any], leg: Mapping[str, Any]) -> bool:
         machine = job.get("runs-on")
         names = machine if isinstance(machine, list) else [machine]
-        said = " ".join(substitute(str(name), leg) for name in names).lower()
-        return "windows" not in said and "macos" not in said and "arm" not in said.split("-")
+        labels = " ".join(substitute(str(name), leg) for name in names).lower()
+        return "windows" not in labels and "macos" not in labels and "arm" not in labels.split("-")
 
     def _step(
-        self, step: Mapping[str, Any], job: Mapping[str, Any], legs: list[dict[str, Any]], source: str,
-        scripts: list[Script], actions: dict[str, Mapping[str, Any]],
-    ) -> None:  # fmt: skip
+        self,
+        step: Mapping[str, Any],
+        job: Mapping[str, Any],
+        legs: list[dict[str, Any]],
+        *,
+        source: str,
+        scripts: list[Script],
+        actions: dict[str, Mapping[str, Any]],
+    ) -> None:
         condition = str(step.get("if", ""))
         own = [self._values(job, leg) for leg in legs]
         if condition:
@@ -182,52 +188,69 @@ class _Reader:
                 return
         values = own[0]
         if isinstance(step.get("uses"), str):
-            self._action(step["uses"], _mapping(step.get("with")), values, source, scripts, actions)
+            self._action(
+                step["uses"],
+                _mapping(step.get("with")),
+                values,
+                source=source,
+                scripts=scripts,
+                actions=actions,
+            )
         script = step.get("run")
         if not isinstance(script, str) or step.get("shell") in ("pwsh", "powershell", "cmd"):
             return
-        given = {**_mapping(self.content.get("env")), **_mapping(job.get("env"))}
-        own_given = _mapping(step.get("env"))
-        if "secrets." in script or any("secrets." in str(value) for value in own_given.values()):
+        env = {**_mapping(self.content.get("env")), **_mapping(job.get("env"))}
+        step_env = _mapping(step.get("env"))
+        if "secrets." in script or any("secrets." in str(value) for value in step_env.values()):
             title = str(step.get("name") or script.strip().partition("\n")[0])
-            self.found.omissions.append(Omission(source_of(title), "it needs a secret", source))
+            self.workflows.omissions.append(Omission(source_of(title), "it needs a secret", source))
             return
-        defaults = [_mapping(_mapping(one.get("defaults")).get("run")) for one in (self.content, job)]
+        defaults = [_mapping(_mapping(level.get("defaults")).get("run")) for level in (self.content, job)]
         folder = substitute(
             str(
                 step.get("working-directory")
                 or next(
-                    (one["working-directory"] for one in reversed(defaults) if one.get("working-directory")),
+                    (
+                        level["working-directory"]
+                        for level in reversed(defaults)
+                        if level.get("working-directory")
+                    ),
                     "",
                 )
             ),
             values,
         )
-        if place := _checkout_place(job, values):
-            folder = posixpath.normpath(folder).removeprefix(place).lstrip("/")
-        # A variable that steps name is there to be filled in, and not for the programs.
-        given = {name: value for name, value in given.items() if name not in self.named}
+        if checkout_path := _checkout_path(job, values):
+            folder = posixpath.normpath(folder).removeprefix(checkout_path).lstrip("/")
+        # A variable that steps reference is substituted and not passed to the programs.
+        env = {name: value for name, value in env.items() if name not in self.named}
         scripts.append(
             Script(
-                _settled(substitute(script, {**values, **_own_values(own_given, values)})),
+                _resolve_branches(substitute(script, {**values, **_env_values(step_env, values)})),
                 _folder(folder),
-                _variables({**given, **own_given}, values),
+                _variables({**env, **step_env}, values),
                 _variables(_mapping(self.content.get("env")) | _mapping(job.get("env")), values, empty=True),
             )
         )
 
     def _action(
-        self, uses: str, given: Mapping[str, Any], values: Mapping[str, Any], source: str,
-        scripts: list[Script], actions: dict[str, Mapping[str, Any]],
-    ) -> None:  # fmt: skip
+        self,
+        uses: str,
+        inputs: Mapping[str, Any],
+        values: Mapping[str, Any],
+        *,
+        source: str,
+        scripts: list[Script],
+        actions: dict[str, Mapping[str, Any]],
+    ) -> None:
         name = uses.partition("@")[0]
         short = name.rpartition("/")[2]
-        actions[name] = given
-        if tool := _SETUPS.get(short):
-            for key, value in given.items():
-                text = substitute(written(value), values)
+        actions[name] = inputs
+        if tool := _SETUP_ACTIONS.get(short):
+            for key, value in inputs.items():
+                text = substitute(to_text(value), values)
                 if str(key) == f"{tool}-version" and "${{" not in text and len(text) < 40:
-                    self.found.versions.append(Version(tool, source_of(text), source))
+                    self.workflows.versions.append(Version(tool, source_of(text), source))
         if uses.startswith("./") and not uses.startswith("./.github/workflows"):
             for ending in ("action.yml", "action.yaml"):
                 inner = _mapping(_parsed(self.read(posixpath.join(posixpath.normpath(name), ending))))
@@ -237,8 +260,8 @@ class _Reader:
                         scripts.append(Script(substitute(script, values), folder))
 
 
-def _checkout_place(job: Mapping[str, Any], values: Mapping[str, Any]) -> str:
-    """Where a job puts its checkout, if not into its working folder: that folder is the root here."""
+def _checkout_path(job: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    """Return the `path` of the job's checkout, which is the root here; empty for the working folder."""
     for step in _list(job.get("steps")):
         path = _mapping(_mapping(step).get("with")).get("path")
         if "actions/checkout" in str(_mapping(step).get("uses")) and isinstance(path, str):
@@ -247,7 +270,7 @@ def _checkout_place(job: Mapping[str, Any], values: Mapping[str, Any]) -> str:
 
 
 def _legs(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The combinations of the job's matrix, Linux and the newest versions first, as values of `matrix.*`."""
+    """Yield the combinations of the job's matrix as values of `matrix.*`, Linux and the newest versions first."""
     matrix = _mapping(_mapping(job.get("strategy")).get("matrix"))
     axes = {
         str(key): sorted(value, key=_rank)
@@ -278,7 +301,7 @@ def _flat(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 
 
 def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
-    """Linux before other systems, final versions before others, newer ones before older ones."""
+    """Sort key: Linux before other systems, final versions before others, newer before older ones."""
     text = str(value.get("os", value.get("name", "")) if isinstance(value, dict) else value).lower()
     if re.search(
         r"windows|macos|mac-|clang|valgrind|sanitize|asan|pypy|nightly|beta|alpha|dev|rc|[0-9]t$|arm|musl|i686|aarch",
@@ -291,62 +314,62 @@ def _rank(value: Any) -> tuple[int, tuple[int, ...]]:
 
 
 def _folder(text: str) -> str:
-    """A folder of the repository; `..` and absolute ones come out as text that no path has, so nothing is run there."""
+    """Return a folder of the repository, or `?` for a path outside of it, where nothing runs."""
     normal = posixpath.normpath(text) if text else ""
     if normal in ("", "."):
         return ""
     return normal if re.fullmatch(r"[\w][\w./-]*", normal) and ".." not in normal.split("/") else "?"
 
 
-def _variables(given: Mapping[str, Any], values: Mapping[str, Any], *, empty: bool = False) -> dict[str, str]:
-    found = {}
-    for key, value in given.items():
-        text = substitute(written(value), values)
+def _variables(env: Mapping[str, Any], values: Mapping[str, Any], *, empty: bool = False) -> dict[str, str]:
+    variables = {}
+    for key, value in env.items():
+        text = substitute(to_text(value), values)
         name = str(key)
         if (
             _VARIABLE.fullmatch(name)
-            and not _COSMETIC.match(name)
+            and not _IGNORED_VARIABLES.match(name)
             and "${{" not in text
             and (empty or text.strip())
             and text.isprintable()
         ):
-            found[name] = text
-    return found
+            variables[name] = text
+    return variables
 
 
-def _own_values(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"env.{key}": substitute(written(value), values) for key, value in given.items()}
+def _env_values(env: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"env.{key}": substitute(to_text(value), values) for key, value in env.items()}
 
 
-_IF = re.compile(r"^\s*(if|elif)\s+\[\[?\s+(.*?)\s+(==|=|!=)\s+(.*?)\s+\]\]?\s*;\s*then\s*$")
+_CONDITION = re.compile(r"^\s*(if|elif)\s+\[\[?\s+(.*?)\s+(==|=|!=)\s+(.*?)\s+\]\]?\s*;\s*then\s*$")
 
 
-def _settled(script: str) -> str:
-    """The script without the branches of `if` that constants rule out: matrix values have been filled in already."""
-    kept: list[str] = []
+def _resolve_branches(script: str) -> str:
+    """Return the script without the branches of `if` that constants rule out."""
+    kept_lines: list[str] = []
     lines = script.splitlines()
     branch: list[bool] = []  # whether a branch of each open `if` was taken
-    live: list[bool] = []
+    active: list[bool] = []
     for line in lines:
         word = line.strip()
-        if match := _IF.match(line):
+        if match := _CONDITION.match(line):
             left, right = (text.strip("\"'") for text in (match[2], match[4]))
             if "$" in left + right:
                 return script
-            holds = (left == right) is (match[3] != "!=")
+            is_true = (left == right) is (match[3] != "!=")
             if match[1] == "if":
-                branch.append(holds)
-                live.append(holds)
+                branch.append(is_true)
+                active.append(is_true)
             elif branch:
-                live[-1] = holds and not branch[-1]
-                branch[-1] = branch[-1] or holds
+                active[-1] = is_true and not branch[-1]
+                branch[-1] = branch[-1] or is_true
         elif word == "else" and branch:
-            live[-1], branch[-1] = not branch[-1], True
+            active[-1], branch[-1] = not branch[-1], True
         elif word == "fi" and branch:
             branch.pop()
-            live.pop()
+            active.pop()
         elif re.match(r"(if|elif)\b", word):
             return script
-        elif all(live):
-            kept.append(line)
-    return "\n".join(kept) if not branch else script
+        elif all(active):
+            kept_lines.append(line)
+    return "\n".join(kept_lines) if not branch else script

@@ -1,4 +1,1 @@
-"""What checks mean: which ones there are, how a run of one is judged, what changed between before and after.
-
-Pure decisions over text and numbers. Nothing here runs anything: `bot/run/checks.py` does.
-"""
+"""Decide what checks mean: classify runs, compare before and after, select checkers. Pure: nothing runs here."""

@@ -1,5 +1,4 @@
-"""Which programs check a whole project, and how each is called: data. Which of them are for a repository is in
-`choosing.py`. Nothing here runs anything, and nothing is ever installed."""
+"""The table of checkers and their commands. `checker_selection.py` selects among them. Nothing is ever installed."""
 
 from __future__ import annotations
 
@@ -17,15 +16,18 @@ _OURS = ("ours", "project", "path")
 _THEIRS = ("project", "path")
 _PROJECT = ("project",)
 _SHARED_SETTINGS = frozenset({"pyproject.toml", "setup.cfg", "package.json"})
-"""Files that set up other things as well."""
+"""Files with settings of other tools as well."""
+
+ALWAYS_RUN = frozenset({"ruff", "ty"})
+"""Checkers that also run in projects that do not use them."""
 
 _ANYWHERE = "**/"
 _IGNORED = ("**/.gitignore", "**/.ignore")
 
 _ANY = ".*"
-"""Of compilers: what one finds hangs on how far it comes."""
+"""For compilers, whose errors depend on how far they get."""
 
-# A folder is left out by a pattern, or by one of several between commas: another name could hide more than itself.
+# Folders are excluded by patterns or comma-separated lists: other characters could exclude more.
 _PLAIN = re.compile(r"[\w./@+ -]+")
 
 _NO_CODE = ": "
@@ -54,19 +56,19 @@ for path in sys.argv[1:]:
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """`program` is looked for in the order of `where` by `bot/workshop/host/checkers/locate.py`; `form` names how its
-    output is read, `exits` the exit codes of a run that came to its end; `unit` is what its columns count where that
-    is not code points. With `suffixes` it is given the files that end so. `settings` are the files that configure it,
-    or say what it leaves out; those that begin with `**/` do in every folder. It runs only where none of `instead_of`
-    could. A problem whose code matches `stops_at` is the last that it looks for, an error whose code matches `hides`
-    keeps it from finding some of the others; `shown` is what people read for its words.
+    """A program that checks a project, and how to run it.
 
-    `folder` is the project that it looks at, empty for the repository; `file` sets that up where it is not the usual
-    one, and is named in the place of the last argument. `apart` are the folders in it that are looked at by themselves,
-    which the option `leaves_out` tells it where it has one. `environment` are variables of its own. An error whose
-    `code: message` begins like `unread` says that it could not read a file: what else is wrong there, or in the whole
-    project where it is `blinded` by that, it cannot have said. The code `unbuilt` says that another project is to be
-    built first. `configured` is false for a checker that is run though the project has no settings for it."""
+    `program` is searched in the order of `where` by `bot/toolhost/tools/problems_of.py`. `form` names the format of its
+    output, `exits` the exit codes of a complete run, `unit` the unit of its columns if not code points. With `suffixes`
+    it receives the files that end so. `settings` are the files that configure it, or say what it excludes; with `**/`
+    in every folder. It runs only if none of `instead_of` could. It stops after a problem whose code matches `stops_at`;
+    an error whose code matches `hides` hides others. `display_command` is the command for people.
+
+    `folder` is the project, empty for the repository. `file` is its configuration if that is not the usual one, and
+    replaces the last argument. `excluded_folders` are nested projects, which the option `exclude_option` excludes.
+    `environment` are extra variables. An error whose `code: message` matches `unread` means that a file could not be
+    read, or, if `blinded`, that the whole project could not be checked. The code `unbuilt` means that another project
+    must be built first."""
 
     name: str
     program: str
@@ -82,45 +84,50 @@ class Checker:
     together: bool = False
     stops_at: str = ""
     hides: str = ""
-    shown: tuple[str, ...] = ()
-    leaves_out: str = ""
+    display_command: tuple[str, ...] = ()
+    exclude_option: str = ""
     unread: str = ""
     blinded: bool = False
     unbuilt: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     folder: str = ""
     file: str = ""
-    apart: tuple[str, ...] = ()
-    configured: bool = True
+    excluded_folders: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:
-        return (self.name, self.place)
+        return (self.name, self.project)
 
     @property
-    def place(self) -> str:
+    def project(self) -> str:
         """The project, relative to the repository: its folder, or the file in it that makes it one."""
         return join(self.folder, self.file) if self.file else self.folder
 
     @property
-    def called(self) -> tuple[str, ...]:
-        """Its arguments."""
+    def full_arguments(self) -> tuple[str, ...]:
+        """All arguments: with the configuration file and the excluded folders."""
         start = len(self.folder) + 1 if self.folder else 0
-        apart = [folder for folder in self.apart if self.leaves_out and _PLAIN.fullmatch(folder)]
-        left = (self.leaves_out.format(folder[start:]) for folder in apart)
-        named = (self.file,) if self.file else ()
-        return (*(self.arguments[: -len(named)] if named else self.arguments), *named, *left)
+        excluded = [
+            folder for folder in self.excluded_folders if self.exclude_option and _PLAIN.fullmatch(folder)
+        ]
+        exclude_options = (self.exclude_option.format(folder[start:]) for folder in excluded)
+        file_argument = (self.file,) if self.file else ()
+        return (
+            *(self.arguments[: -len(file_argument)] if file_argument else self.arguments),
+            *file_argument,
+            *exclude_options,
+        )
 
     @property
     def command(self) -> str:
-        """For people."""
-        words = self.shown or (self.program, *self.arguments)
+        """The command for people."""
+        words = self.display_command or (self.program, *self.arguments)
         return " ".join([*words, *(f"*{suffix}" for suffix in self.suffixes)])
 
     def files_of(self, paths: Iterable[str]) -> tuple[tuple[str, ...], bool]:
-        """Those of `paths` that it is given by name, relative to its folder, and whether these are all."""
+        """Return those of `paths` that it receives as arguments, relative to its folder, and whether these are all."""
         named = [path for path in paths if self.suffixes and path.endswith(self.suffixes)]
-        wanted = sorted(own_files(named, self.folder, self.apart))
+        wanted = sorted(own_files(named, self.folder, self.excluded_folders))
         taken: list[str] = []
         size = 0
         for path in wanted:
@@ -133,90 +140,200 @@ class Checker:
 
 CHECKERS: tuple[Checker, ...] = (
     Checker(
-        "ruff", "ruff", ("check", "--no-cache", "--output-format", "json"), "ruff", _OURS,
-        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED), hides="invalid-syntax",
-        leaves_out="--extend-exclude=./{}", unread="invalid-syntax:",
+        "ruff",
+        "ruff",
+        ("check", "--no-cache", "--output-format", "json"),
+        "ruff",
+        _OURS,
+        settings=("**/ruff.toml", "**/.ruff.toml", "**/pyproject.toml", *_IGNORED),
+        hides="invalid-syntax",
+        exclude_option="--extend-exclude=./{}",
+        unread="invalid-syntax:",
     ),
     Checker(
-        "ty", "ty", ("check", "--output-format", "gitlab", "--exit-zero"), "gitlab", _OURS,
-        settings=("ty.toml", "pyproject.toml", *_IGNORED), leaves_out="--exclude=./{}", unread="invalid-syntax:",
+        "ty",
+        "ty",
+        ("check", "--output-format", "gitlab", "--exit-zero"),
+        "gitlab",
+        _OURS,
+        settings=("ty.toml", "pyproject.toml", *_IGNORED),
+        exclude_option="--exclude=./{}",
+        unread="invalid-syntax:",
     ),
     Checker(
-        "basedpyright", "basedpyright", ("--outputjson",), "pyright", unit="utf-16",
-        settings=("pyrightconfig.json", "pyproject.toml"), unread=_NO_CODE,
+        "basedpyright",
+        "basedpyright",
+        ("--outputjson",),
+        "pyright",
+        unit="utf-16",
+        settings=("pyrightconfig.json", "pyproject.toml"),
+        unread=_NO_CODE,
     ),
     Checker(
-        "pyright", "pyright", ("--outputjson",), "pyright", unit="utf-16",
-        settings=("pyrightconfig.json", "pyproject.toml"), unread=_NO_CODE,
+        "pyright",
+        "pyright",
+        ("--outputjson",),
+        "pyright",
+        unit="utf-16",
+        settings=("pyrightconfig.json", "pyproject.toml"),
+        unread=_NO_CODE,
     ),
     Checker(
-        "mypy", "mypy",
-        ("--cache-dir", "{tmp}/mypy-cache", "--show-column-numbers", "--show-error-codes", "--no-pretty",
-         "--hide-error-context", "--no-color-output", "--no-error-summary"),
-        "mypy", unit="utf-8", settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
+        "mypy",
+        "mypy",
+        (
+            "--cache-dir",
+            "{tmp}/home/.cache/mypy",
+            "--show-column-numbers",
+            "--show-error-codes",
+            "--no-pretty",
+            "--hide-error-context",
+            "--no-color-output",
+            "--no-error-summary",
+        ),
+        "mypy",
+        unit="utf-8",
+        settings=("mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"),
     ),
     Checker(
-        "python-syntax", "python-of-the-host", ("-I", "-S", "-c", _SYNTAX), "placed", ("ours",),
-        suffixes=(".py",), instead_of=("ruff", "ty"), shown=("python", "-c", "ast.parse"),
+        "python-syntax",
+        "python-of-the-host",
+        ("-I", "-S", "-c", _SYNTAX),
+        "placed",
+        ("ours",),
+        suffixes=(".py",),
+        instead_of=("ruff", "ty"),
+        display_command=("python", "-c", "ast.parse"),
     ),
     Checker(
-        "tsc", "tsc", ("--noEmit", "--pretty", "false", "-p", "."), "tsc", _PROJECT, exits=(0, 1, 2), unit="utf-16",
-        settings=("**/tsconfig*.json", "package.json"), stops_at=r"TS1\d{3}",
-        unread=r"TS1\d{3}:", blinded=True, unbuilt="TS6305",
+        "tsc",
+        "tsc",
+        ("--noEmit", "--pretty", "false", "-p", "."),
+        "tsc",
+        _PROJECT,
+        exits=(0, 1, 2),
+        unit="utf-16",
+        settings=("**/tsconfig*.json", "package.json"),
+        stops_at=r"TS1\d{3}",
+        unread=r"TS1\d{3}:",
+        blinded=True,
+        unbuilt="TS6305",
     ),
     Checker(
-        "biome", "biome", ("lint", "--reporter=rdjson"), "rdjson", _PROJECT,
+        "biome",
+        "biome",
+        ("lint", "--reporter=rdjson"),
+        "rdjson",
+        _PROJECT,
         settings=("**/biome.json", "**/biome.jsonc", *_IGNORED),
     ),
-    Checker("oxlint", "oxlint", ("-f", "json"), "oxlint", _PROJECT,
-            settings=("**/.oxlintrc.json", ".eslintignore", *_IGNORED)),
     Checker(
-        "eslint", "eslint", ("--format", "json", "--no-error-on-unmatched-pattern"), "eslint", _PROJECT, unit="utf-16",
-        settings=("**/eslint.config.*", "**/.eslintrc*", "**/.eslintignore", "package.json", "**/tsconfig*.json",
-                  "**/.prettierrc*"),
-        hides=_NOT_PARSED, leaves_out="--ignore-pattern={}/**", unread=f"{_NOT_PARSED}:",
+        "oxlint",
+        "oxlint",
+        ("-f", "json"),
+        "oxlint",
+        _PROJECT,
+        settings=("**/.oxlintrc.json", ".eslintignore", *_IGNORED),
     ),
     Checker(
-        "cargo", "cargo", ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets",
-         "--keep-going"), "cargo",
-        ("path",), exits=(0, 101), settings=(
-            "**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml",
-        ), hides=_ANY, unread=_NO_CODE, blinded=True,
+        "eslint",
+        "eslint",
+        ("--format", "json", "--no-error-on-unmatched-pattern"),
+        "eslint",
+        _PROJECT,
+        unit="utf-16",
+        settings=(
+            "**/eslint.config.*",
+            "**/.eslintrc*",
+            "**/.eslintignore",
+            "package.json",
+            "**/tsconfig*.json",
+            "**/.prettierrc*",
+        ),
+        hides=_NOT_PARSED,
+        exclude_option="--ignore-pattern={}/**",
+        unread=f"{_NOT_PARSED}:",
     ),
     Checker(
-        "gopls", "gopls", ("check",), "placed", ("path",), ("version",), unit="utf-8", suffixes=(".go",),
-        settings=("**/go.mod", "go.work"), hides=_ANY, unread=_GO_SYNTAX,
+        "cargo",
+        "cargo",
+        ("check", "--message-format", "json", "--offline", "--workspace", "--all-targets", "--keep-going"),
+        "cargo",
+        ("path",),
+        exits=(0, 101),
+        settings=("**/Cargo.toml", "**/build.rs", "**/.cargo/*", "rust-toolchain", "rust-toolchain.toml"),
+        hides=_ANY,
+        unread=_NO_CODE,
+        blinded=True,
     ),
     Checker(
-        "go-vet", "go", ("vet", "./..."), "placed", ("path",), ("version",), exits=(0, 1, 2), unit="utf-8",
-        settings=("**/go.mod", "go.work"), instead_of=("gopls",), together=True,
-        hides=_ANY, unread=_GO_SYNTAX, blinded=True,
+        "gopls",
+        "gopls",
+        ("check",),
+        "placed",
+        ("path",),
+        ("version",),
+        unit="utf-8",
+        suffixes=(".go",),
+        settings=("**/go.mod", "go.work"),
+        hides=_ANY,
+        unread=_GO_SYNTAX,
     ),
-    Checker("shellcheck", "shellcheck", ("-f", "json1"), "shellcheck", suffixes=(".sh", ".bash"),
-            settings=("**/.shellcheckrc", "**/shellcheckrc"), hides=r"SC1\d{3}", unread=r"SC1\d{3}:"),
     Checker(
-        "bash", "bash", ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"), "bash", ("path",),
-        suffixes=(".sh", ".bash"), together=True, shown=("bash", "-n"),
+        "go-vet",
+        "go",
+        ("vet", "./..."),
+        "placed",
+        ("path",),
+        ("version",),
+        exits=(0, 1, 2),
+        unit="utf-8",
+        settings=("**/go.mod", "go.work"),
+        instead_of=("gopls",),
+        together=True,
+        hides=_ANY,
+        unread=_GO_SYNTAX,
+        blinded=True,
     ),
-)  # fmt: skip
-"""In the order in which they are run and told of."""
+    Checker(
+        "shellcheck",
+        "shellcheck",
+        ("-f", "json1"),
+        "shellcheck",
+        suffixes=(".sh", ".bash"),
+        settings=("**/.shellcheckrc", "**/shellcheckrc"),
+        hides=r"SC1\d{3}",
+        unread=r"SC1\d{3}:",
+    ),
+    Checker(
+        "bash",
+        "bash",
+        ("-c", 'for file; do bash -n "$file"; done; exit 0', "bash"),
+        "bash",
+        ("path",),
+        suffixes=(".sh", ".bash"),
+        together=True,
+        display_command=("bash", "-n"),
+    ),
+)
+"""In the order of execution and display."""
 
 
 def sets_up(checker: Checker, path: str, texts: Iterable[str]) -> bool:
-    """Whether a change of `path` changes what `checker` looks for; `texts` are what the file holds on either side. One
-    that many share counts if it speaks of the checker, `pyproject.toml` if what it says to it differs."""
-    if not any(_is_named(path, setting, checker.folder) for setting in checker.settings):
+    """Whether a change of `path` configures `checker`. `texts` are the file's contents before and after. A shared file
+    counts if it mentions the checker, `pyproject.toml` if the checker's settings differ."""
+    if not any(_is_setting(path, setting, checker.folder) for setting in checker.settings):
         return False
-    words = (checker.name, "typescript") if checker.name == "tsc" else (checker.name,)
+    names = (checker.name, "typescript") if checker.name == "tsc" else (checker.name,)
     name = PurePosixPath(path).name
     if name == "pyproject.toml":
-        old, new = (_of_pyproject(text, checker.name) for text in texts)
-        return old != new
-    return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in words)
+        before, after = (_pyproject_settings(text, checker.name) for text in texts)
+        return before != after
+    return name not in _SHARED_SETTINGS or any(word in text for text in texts for word in names)
 
 
-def _of_pyproject(text: str, name: str) -> object:
-    """What such a file says to a checker; all of it if it cannot be read."""
+def _pyproject_settings(text: str, name: str) -> object:
+    """Return the settings of a checker in pyproject.toml; the whole text if it cannot be parsed."""
     try:
         settings = tomllib.loads(text)
         return settings.get("tool", {}).get(name), settings.get("project", {}).get("requires-python")
@@ -224,12 +341,12 @@ def _of_pyproject(text: str, name: str) -> object:
         return text
 
 
-def _is_named(path: str, setting: str, folder: str) -> bool:
-    """Settings count from the top down to a project's folder, and those that count everywhere also within it."""
-    holds = above(path)[0]
-    if holds.endswith(".cargo"):
-        holds = above(holds)[0]
-    if not is_in(folder, holds) and not (setting.startswith(_ANYWHERE) and is_in(path, folder)):
+def _is_setting(path: str, setting: str, folder: str) -> bool:
+    """Whether `path` is the settings file `setting` in the project folder or above it, or, with `**/`, also below."""
+    parent = above(path)[0]
+    if parent.endswith(".cargo"):
+        parent = above(parent)[0]
+    if not is_in(folder, parent) and not (setting.startswith(_ANYWHERE) and is_in(path, folder)):
         return False
     if setting.startswith(_ANYWHERE):
         return fnmatchcase(f"/{path}", f"*/{setting.removeprefix(_ANYWHERE)}")

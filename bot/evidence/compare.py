@@ -1,14 +1,14 @@
-"""Before against after: what got worse, what was asked for and still fails, what the model is told."""
+"""Decide which checks fail because of the change, and word the message for the model."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
+from bot.contracts.formatting import exit_text
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.plain_text import named, quoted, quoted_lines, quoted_names
-from bot.contracts.wording import ending
-from bot.evidence.words import newly_failing, short_tail
+from bot.contracts.plain_text import printable_name, quoted, quoted_lines, quoted_names
+from bot.evidence.labels import newly_failing, short_tail
 
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _NAMES_FOR_MODEL = 10
@@ -16,11 +16,11 @@ _NAME_FOR_MODEL = 160
 
 
 def is_failing(result: CheckResult, instruction: str) -> bool:
-    """True for a check that passed before and does not now, that has a test of which this is so, that fails with new
-    tests in the place of some that passed, or that the request names and that still fails.
+    """Whether a check or one of its tests passed before and fails now, or fails with new tests in place of some that
+    passed, or is named in the instruction and still fails.
 
-    One that ran before and cannot run now was broken by the change: nothing else differs between the two. One
-    that never could run, or was not run again, is evidence of nothing. A flaky one passed with the change, too.
+    A check that ran before and cannot run now was broken by the change. One that never could run, or did not run again,
+    is no evidence. A flaky one passed with the change, too.
     """
     before, after = result.before.state, result.after.state
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
@@ -35,8 +35,8 @@ def _broken(result: CheckResult) -> tuple[str, ...]:
 
 
 def _displaced(result: CheckResult) -> bool:
-    """Whether tests that passed do not run any more while new ones fail: a module that cannot be imported is one test
-    to most runners, of another name."""
+    """Whether tests that passed no longer run while new ones fail: most runners report a module that cannot be imported
+    as one test of another name."""
     tests = result.tests
     if tests is None or tests.before is None or tests.after is None:
         return False
@@ -44,7 +44,7 @@ def _displaced(result: CheckResult) -> bool:
 
 
 def is_named(result: CheckResult, instruction: str) -> bool:
-    """Whether the request speaks of this check by its name or its command, as words of their own."""
+    """Whether the instruction contains the name or the command of the check as whole words."""
     wanted = (result.name, result.command)
     return any(
         re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", instruction, re.IGNORECASE) for name in wanted
@@ -55,12 +55,13 @@ def failing(results: Sequence[CheckResult], instruction: str) -> tuple[CheckResu
     return tuple(result for result in results if is_failing(result, instruction))
 
 
-def tell_model(results: Sequence[CheckResult]) -> str:
-    """One message for the model about checks that fail with its change."""
+def failing_checks_message(results: Sequence[CheckResult]) -> str:
+    """Return one message for the model about checks that fail with its change."""
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
+        command = quoted(result.command, 1_000)
         head = (
-            f"- {quoted(result.command, 1_000)} {_was(result)} and now {_ends(result.after)}.{_gone(result)}"
+            f"- {command} {_state_before(result)} and now {_ending(result.after)}.{_vanished_tests(result)}"
         )
         names = _newly_failing(result)
         summary = (
@@ -78,7 +79,7 @@ def tell_model(results: Sequence[CheckResult]) -> str:
     return "\n\n".join(parts)
 
 
-def _was(result: CheckResult) -> str:
+def _state_before(result: CheckResult) -> str:
     if result.before.state is CheckState.PASSED:
         return "passed before your change"
     return (
@@ -89,25 +90,25 @@ def _was(result: CheckResult) -> str:
 
 
 def _newly_failing(result: CheckResult) -> str:
-    """Those that the change broke and those that are new and fail, since the output's end need not show them."""
+    """Return broken and new failing tests: the end of the output may not show them."""
     tests, more = newly_failing(result.tests)
     lines = [f"{name[:_NAME_FOR_MODEL]}{f': {reason}' if reason else ''}" for name, reason in tests]
     return "\n".join([*lines, *([f"and {more:,} more"] if more else [])])
 
 
-def _gone(result: CheckResult) -> str:
-    """The tests that the change keeps from running."""
+def _vanished_tests(result: CheckResult) -> str:
+    """Return a sentence about tests that no longer run, or an empty string."""
     if not result.tests or not _displaced(result):
         return ""
     names = quoted_names(result.tests.vanished, _NAMES_FOR_MODEL, _NAME_FOR_MODEL)
     return f" These ran before and do not run any more: {names}."
 
 
-def _ends(run: CheckRun) -> str:
+def _ending(run: CheckRun) -> str:
     if run.state is CheckState.TIMED_OUT:
         return "runs into its time limit"
     if run.exit_code is not None and run.exit_code < 0:
-        ended = f"is {ending(run.exit_code)}"
+        ended = f"is {exit_text(run.exit_code)}"
     else:
         ended = f"ends with exit code {run.exit_code}"
-    return f"{ended} ({named(run.note)})" if run.note else ended
+    return f"{ended} ({printable_name(run.note)})" if run.note else ended

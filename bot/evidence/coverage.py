@@ -1,4 +1,4 @@
-"""Coverage of the changed lines: what several reports say of them together, and whether there should be one."""
+"""Merge coverage reports of the changed lines, and explain a missing one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from bot.contracts.tested import Coverage, CoveredFile
+from bot.contracts.evidence import Coverage, CoveredFile
 
 MOST_FILES = 200
 _MOST_MISSED = 500
 _NOTE_LIMIT = 500
 
 Lines = Mapping[int, bool]
-"""Of a file's changed lines that can be run, whether each was."""
+"""The executable changed lines of a file, and whether each was run."""
 
 ReadBase = Callable[[str], str | None]
 
-# Compiled where they are used, at the end of a run, and not at each start of the program.
-_ASKS = r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage|c8|nyc)(?![\w])"
+# Compiled on use, at the end of a run, to keep start-up fast.
+_COVERAGE_OPTION = (
+    r"(?<![\w-])(?:--cov(?!-)|-coverprofile|--coverage|coverage\s+run|--experimental-test-coverage"
+    r"|c8|nyc)(?![\w])"
+)
 _SETTINGS = (
     (".coveragerc", ""),
     ("pyproject.toml", r"(?m)^\s*\[tool\.coverage\b|--cov\b"),
@@ -27,13 +30,13 @@ _SETTINGS = (
     ("pytest.ini", r"--cov\b"),
     ("package.json", r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'),
 )
-CONFIGURED = tuple(place for place, _ in _SETTINGS)
-"""The files by which a repository may say that it wants coverage."""
+COVERAGE_FILES = tuple(file for file, _ in _SETTINGS)
+"""The files that may configure coverage."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What one check's reports say of the changed lines. `database`: there is one that has to be converted first."""
+class MeasuredCoverage:
+    """The coverage of the changed lines by one check. `database`: a coverage.py database must be converted first."""
 
     sources: tuple[str, ...] = ()
     files: Mapping[str, Lines] = field(default_factory=dict)
@@ -41,27 +44,27 @@ class Measured:
     database: bool = False
 
 
-def together(measured: Iterable[Measured], missing: str = "") -> Coverage | None:
-    """Of all checks: a line that one of them ran was run. `missing` is said where no report was left; `None` where
-    there is nothing to say."""
+def merge_coverage(measured: Iterable[MeasuredCoverage], missing: str = "") -> Coverage | None:
+    """Merge the coverage of all checks: a line counts as run if one of them ran it. `missing` is the note if there is
+    no report. Return `None` if there is nothing to report."""
     sources: dict[str, None] = {}
     files: dict[str, dict[int, bool]] = {}
     notes = []
-    for one in measured:
-        sources.update(dict.fromkeys(one.sources))
-        notes += [one.note] if one.note else []
-        for path, lines in one.files.items():
-            known = files.setdefault(path, {})
+    for report in measured:
+        sources.update(dict.fromkeys(report.sources))
+        notes += [report.note] if report.note else []
+        for path, lines in report.files.items():
+            file_lines = files.setdefault(path, {})
             for line, ran in lines.items():
-                known[line] = known.get(line, False) or ran
+                file_lines[line] = file_lines.get(line, False) or ran
     if not sources and not notes:
         return Coverage("", note=missing) if missing else None
-    covered = [_file(path, lines) for path, lines in sorted(files.items()) if lines]
-    if len(covered) > MOST_FILES:
-        notes.append(f"{len(covered) - MOST_FILES:,} more files are left out")
-    if sources and not covered:
+    covered_files = [_file(path, lines) for path, lines in sorted(files.items()) if lines]
+    if len(covered_files) > MOST_FILES:
+        notes.append(f"{len(covered_files) - MOST_FILES:,} more files are left out")
+    if sources and not covered_files:
         notes.append("no changed line is one that it measures")
-    return Coverage(", ".join(sources), tuple(covered[:MOST_FILES]), "; ".join(notes)[:_NOTE_LIMIT])
+    return Coverage(", ".join(sources), tuple(covered_files[:MOST_FILES]), "; ".join(notes)[:_NOTE_LIMIT])
 
 
 def _file(path: str, lines: Lines) -> CoveredFile:
@@ -69,14 +72,14 @@ def _file(path: str, lines: Lines) -> CoveredFile:
     return CoveredFile(path, len(lines), len(lines) - len(missed), tuple(missed[:_MOST_MISSED]))
 
 
-def why_missing(commands: Iterable[str], named: Iterable[str], read: ReadBase) -> str:
-    """What is said where no check left a report; empty where nobody ever asked for coverage."""
-    if places := ", ".join(named):
-        return f"the policy names {places}, and no check wrote it"
-    if any(re.search(_ASKS, command) for command in commands):
+def missing_reason(commands: Iterable[str], named: Iterable[str], read: ReadBase) -> str:
+    """Return why there is no report although coverage is configured, or an empty string."""
+    if paths := ", ".join(named):
+        return f"the policy names {paths}, and no check wrote it"
+    if any(re.search(_COVERAGE_OPTION, command) for command in commands):
         return "a check asks for coverage, and left no report that is read here"
-    for place, words in _SETTINGS:
-        text = read(place)
+    for path, words in _SETTINGS:
+        text = read(path)
         if text is not None and re.search(words, text):
-            return f"{place} configures coverage, and no check left a report of it"
+            return f"{path} configures coverage, and no check left a report of it"
     return ""

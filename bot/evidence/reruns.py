@@ -1,14 +1,14 @@
-"""Which runs of a check are repeated before anything is said of the change, and what is said in the end. Pure.
+"""Decide which runs of a check are repeated, and make the result. Pure.
 
-- A failing test of the base is run again at once, if the runner can run it alone: one that passes then is flaky.
-- A check that got worse is run again: first the tests that fail, alone and in the same tree, since most failures are
-  real and that is cheap. If one of them passes, all of the check, on a fresh tree: a test that fails only after others
-  is not flaky, and what the first run left behind must not turn the second one green.
-- Of a check that failed before the change and passes with it, the fixed tests are run once more on a fresh base, when
-  no command of the agent's is alive, unless their failure names a file of the change. If they cannot be run alone, or
-  there is no time for it, the result says that there was one run each.
+- A test that fails on the base runs again at once, if the runner can select it. If it passes then, it is flaky.
+- A check that got worse runs again: first its failing tests alone in the same tree, which is cheap. If one of them
+  passes, the whole check runs on a fresh tree: a test that fails only after others is not flaky, and leftovers of the
+  first run must not make the second one pass.
+- If a check failed before the change and passes with it, the fixed tests run once more on a fresh base, when no command
+  of the agent's is alive, unless their failure names a file of the change. If they cannot run alone, or time is short,
+  the result notes that there was one run each.
 
-What timed out is not run again.
+Checks that timed out do not run again.
 """
 
 from __future__ import annotations
@@ -18,96 +18,108 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.evidence.coverage import Measured
-from bot.evidence.detect import Check
-from bot.evidence.tests import Reading, both_ways, compared, suspects
+from bot.evidence.check import Check
+from bot.evidence.coverage import MeasuredCoverage
+from bot.evidence.tests import SuiteResult, compare_tests, flaky_tests, newly_failed
 
 PASSED_AGAIN = "run again on the same files it passed"
 NO_TIME = "it was not run again, since the time for checks is spent"
 ONE_RUN = "one run each, so whether it is flaky is not known"
-_ENDED_BADLY = frozenset({CheckState.FAILED, CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
-_REACHED = "it timed out before the change, so what appeared may only not have been reached then"
+_FAILED_STATES = frozenset({CheckState.FAILED, CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
+_NOT_REACHED = "it timed out before the change, so what appeared may only not have been reached then"
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """How a check ended, and its tests by name if there were any to read. `again` are those of a second run of what had
-    failed; `measured` is the coverage of the changed lines, if there is any."""
+class CheckExecution:
+    """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
+    failed, `coverage` is the coverage of the changed lines."""
 
     run: CheckRun
-    reading: Reading | None = None
-    again: Reading | None = None
-    measured: Measured | None = None
+    suite: SuiteResult | None = None
+    rerun_suite: SuiteResult | None = None
+    coverage: MeasuredCoverage | None = None
 
 
-def suspects_before(ran: Ran) -> frozenset[str]:
-    """The tests that failed on the base."""
-    return ran.reading.failed if ran.reading and ran.run.state is CheckState.FAILED else frozenset()
+def failed_before(execution: CheckExecution) -> frozenset[str]:
+    """Return the tests that failed on the base."""
+    return (
+        execution.suite.failed
+        if execution.suite and execution.run.state is CheckState.FAILED
+        else frozenset()
+    )
 
 
-def suspects_after(before: Ran, after: Ran) -> frozenset[str]:
-    """The tests that fail with the change and did not without, of a check that got worse."""
-    return suspects(before.reading, after.reading) if is_run_again(before, after) else frozenset()
+def newly_failed_after(before: CheckExecution, after: CheckExecution) -> frozenset[str]:
+    """Return the tests of a check that got worse that fail only with the change."""
+    return newly_failed(before.suite, after.suite) if needs_rerun(before, after) else frozenset()
 
 
-def is_run_again(before: Ran, after: Ran) -> bool:
-    """Whether all of a check is run once more with the change: it got worse, and what failed did not fail alone too."""
-    if after.run.state not in _ENDED_BADLY:
+def needs_rerun(before: CheckExecution, after: CheckExecution) -> bool:
+    """Whether the whole check runs again with the change: it got worse, and its failures did not repeat alone."""
+    if after.run.state not in _FAILED_STATES:
         return False
-    changes = compared(before.reading, after.reading)
+    changes = compare_tests(before.suite, after.suite)
     worse = before.run.state is CheckState.PASSED and after.run.state is CheckState.FAILED
     if not worse and not (changes and changes.broken):
         return False
-    suspected = suspects(before.reading, after.reading)
-    return not (suspected and after.again is not None and suspected <= after.again.failed)
+    suspects = newly_failed(before.suite, after.suite)
+    return not (suspects and after.rerun_suite is not None and suspects <= after.rerun_suite.failed)
 
 
-def to_confirm(before: Ran, after: Ran, changed: Collection[str]) -> frozenset[str] | None:
-    """The fixed tests that are run once more on the base; `None` if nothing was fixed, or if the failure names a file
-    of `changed` and is taken for what it says. Empty if the check passes now and names no tests."""
+def names_to_confirm(
+    before: CheckExecution, after: CheckExecution, changed: Collection[str]
+) -> frozenset[str] | None:
+    """Return the fixed tests to run once more on the base; `None` if nothing was fixed, or if the failure names a file
+    of `changed`. Empty if the check passes now and names no tests."""
     if (before.run.state, after.run.state) != (CheckState.FAILED, CheckState.PASSED):
         return None
-    failed = before.reading.failed if before.reading else frozenset()
+    failed = before.suite.failed if before.suite else frozenset()
     printed = "\n".join([before.run.tail, *failed])
-    if failed and any(_names(printed, path) for path in changed):
+    if failed and any(_names_file(printed, path) for path in changed):
         return None
-    return failed - both_ways(before.reading, before.again)
+    return failed - flaky_tests(before.suite, before.rerun_suite)
 
 
-def confirmed(before: Ran, second: Ran | None) -> Ran:
-    """The base after its second run; `None` if there was none."""
-    if second is not None and second.reading is not None and second.reading.tests:
-        tests = {**(before.again.tests if before.again else {}), **second.reading.tests}
-        return replace(before, again=replace(second.reading, tests=tests))
-    if before.again is not None:
+def with_confirmation(before: CheckExecution, second: CheckExecution | None) -> CheckExecution:
+    """Return the base run with the result of its `second` run, `None` if there was none."""
+    if second is not None and second.suite is not None and second.suite.tests:
+        tests = {**(before.rerun_suite.tests if before.rerun_suite else {}), **second.suite.tests}
+        return replace(before, rerun_suite=replace(second.suite, tests=tests))
+    if before.rerun_suite is not None:
         return before
     return replace(before, run=replace(before.run, note="; ".join(filter(None, [before.run.note, ONE_RUN]))))
 
 
-def result_of(
-    check: Check, before: Ran, after: Ran, second: Ran | None = None, note: str = ""
+def check_result(
+    check: Check,
+    before: CheckExecution,
+    after: CheckExecution,
+    second: CheckExecution | None = None,
+    note: str = "",
 ) -> CheckResult:
-    """A check on both sides of the change. `second` is another run of all of it with the change; `note` says why
-    there is none although one was due."""
+    """Return the result of a check. `second` is a rerun of the whole check with the change; `note` is the reason why a
+    due one is missing."""
     passed = second is not None and second.run.state is CheckState.PASSED
-    flaky = both_ways(before.reading, before.again)
+    flaky = flaky_tests(before.suite, before.rerun_suite)
     if second is not None:
-        flaky |= both_ways(after.reading, second.reading, passed=passed)
+        flaky |= flaky_tests(after.suite, second.suite, passed=passed)
     run = after.run
     if passed or note:
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
-    doubt = _REACHED if before.run.state is CheckState.TIMED_OUT else ""
+    note_on_tests = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
     tests = (
-        compared(before.reading, after.reading, flaky, doubt) if run.state is not CheckState.NOT_RUN else None
+        compare_tests(before.suite, after.suite, flaky, note_on_tests)
+        if run.state is not CheckState.NOT_RUN
+        else None
     )
     return CheckResult(check.name, check.command, before.run, run, check.detected, passed, tests)
 
 
-def _names(printed: str, path: str) -> bool:
+def _names_file(printed: str, path: str) -> bool:
     module = path.rpartition(".")[0].replace("/", ".")
-    return _stands_in(path, printed) or ("." in module and _stands_in(module, printed))
+    return _contains_word(path, printed) or ("." in module and _contains_word(module, printed))
 
 
-def _stands_in(name: str, printed: str) -> bool:
-    """As a whole: a new file called `a` is not named by every failure there is."""
+def _contains_word(name: str, printed: str) -> bool:
+    """Whether `printed` contains `name` as a whole word."""
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", printed) is not None

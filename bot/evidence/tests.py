@@ -1,7 +1,7 @@
-"""Tests by name, before against after: what broke, what was mended, what came, what did not run any more.
+"""Compare tests by name before and after a change: broken, mended, appeared and vanished ones.
 
-A name may stand for several tests, so all of it is counted. What is absent after a change did not run, which is never
-the same as fixed; and a runner that names only what fails says nothing of the rest.
+A name may stand for several tests, so they are counted. A test that is absent after the change did not run, which does
+not mean that it is fixed. Some runners name only failing tests.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from bot.contracts.tested import TestChanges, TestCounts
-from bot.evidence.words import MOST_EXPLAINED
+from bot.contracts.evidence import TestChanges, TestCounts
+from bot.evidence.labels import MOST_EXPLAINED
 
-MOST_SHOWN = 50
+MOST_NAMES = 50
 _MOST_IN_NOTE = 5
 _NOTE_LIMIT = 1_000
 _WORD = re.compile(r"\w+")
 # `github.com/owner/name`.
-_FOLDERS_OF_A_MODULE = 3
+_MODULE_PATH_PARTS = 3
 
 
-class Times(NamedTuple):
-    """How often a test of one name passed, failed (errors are failures) and was skipped."""
+class NameCounts(NamedTuple):
+    """How often the tests of one name passed, failed (or had errors) and were skipped."""
 
     passed: int = 0
     failed: int = 0
@@ -32,13 +32,13 @@ class Times(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The tests of one run of a check. `whole` is false where only those that fail are known, `named` where they are
-    too many for names. `counts` is `None` where nobody says. `source` is empty where nothing could be read.
-    `reasons` say in one line each why tests failed, as the runner printed it."""
+class SuiteResult:
+    """The tests of one run of a check. `whole`: passing tests are known too. `named`: they are not too many for names.
+    `counts` is `None` if unknown, `source` empty if nothing could be read. `reasons` are the runner's one-line messages
+    of failing tests."""
 
     source: str
-    tests: Mapping[str, Times] = field(default_factory=dict)
+    tests: Mapping[str, NameCounts] = field(default_factory=dict)
     counts: TestCounts | None = None
     whole: bool = True
     named: bool = True
@@ -51,8 +51,8 @@ class Reading:
 
 
 @dataclass(slots=True)
-class _Moves:
-    """Names by what became of them, one for each test."""
+class _Changes:
+    """Names by kind of change, one entry per test."""
 
     broken: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
@@ -63,76 +63,82 @@ class _Moves:
     new_failing: list[str] = field(default_factory=list)
 
 
-def compared(
-    before: Reading | None, after: Reading | None, flaky: Collection[str] = (), note: str = ""
+def compare_tests(
+    before: SuiteResult | None, after: SuiteResult | None, flaky: Collection[str] = (), note: str = ""
 ) -> TestChanges | None:
-    """What became of the tests; `None` where neither run named any. `flaky` are those that both failed and passed on
-    the same code: they are neither broken nor mended. `note` is a further doubt."""
+    """Compare the tests of two runs; `None` if neither has any. `flaky` tests both failed and passed on the same code:
+    they are neither broken nor mended. `note` is added to the notes."""
     if before is None and after is None:
         return None
-    moves, doubts = _Moves(flaky=sorted(flaky)), [note]
-    if doubt := _incomparable(before, after):
-        doubts.append(doubt)
+    changes, notes = _Changes(flaky=sorted(flaky)), [note]
+    if reason := _incomparable(before, after):
+        notes.append(reason)
     elif before is not None and after is not None:
-        moves.newly_flaky = [name for name in moves.flaky if _passed(before, name)]
+        changes.newly_flaky = [name for name in changes.flaky if _passed(before, name)]
         if before.whole and after.whole:
-            _sort_all(before.tests, after.tests, frozenset(flaky), moves)
+            _sort_changes(before.tests, after.tests, frozenset(flaky), changes)
         else:
-            doubts.append(_sort_failing(before, after, frozenset(flaky), moves))
-    for when, reading in (("before", before), ("after", after)):
-        if reading is not None and reading.note:
-            doubts.append(f"{when}: {reading.note}")
-    return _changes(before, after, moves, doubts)
+            notes.append(_sort_failing(before, after, frozenset(flaky), changes))
+    for when, report in (("before", before), ("after", after)):
+        if report is not None and report.note:
+            notes.append(f"{when}: {report.note}")
+    return _test_changes(before, after, changes, notes)
 
 
 def mark_edited(tests: TestChanges | None, paths: Collection[str]) -> TestChanges | None:
-    """`tests` with `edited` set if `paths`, the files of the change, hold each test that was mended."""
+    """Return `tests` with `edited` set if all mended tests are in `paths`, the files of the change."""
     if tests is None or not tests.mended:
         return tests
-    return replace(tests, edited=all(any(_holds(path, name) for path in paths) for name in tests.mended))
-
-
-def _holds(path: str, name: str) -> bool:
-    """Whether a runner's `name` is of a test in `path`: it has the words of the path, or begins with the last of them;
-    Go names the package."""
-    folder, _, file = path.rpartition("/")
-    if file.endswith("_test.go"):
-        package = name.rpartition(".")[0]
-        return package.endswith(f"/{folder}") if folder else package.count("/") < _FOLDERS_OF_A_MODULE
-    words, of_name = _WORD.findall(path.rpartition(".")[0]), _WORD.findall(name)
-    whole = any(of_name[start : start + len(words)] == words for start in range(len(of_name)))
-    return bool(words) and (
-        whole or any(of_name[: len(words) - start] == words[start:] for start in range(len(words)))
+    return replace(
+        tests, edited=all(any(_contains_test(path, name) for path in paths) for name in tests.mended)
     )
 
 
-def both_ways(first: Reading | None, again: Reading | None, *, passed: bool = False) -> frozenset[str]:
-    """The tests that failed in the first of two runs on the same code and passed in the second; all that failed where
-    the whole check `passed` then."""
+def _contains_test(path: str, name: str) -> bool:
+    """Whether `name` is a test in `path`: it contains the words of the path, or starts with the last of them. Go names
+    the package."""
+    folder, _, file = path.rpartition("/")
+    if file.endswith("_test.go"):
+        package = name.rpartition(".")[0]
+        return package.endswith(f"/{folder}") if folder else package.count("/") < _MODULE_PATH_PARTS
+    words, name_words = _WORD.findall(path.rpartition(".")[0]), _WORD.findall(name)
+    whole = any(name_words[start : start + len(words)] == words for start in range(len(name_words)))
+    return bool(words) and (
+        whole or any(name_words[: len(words) - start] == words[start:] for start in range(len(words)))
+    )
+
+
+def flaky_tests(
+    first: SuiteResult | None, second: SuiteResult | None, *, passed: bool = False
+) -> frozenset[str]:
+    """Return the tests that failed in the first of two runs on the same code and passed in the second; all failed ones
+    if the whole second run `passed`."""
     if first is None:
         return frozenset()
     if passed:
         return first.failed
-    known = again.tests if again is not None else {}
+    second_counts = second.tests if second is not None else {}
     return frozenset(
-        name for name in first.failed if known.get(name, Times()).passed and not known[name].failed
+        name
+        for name in first.failed
+        if second_counts.get(name, NameCounts()).passed and not second_counts[name].failed
     )
 
 
-def suspects(before: Reading | None, after: Reading | None) -> frozenset[str]:
-    """The tests that fail now and are not known to have failed before."""
+def newly_failed(before: SuiteResult | None, after: SuiteResult | None) -> frozenset[str]:
+    """Return the tests that fail now and are not known to have failed before."""
     if after is None:
         return frozenset()
     comparable = before is not None and before.source == after.source
     return after.failed - before.failed if before is not None and comparable else after.failed
 
 
-def _passed(reading: Reading, name: str) -> bool:
-    times = reading.tests.get(name, Times())
-    return times.passed > 0 and not times.failed
+def _passed(report: SuiteResult, name: str) -> bool:
+    counts = report.tests.get(name, NameCounts())
+    return counts.passed > 0 and not counts.failed
 
 
-def _incomparable(before: Reading | None, after: Reading | None) -> str:
+def _incomparable(before: SuiteResult | None, after: SuiteResult | None) -> str:
     if before is None or after is None:
         side = "before" if before is None else "after"
         return f"no tests could be read of the run {side} the change, so none are compared"
@@ -147,71 +153,81 @@ def _incomparable(before: Reading | None, after: Reading | None) -> str:
     return ""
 
 
-def _sort_all(
-    before: Mapping[str, Times], after: Mapping[str, Times], flaky: Collection[str], moves: _Moves
+def _sort_changes(
+    before: Mapping[str, NameCounts],
+    after: Mapping[str, NameCounts],
+    flaky: Collection[str],
+    changes: _Changes,
 ) -> None:
-    """Of one name, tests that did the same on both sides are paired first; a skipped one is one that did not run."""
+    """Pair tests of one name with the same result first. A skipped test counts as one that did not run."""
     for name in sorted(before.keys() | after.keys()):
         if name in flaky:
             continue
-        was, now = before.get(name, Times()), after.get(name, Times())
-        passed = min(was.passed, now.passed)
-        failed = min(was.failed, now.failed)
-        was_good, was_bad = was.passed - passed, was.failed - failed
-        now_good, now_bad = now.passed - passed, now.failed - failed
-        worse, better = min(was_good, now_bad), min(was_bad, now_good)
-        moves.broken += [name] * worse
-        moves.mended += [name] * better
-        came, went = now_good - better + now_bad - worse, was_good - worse + was_bad - better
-        moves.new_failing += [name] * (now_bad - worse)
-        moves.appeared += [name] * came
-        moves.vanished += [name] * went
-
-
-def _sort_failing(before: Reading, after: Reading, flaky: Collection[str], moves: _Moves) -> str:
-    """What can be said where a runner names only what fails, and the words for what cannot."""
-    new = after.failed - before.failed - frozenset(flaky)
-    known = before.tests.keys() if before.whole else new
-    moves.broken = sorted(name for name in new if name in known)
-    if before.whole:
-        moves.appeared = sorted(new - before.tests.keys())
-        moves.new_failing = moves.appeared
-    gone = sorted(before.failed - after.failed - frozenset(flaky))
-    said = f"{after.source if not after.whole else before.source} names only tests that fail"
-    if gone:
-        named = ", ".join(gone[:_MOST_IN_NOTE]) + (
-            f" and {len(gone) - _MOST_IN_NOTE} more" if len(gone) > _MOST_IN_NOTE else ""
+        before_counts, after_counts = before.get(name, NameCounts()), after.get(name, NameCounts())
+        passed = min(before_counts.passed, after_counts.passed)
+        failed = min(before_counts.failed, after_counts.failed)
+        lost_passes, lost_failures = before_counts.passed - passed, before_counts.failed - failed
+        new_passes, new_failures = after_counts.passed - passed, after_counts.failed - failed
+        worse, better = min(lost_passes, new_failures), min(lost_failures, new_passes)
+        changes.broken += [name] * worse
+        changes.mended += [name] * better
+        appeared, vanished = (
+            new_passes - better + new_failures - worse,
+            lost_passes - worse + lost_failures - better,
         )
-        said += f"; of those that failed before it does not name {named} any more: fixed, or not run"
-    elif moves.broken and not before.whole:
-        said += ", so one that is new may be among the broken ones"
-    return said
+        changes.new_failing += [name] * (new_failures - worse)
+        changes.appeared += [name] * appeared
+        changes.vanished += [name] * vanished
 
 
-def _changes(
-    before: Reading | None, after: Reading | None, moves: _Moves, doubts: Sequence[str]
+def _sort_failing(before: SuiteResult, after: SuiteResult, flaky: Collection[str], changes: _Changes) -> str:
+    """Compare runs if a runner names only failing tests; return a note about the limits of that."""
+    new = after.failed - before.failed - frozenset(flaky)
+    known_names = before.tests.keys() if before.whole else new
+    changes.broken = sorted(name for name in new if name in known_names)
+    if before.whole:
+        changes.appeared = sorted(new - before.tests.keys())
+        changes.new_failing = changes.appeared
+    no_longer_failing = sorted(before.failed - after.failed - frozenset(flaky))
+    note = f"{after.source if not after.whole else before.source} names only tests that fail"
+    if no_longer_failing:
+        named = ", ".join(no_longer_failing[:_MOST_IN_NOTE]) + (
+            f" and {len(no_longer_failing) - _MOST_IN_NOTE} more"
+            if len(no_longer_failing) > _MOST_IN_NOTE
+            else ""
+        )
+        note += f"; of those that failed before it does not name {named} any more: fixed, or not run"
+    elif changes.broken and not before.whole:
+        note += ", so one that is new may be among the broken ones"
+    return note
+
+
+def _test_changes(
+    before: SuiteResult | None, after: SuiteResult | None, changes: _Changes, notes: Sequence[str]
 ) -> TestChanges:
     names = ("broken", "mended", "appeared", "vanished", "flaky", "newly_flaky", "new_failing")
-    all_of_them: dict[str, list[str]] = {name: getattr(moves, name) for name in names}
-    shown = {name: tuple(dict.fromkeys(found))[:MOST_SHOWN] for name, found in all_of_them.items()}
-    newly = dict.fromkeys((*shown["broken"], *shown["new_failing"]))
+    names_by_kind: dict[str, list[str]] = {name: getattr(changes, name) for name in names}
+    limited = {
+        name: tuple(dict.fromkeys(names_found))[:MOST_NAMES] for name, names_found in names_by_kind.items()
+    }
+    failing = dict.fromkeys((*limited["broken"], *limited["new_failing"]))
     reasons = after.reasons if after else {}
     source = next((one.source for one in (after, before) if one is not None and one.source), "")
     return TestChanges(
         before=before.counts if before else None,
         after=after.counts if after else None,
-        **shown,  # type: ignore[arg-type]  # no name of a boolean field is in it
-        counts=tuple((name, len(found)) for name, found in all_of_them.items() if found),
+        **limited,  # type: ignore[arg-type]  # no name of a boolean field is in it
+        counts=tuple((name, len(names_found)) for name, names_found in names_by_kind.items() if names_found),
         source=source,
-        note="; ".join(doubt for doubt in doubts if doubt)[:_NOTE_LIMIT],
-        reasons=tuple((name, reasons[name]) for name in newly if name in reasons)[:MOST_EXPLAINED],
+        note="; ".join(note for note in notes if note)[:_NOTE_LIMIT],
+        reasons=tuple((name, reasons[name]) for name in failing if name in reasons)[:MOST_EXPLAINED],
     )
 
 
-def times_of(names: Mapping[str, Sequence[str]]) -> dict[str, Times]:
-    """Each name with how often it passed, failed and was skipped, from the names of each state."""
-    counted = [Counter(names.get(state, ())) for state in ("passed", "failed", "skipped")]
-    every: dict[str, None] = {}
-    for one in counted:
-        every.update(dict.fromkeys(one))
-    return {name: Times(*(one[name] for one in counted)) for name in every}
+def count_names(names: Mapping[str, Sequence[str]]) -> dict[str, NameCounts]:
+    """Return the counts of each name, from the names of each state."""
+    counters = [Counter(names.get(state, ())) for state in ("passed", "failed", "skipped")]
+    names_seen: dict[str, None] = {}
+    for counter in counters:
+        names_seen.update(dict.fromkeys(counter))
+    return {name: NameCounts(*(counter[name] for counter in counters)) for name in names_seen}

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from bot.gate.rules import is_requirements
-from bot.gate.weakened import Line
+from bot.gate.path_rules import is_requirements
+from bot.gate.weaker_tests import Line
 
 _NAMED = 8
 _LONGEST = 80
@@ -33,16 +33,16 @@ def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], 
         return ""
     for pattern, declared in _MANIFESTS:
         if fnmatchcase(name, pattern):
-            found = dict.fromkeys(_added(declared(content), old, new))
-            return _told("adds the dependency", "adds {} dependencies", list(found))
+            names = dict.fromkeys(_added(declared(content), old, new))
+            return _clause("adds the dependency", "adds {} dependencies", list(names))
     if is_requirements(path.lower()):
-        return _told("adds the dependency", "adds {} dependencies", _by_line(_REQUIREMENT_LINE, old, new))
+        return _clause("adds the dependency", "adds {} dependencies", _by_line(_REQUIREMENT_LINE, old, new))
     for pattern, line in _LINES:
         if fnmatchcase(name, pattern):
-            return _told("adds the dependency", "adds {} dependencies", _by_line(line, old, new))
+            return _clause("adds the dependency", "adds {} dependencies", _by_line(line, old, new))
     for pattern, line in _LOCKS:
         if fnmatchcase(name, pattern):
-            return _told("pins the new package", "pins {} new packages", _by_line(line, old, new))
+            return _clause("pins the new package", "pins {} new packages", _by_line(line, old, new))
     return ""
 
 
@@ -56,11 +56,11 @@ def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> st
             or fnmatchcase(name, pattern)
             or (is_requirements(low) and pattern == "*.in")
         ):
-            found = [_USER.sub("//", one) for one in _by_line(line, _texts(removed), _texts(added))]
-            return _told(
+            sources = [_USER.sub("//", one) for one in _by_line(line, _texts(removed), _texts(added))]
+            return _clause(
                 "fetches packages from",
                 "fetches packages from {} places",
-                [one for one in found if one not in _USUAL],
+                [one for one in sources if one not in _USUAL],
             )
     return ""
 
@@ -86,15 +86,17 @@ def _by_line(line: str, old: Sequence[str], new: Sequence[str]) -> list[str]:
 
 def _matches(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        if found := pattern.match(line):
-            yield next(filter(None, found.groups()), "")[:_LONGEST]
+        if match := pattern.match(line):
+            yield next(filter(None, match.groups()), "")[:_LONGEST]
 
 
-def _told(one: str, many: str, names: Sequence[str]) -> str:
+def _clause(one: str, many: str, names: Sequence[str]) -> str:
     if not names:
         return ""
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-    return f"{one} {shown}" if len(names) == 1 else f"{many.format(len(names))}: {shown}"
+    names_text = ", ".join(names[:_NAMED]) + (
+        f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    )
+    return f"{one} {names_text}" if len(names) == 1 else f"{many.format(len(names))}: {names_text}"
 
 
 # Manifests that are data
@@ -111,8 +113,8 @@ def _of_pyproject(content: bytes) -> Iterator[str]:
     ]
     for requirements in listed:
         for one in requirements if isinstance(requirements, list) else ():
-            if isinstance(one, str) and (found := _REQUIREMENT.match(one)):
-                yield found[0]
+            if isinstance(one, str) and (match := _REQUIREMENT.match(one)):
+                yield match[0]
     tables = [_at(poetry, "dependencies"), _at(poetry, "dev-dependencies")]
     tables += [_at(poetry, "group", group, "dependencies") for group in _at(poetry, "group")]
     yield from (name for table in tables for name in table if name != "python")
@@ -120,10 +122,10 @@ def _of_pyproject(content: bytes) -> Iterator[str]:
 
 def _of_cargo(content: bytes) -> Iterator[str]:
     data = _toml(content)
-    places = [data, _at(data, "workspace"), *(_at(data, "target", name) for name in _at(data, "target"))]
-    for place in places:
+    tables = [data, _at(data, "workspace"), *(_at(data, "target", name) for name in _at(data, "target"))]
+    for table in tables:
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
-            yield from _at(place, kind)
+            yield from _at(table, kind)
 
 
 def _of_pipfile(content: bytes) -> Iterator[str]:
@@ -198,6 +200,10 @@ _SETTING = (
     r"['\"]?\s*[:=]\s*\[?\s*['\"]?((?:[a-z+]+:)?//[^\s'\"]+|[\w.-]+\.[\w.-]+)"
 )
 _HOST = r"[^'\"]{0,8}['\"]?(?:[a-z]+\+)?https?://(?:[^/@\s'\"]*@)?([^/'\"\s?#]+)"
+_SETTING_FILES = """
+    uv.toml pyproject.toml poetry.toml pdm.toml pipfile bunfig.toml .yarnrc* .condarc
+    .cargo/config* */.cargo/config* cargo.toml setup.cfg
+"""
 _SOURCES = (
     ("*.in", _OPTION),
     ("*package-lock.json", rf'\s*"resolved"{_HOST}'),
@@ -207,13 +213,11 @@ _SOURCES = (
     ("pylock*.toml", rf".*?\b(?:index|url){_HOST}"),
     ("gemfile", r"\s*source[ (]\s*['\"]([^'\"]+)"),
     ("go.mod", r"\s*(?:replace\s+)?\S+(?:\s+v\S+)?\s+=>\s+(\S+)"),
-    *((name, _SETTING) for name in (
-        "uv.toml", "pyproject.toml", "poetry.toml", "pdm.toml", "pipfile", "bunfig.toml", ".yarnrc*", ".condarc",
-        ".cargo/config*", "*/.cargo/config*", "cargo.toml", "setup.cfg",
-    )),
-)  # fmt: skip
+    *((name, _SETTING) for name in _SETTING_FILES.split()),
+)
 _USER = re.compile(r"//[^/@\s]*@")
-_USUAL = frozenset({
-    "registry.npmjs.org", "registry.yarnpkg.com", "pypi.org", "files.pythonhosted.org", "rubygems.org", "github.com",
-    "https://pypi.org/simple", "https://rubygems.org",
-})  # fmt: skip
+_USUAL_HOSTS = """
+    registry.npmjs.org registry.yarnpkg.com pypi.org files.pythonhosted.org rubygems.org github.com
+    https://pypi.org/simple https://rubygems.org
+"""
+_USUAL = frozenset(_USUAL_HOSTS.split())

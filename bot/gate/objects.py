@@ -1,14 +1,19 @@
-"""The gate's view of git objects: the base commit's listing, blob sizes and contents."""
+"""The gate's view of git objects: the base commit's listing, blob sizes and contents; and its scratch git directory."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout.git import Git
+from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 
 FILE = "100644"
 PROGRAM = "100755"
@@ -76,17 +81,66 @@ def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
     if not shas:
         return []
     output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
-    found: list[bytes] = []
+    blobs: list[bytes] = []
     position = 0
     for _ in shas:
         end = output.index(b"\n", position)
         size = int(output[position:end].split()[2])
-        found.append(output[end + 1 : end + 1 + size])
+        blobs.append(output[end + 1 : end + 1 + size])
         position = end + size + 2
-    return found
+    return blobs
 
 
 def blob_id(data: bytes, object_format: str) -> str:
     """The object id git would give to `data`."""
     digest = hashlib.sha1 if object_format == "sha1" else hashlib.sha256
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+# What tools leave behind and nobody commits. Weaker than any rule of the base's own .gitignore files.
+_LEFTOVERS = "\n".join(
+    (
+        "__pycache__/",
+        "*.pyc",
+        ".pytest_cache/",
+        ".mypy_cache/",
+        ".ruff_cache/",
+        ".hypothesis/",
+        ".tox/",
+        ".venv/",
+        "node_modules/",
+        ".DS_Store",
+        "*.swp",
+        "",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """`render` sees the objects of `git` and shows text as text: its attributes do not say `-diff`."""
+
+    git: Git
+    folder: Path
+    index: Path
+    render: Git
+    object_format: str
+
+    @property
+    def objects(self) -> dict[str, str]:
+        """The environment in which `render` reads the objects of `git`."""
+        return {"GIT_OBJECT_DIRECTORY": str(self.git.git_dir / "objects")}
+
+
+@contextmanager
+def scratch(git: Git, base_sha: str) -> Iterator[Scratch]:
+    """Make the folder beside the trusted git directory, never in a work tree; it is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=git.git_dir.parent))
+    try:
+        object_format = object_format_of(base_sha)
+        render = folder / "render.git"
+        make_git_dir(render, bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
+        (render / "info" / "exclude").write_text(_LEFTOVERS)
+        yield Scratch(git, folder, folder / "index", Git(render), object_format)
+    finally:
+        shutil.rmtree(folder)

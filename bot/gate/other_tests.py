@@ -1,4 +1,4 @@
-"""What a file of tests proves in languages other than Python, from its tokens: see `Part` in `weakened`.
+"""What a file of tests proves in languages other than Python, from its tokens: see `Part` in `python_tests`.
 
 Pygments says what is a comment and what a string, so patterns are looked for in code alone; brackets say where an
 expression or a block ends.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bot.gate.weakened import CANNOT_FAIL, ITSELF, NOT_RUN, Part
+from bot.gate.python_tests import CANNOT_FAIL, ITSELF, NOT_RUN, Part
 
 _OPENS = {"(": ")", "[": "]", "{": "}"}
 _LONGEST_NAME = 200
@@ -95,20 +95,20 @@ class _File:
         for start, name in self._tests:
             yield self._part("test", start, name)
 
-    def _part(self, kind: str, place: int, key: str) -> Part:
-        return Part(kind, self._test_name(place), key, self.code.count("\n", 0, place) + 1)
+    def _part(self, kind: str, position: int, key: str) -> Part:
+        return Part(kind, self._test_name(position), key, self.code.count("\n", 0, position) + 1)
 
-    def _test_at(self, place: int) -> int:
-        return bisect_right(self._tests, (place, "\U0010ffff")) - 1
+    def _test_at(self, position: int) -> int:
+        return bisect_right(self._tests, (position, "\U0010ffff")) - 1
 
-    def _test_name(self, place: int) -> str:
-        number = self._test_at(place)
+    def _test_name(self, position: int) -> str:
+        number = self._test_at(position)
         return self._tests[number][1] if number >= 0 else ""
 
     def _name(self, match: re.Match[str]) -> str:
         """What names a test: the rest of its line, or of an attribute all until its block begins."""
         start, far = match.start(), match.start() + _LONGEST_NAME
-        ends = [place for sign in ("{", "=>") if (place := self.code.find(sign, match.end(), far)) >= 0]
+        ends = [position for sign in ("{", "=>") if (position := self.code.find(sign, match.end(), far)) >= 0]
         if match[0].lstrip()[:1] not in "#@[" and (line := self.code.find("\n", match.end(), far)) >= 0:
             ends.append(line)
         return _bare(self.text[start : min(ends, default=far)])
@@ -129,19 +129,19 @@ class _File:
     def _opened_by(self) -> dict[int, int]:
         return {end: start for start, end in self._closes.items()}
 
-    def _end(self, place: int) -> int:
-        """Where the expression ends whose first words end at `place`: with its calls and members, or with its line."""
-        if self.code[place - 1] not in _OPENS:
-            return end if (end := self.code.find("\n", place)) >= 0 else len(self.code)
-        place = self._closes[place - 1] + 1
-        while place < len(self.code):
-            if self.code[place] in ("(", "["):
-                place = self._closes[place] + 1
-            elif member := _MEMBER.match(self.code, place):
-                place = member.end()
+    def _end(self, position: int) -> int:
+        """Where the expression that begins before `position` ends: with its calls and members, or its line."""
+        if self.code[position - 1] not in _OPENS:
+            return end if (end := self.code.find("\n", position)) >= 0 else len(self.code)
+        position = self._closes[position - 1] + 1
+        while position < len(self.code):
+            if self.code[position] in ("(", "["):
+                position = self._closes[position] + 1
+            elif member := _MEMBER.match(self.code, position):
+                position = member.end()
             else:
                 break
-        return min(place, len(self.code))
+        return min(position, len(self.code))
 
     def _empty(self, match: re.Match[str], end: int) -> str:
         """Why an assertion holds whatever the program does; "" if it may fail."""
@@ -164,26 +164,28 @@ class _File:
         words = [word for word in re.findall(r"\.\s*(\w+)", rest) if word not in _LINKS.split()]
         if not words or (_IS_CALLED.fullmatch(words[-1]) and not rest.rstrip().endswith(")")):
             return NO_MATCHER
-        given = _bare(rest).partition("(")[2]
+        rest_bare = _bare(rest).partition("(")[2]
         return (
-            ITSELF if args and "'" not in args[0] and given == f"{args[0]})" and ".not." not in rest else ""
+            ITSELF
+            if args and "'" not in args[0] and rest_bare == f"{args[0]})" and ".not." not in rest
+            else ""
         )
 
     def _arguments(self, opens: int) -> list[str]:
         """The arguments between two brackets, without white space."""
-        args, start, place = [], opens + 1, opens + 1
+        args, start, position = [], opens + 1, opens + 1
         close = self._closes[opens]
-        while place < close:
-            if self.code[place] in _OPENS:
-                place = min(self._closes[place], close)
-            elif self.code[place] == ",":
-                args.append(self.text[start:place])
-                start = place + 1
-            place += 1
+        while position < close:
+            if self.code[position] in _OPENS:
+                position = min(self._closes[position], close)
+            elif self.code[position] == ",":
+                args.append(self.text[start:position])
+                start = position + 1
+            position += 1
         return [bare for one in [*args, self.text[start:close]] if (bare := _bare(one))]
 
-    def _is_dead(self, place: int) -> bool:
-        return any(start < place < end for start, end in self._dead)
+    def _is_dead(self, position: int) -> bool:
+        return any(start < position < end for start, end in self._dead)
 
     @cached_property
     def _dead(self) -> list[tuple[int, int]]:
@@ -201,12 +203,12 @@ class _File:
                 spans.append((one.end(), other.start() if other else end))
         return spans
 
-    def _is_unconditional(self, place: int) -> bool:
-        before = self.code[max(place - 400, 0) : place].rstrip()
+    def _is_unconditional(self, position: int) -> bool:
+        before = self.code[max(position - 400, 0) : position].rstrip()
         if self.language.braces or before[-1:] in ("{", "}", ";"):
             return True
         if before[-1:] == ")":
-            opened = self._opened_by.get(max(place - 400, 0) + len(before) - 1, 0)
+            opened = self._opened_by.get(max(position - 400, 0) + len(before) - 1, 0)
             return not _WORD_BEFORE.search(self.code[max(opened - 40, 0) : opened])
         return False
 
@@ -228,10 +230,22 @@ def _language(
 
 
 _LEXERS = {
-    "mjs": "javascript", "cjs": "javascript", "jsx": "javascript", "vue": "javascript", "svelte": "javascript",
-    "tsx": "typescript", "mts": "typescript", "cts": "typescript", "ts": "typescript", "h": "cpp", "m": "objective-c",
-    "t": "perl", "pl": "perl", "bats": "bash", "cs": "csharp",
-}  # fmt: skip
+    "mjs": "javascript",
+    "cjs": "javascript",
+    "jsx": "javascript",
+    "vue": "javascript",
+    "svelte": "javascript",
+    "tsx": "typescript",
+    "mts": "typescript",
+    "cts": "typescript",
+    "ts": "typescript",
+    "h": "cpp",
+    "m": "objective-c",
+    "t": "perl",
+    "pl": "perl",
+    "bats": "bash",
+    "cs": "csharp",
+}
 _SCRIPT = _language(
     r"\bexpect(?:Type[A-Za-z]*)?\s*+\(|\bassert(?:\.\w+)*\s*+\(|\.should\b"
     r"|\bt\.(?:is|deepEqual|true|false|throws|equal|ok|not|truthy|falsy|like|regex|fail|pass|plan)\w*\s*+\(",

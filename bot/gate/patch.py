@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from bot.checkout.git import Git, GitError
 from bot.contracts.errors import GateError
-from bot.gate.errors import DEFAULT_LIMITS, GateLimits, HostileTree, shown
-from bot.gate.objects import GITLINK, Change, Entry, TreeDiff, contents, listing, sizes
-from bot.gate.scratch import Scratch, scratch
+from bot.gate.errors import HostileTree, quoted_path
+from bot.gate.limits import DEFAULT_LIMITS, GateLimits
+from bot.gate.objects import GITLINK, Change, Entry, Scratch, TreeDiff, contents, listing, scratch, sizes
 from bot.gate.verdict import MayWrite, Verdict, decide, refuse_unfit
 
 # Wherever git might read a binary hunk; git is laxer about the number than anything that writes it.
@@ -37,30 +37,32 @@ def judge_patch(
     """
     refuse_bombs(patch, limits)
     try:
-        with scratch(git, base_sha) as room:
+        with scratch(git, base_sha) as work_repo:
             base = listing(git, base_sha)
-            found = _applied(room, base_sha, patch, limits)
-            refuse_unfit(room, base, found, limits)
-            return decide(room, base_sha, base, TreeDiff(found, {}, ()), limits, may_write)
+            diff = _apply(work_repo, base_sha, patch, limits)
+            refuse_unfit(work_repo, base, diff, limits)
+            return decide(work_repo, base_sha, base, TreeDiff(diff, {}, ()), limits, may_write=may_write)
     except OSError as error:
         raise GateError(f"the gate could not judge the patch: {error.strerror or error}") from error
 
 
-def _applied(room: Scratch, base_sha: str, patch: bytes, limits: GateLimits) -> list[Change]:
+def _apply(work_repo: Scratch, base_sha: str, patch: bytes, limits: GateLimits) -> list[Change]:
     if not patch:
         return []
-    room.git.run("read-tree", base_sha, index=room.index)
+    work_repo.git.run("read-tree", base_sha, index=work_repo.index)
     try:
-        room.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=room.index)
+        work_repo.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=work_repo.index)
     except GitError as error:
         raise HostileTree(f"the patch does not apply to the base commit: {error.detail}") from error
-    tree_sha = room.git.run("write-tree", index=room.index).decode().strip()
-    output = room.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha)
+    tree_sha = work_repo.git.run("write-tree", index=work_repo.index).decode().strip()
+    output = work_repo.git.run(
+        "diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha
+    )
     fields = os.fsdecode(output).split("\0")[:-1]
-    found = [_change(head, path) for head, path in zip(fields[::2], fields[1::2], strict=True)]
-    if len(found) > limits.files:
+    changes = [_change(head, path) for head, path in zip(fields[::2], fields[1::2], strict=True)]
+    if len(changes) > limits.files:
         raise HostileTree(f"more than {limits.files} files are changed: that is the limit")
-    return _with_contents(room, found, limits)
+    return _with_contents(work_repo, changes, limits)
 
 
 def _change(head: str, path: str) -> Change:
@@ -70,26 +72,27 @@ def _change(head: str, path: str) -> Change:
     return Change(path, old, new, None)
 
 
-def _with_contents(room: Scratch, found: Sequence[Change], limits: GateLimits) -> list[Change]:
-    """`found` with the new contents read, sizes first. A submodule has none; the judgement refuses it."""
-    wanted = [change.new.sha for change in found if change.new is not None and change.new.mode != GITLINK]
+def _with_contents(work_repo: Scratch, changes: Sequence[Change], limits: GateLimits) -> list[Change]:
+    """`changes` with the new contents read, sizes first. A submodule has none; the judgement refuses it."""
+    wanted = [change.new.sha for change in changes if change.new is not None and change.new.mode != GITLINK]
     total = 0
     for change, size in zip(
-        (change for change in found if change.new is not None and change.new.mode != GITLINK),
-        sizes(room.git, wanted),
+        (change for change in changes if change.new is not None and change.new.mode != GITLINK),
+        sizes(work_repo.git, wanted),
         strict=True,
     ):
         total += size
         if size > limits.file_bytes:
             raise HostileTree(
-                f"{shown(change.path)} is over the limit of {limits.file_bytes} bytes a file", change.path
+                f"{quoted_path(change.path)} is over the limit of {limits.file_bytes} bytes a file",
+                change.path,
             )
     if total > limits.total_bytes:
         raise HostileTree(f"the changed files hold more than {limits.total_bytes} bytes: that is the limit")
-    data = dict(zip(wanted, contents(room.git, wanted), strict=True))
+    data = dict(zip(wanted, contents(work_repo.git, wanted), strict=True))
     return [
         Change(change.path, change.old, change.new, data.get(change.new.sha) if change.new else None)
-        for change in found
+        for change in changes
     ]
 
 

@@ -1,12 +1,14 @@
-"""What a Python file of tests proves, from its syntax tree: see `Part` in `weakened`."""
+"""What a Python file of tests proves, from its syntax tree."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from bot.gate.weakened import CANNOT_FAIL, ITSELF, NOT_RUN, Part, Unreadable
+CANNOT_FAIL, ITSELF, NOT_RUN = "that cannot fail", "of a thing against itself", "that no run reaches"
+"""Why an assertion proves nothing, as it follows the word."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope = _Function | ast.ClassDef
@@ -24,6 +26,21 @@ _SAME_NAMES = re.compile(
     re.IGNORECASE,
 )
 _SWALLOWED = "whose failure is caught"
+
+
+class Part(NamedTuple):
+    """One thing in a file of tests. `kind` is `assertion`, `test`, `case` (of a parametrised test), `skip`, `bare` (a
+    test without an assertion) or why an assertion proves nothing; `test` is the test that it is in, `key` what makes
+    two of a kind the same."""
+
+    kind: str
+    test: str
+    key: str
+    line: int
+
+
+class Unreadable(ValueError):
+    """A file that cannot be parsed."""
 
 
 def parts_of_python(source: bytes, *, collected: bool) -> list[Part]:
@@ -172,8 +189,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def _is_collected(node: ast.ClassDef) -> bool:
-    made = any(isinstance(inner, _Function) and inner.name == "__init__" for inner in node.body)
-    return bool(node.bases) or (node.name.startswith("Test") and not made)
+    has_init = any(isinstance(inner, _Function) and inner.name == "__init__" for inner in node.body)
+    return bool(node.bases) or (node.name.startswith("Test") and not has_init)
 
 
 def _rebound(node: ast.stmt) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""Masks secrets whose values are known, in every form of `bot.gate.forms` and in pieces of ten characters.
+"""Masks secrets whose values are known, in every form of `bot.gate.secret_forms` and in pieces of ten characters.
 
-The last net, not the plan: nothing in the workshop has a secret to begin with. google-re2 finds where a piece begins,
+The last net, not the plan: nothing in the workspace has a secret to begin with. google-re2 finds where a piece begins,
 in time that grows with the text alone; it is imported and the pieces are compiled at the first text.
 """
 
@@ -8,24 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.gate.pieces import Pieces
+    from bot.gate.secret_forms import Pieces
 
 
-MOST = 2_000
+MAX_MATCHES = 2_000
 """Finds in one text that are masked one by one. Who writes more of them down wants to keep us busy: what comes after
 is masked as a whole."""
 REST = b"[redacted: the rest, with more than 2,000 finds]"
-
-
-class Found(NamedTuple):
-    """Bytes `start` to `end` of a text hold (a piece of) the secret called `name`."""
-
-    start: int
-    end: int
-    name: str
 
 
 class Redactor:
@@ -35,7 +27,7 @@ class Redactor:
         self._secrets = dict(secrets)
         self._pieces: Pieces | None = None
         self._lock = threading.Lock()
-        self._met: set[str] = set()
+        self._hits: set[str] = set()
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -45,13 +37,13 @@ class Redactor:
     @property
     def names_hit(self) -> tuple[str, ...]:
         """The names of the secrets that were masked so far, sorted."""
-        return tuple(sorted(self._met))
+        return tuple(sorted(self._hits))
 
     @property
     def pieces(self) -> Pieces:
         with self._lock:
             if self._pieces is None:
-                from bot.gate.pieces import pieces_of
+                from bot.gate.secret_forms import pieces_of
 
                 self._pieces = pieces_of(frozenset(self._secrets.items()))
             return self._pieces
@@ -73,16 +65,16 @@ class Redactor:
 
     def holds_secret(self, data: bytes) -> str | None:
         """The name of a secret that `data` holds, or `None`; for what must be withheld instead of changed."""
-        found = next(self.pieces.all(data), None) if self._secrets else None
-        return found.name if found else None
+        match = next(self.pieces.all(data), None) if self._secrets else None
+        return match.name if match else None
 
     def stream(self) -> StreamRedactor:
         """A redactor for text that comes in chunks."""
         return StreamRedactor(self)
 
-    def met(self, name: str) -> None:
+    def add_hit(self, name: str) -> None:
         """Note that the secret called `name` was masked."""
-        self._met.add(name)
+        self._hits.add(name)
 
 
 class StreamRedactor:
@@ -103,14 +95,14 @@ class StreamRedactor:
         """What can be said of the text so far."""
         if not self._redactor.secrets:
             return chunk
-        if self._finds > MOST:
+        if self._finds > MAX_MATCHES:
             return b""
         self._held += chunk
         return b"".join(self._ready(final=False))
 
     def flush(self) -> bytes:
         """The rest, at the end of the text."""
-        rest = b"".join(self._ready(final=True)) if self._finds <= MOST else b""
+        rest = b"".join(self._ready(final=True)) if self._finds <= MAX_MATCHES else b""
         self._last, self._finds = "", 0
         return rest
 
@@ -124,20 +116,20 @@ class StreamRedactor:
             decided = len(data) if final else len(data) - pieces.longest
             if hit is None or hit > decided:
                 break
-            found = pieces.judge(data, hit, floor)
-            if found.start > floor:
-                yield data[floor : found.start]
+            match = pieces.judge(data, hit, floor)
+            if match.start > floor:
+                yield data[floor : match.start]
                 self._last = ""
-            if found.name != self._last:
-                yield f"[redacted {found.name}]".encode()
-            self._redactor.met(found.name)
-            self._last = found.name
+            if match.name != self._last:
+                yield f"[redacted {match.name}]".encode()
+            self._redactor.add_hit(match.name)
+            self._last = match.name
             self._finds += 1
-            if self._finds > MOST:
+            if self._finds > MAX_MATCHES:
                 self._held = b""
                 yield REST
                 return
-            floor = self._from = found.end
+            floor = self._from = match.end
         searched = len(data) if final else max(len(data) - pieces.longest_start + 1, self._from)
         # Before a piece that is there already a longer one may begin that is not there as a whole yet.
         self._from = searched if hit is None else min(searched, hit)

@@ -1,6 +1,6 @@
-"""Finds what looks like a credential in text that is about to leave: our own patterns, and a repository's own rules.
+"""Match credentials in text that leaves: by built-in patterns and a repository's own rules.
 
-Not for known values: `bot.gate.redact` knows those by heart. The patterns are compiled at the first text.
+Known values are matched by `bot.gate.redact`. The patterns are compiled at the first text.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
-
-from bot.gate.patterns import HARMLESS, PATTERNS
 
 MOST = 2_000
 """Finds in one text that are masked one by one. Who writes more of them down wants to keep us busy: what comes after
@@ -44,8 +42,8 @@ class Finder:
 
     def kind(self, data: bytes) -> str | None:
         """What kind of credential `data` seems to hold, or `None`."""
-        found = next(self.spans(data), None)
-        return found.kind if found else None
+        span = next(self.spans(data), None)
+        return span.kind if span else None
 
     def masked(self, text: str) -> str:
         """`text` with what looks like a credential replaced by `[redacted: KIND]`."""
@@ -53,10 +51,10 @@ class Finder:
         spans: list[Span] = []
         end = len(data)
         for rule in (_built_in, *self._rules):
-            found = list(islice(rule(data), MOST + 1))
-            if len(found) > MOST:
-                end = min(end, found[MOST].start)
-            spans += found
+            matches = list(islice(rule(data), MOST + 1))
+            if len(matches) > MOST:
+                end = min(end, matches[MOST].start)
+            spans += matches
         if not spans:
             return text
         parts, at = [], 0
@@ -87,15 +85,16 @@ _FINDER = Finder()
 
 def _built_in(data: bytes) -> Iterator[Span]:
     search, kinds_of, harmless = _compiled()
-    judged: dict[bytes, str] = {}  # a text may repeat one of them a hundred thousand times
+    kinds = tuple(PATTERNS)
+    kinds_seen: dict[bytes, str] = {}  # a text may repeat one of them a hundred thousand times
     at = 0
     while match := search(data, at):
         start, at = match.span()
-        found = data[start:at]
-        kind = judged.get(found)
+        text = data[start:at]
+        kind = kinds_seen.get(text)
         if kind is None:
-            kind = "" if harmless(found) else PATTERNS[min(kinds_of(found))].kind
-            judged[found] = kind
+            kind = "" if harmless(text) else kinds[min(kinds_of(text))]
+            kinds_seen[text] = kind
         if kind:
             yield Span(start, at, kind)
 
@@ -110,9 +109,73 @@ def _compiled():  # type: ignore[no-untyped-def]  # google-re2 has no types
     options.longest_match = True
     options.max_mem = 1 << 26
     options.never_capture = True
-    one = "|".join(f"(?:{pattern.regex})" for pattern in PATTERNS).encode()
+    union = "|".join(f"(?:{regex})" for regex in PATTERNS.values()).encode()
     kinds = re2.Set.FullMatchSet(options)
-    for pattern in PATTERNS:
-        kinds.Add(pattern.regex.encode())
+    for regex in PATTERNS.values():
+        kinds.Add(regex.encode())
     kinds.Compile()
-    return re2.compile(one, options).search, kinds.Match, re2.compile(HARMLESS.encode(), options).search
+    return re2.compile(union, options).search, kinds.Match, re2.compile(HARMLESS.encode(), options).search
+
+
+PATTERNS: dict[str, str] = {
+    "GitHub token": r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,}|ghs_[A-Za-z0-9_.-]{36,})",
+    "Anthropic key": r"\bsk-ant-[A-Za-z0-9_-]{24,}",
+    "OpenRouter key": r"\bsk-or-v1-[0-9a-f]{32,}",
+    "OpenAI key": r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,}",
+    "Groq key": r"\bgsk_[A-Za-z0-9]{40,}",
+    "xAI key": r"\bxai-[A-Za-z0-9]{40,}",
+    "Perplexity key": r"\bpplx-[A-Za-z0-9]{40,}",
+    "Replicate token": r"\br8_[A-Za-z0-9]{37,}",
+    "Hugging Face token": r"\bhf_[A-Za-z0-9]{30,}",
+    "Google API key": r"\bAIza[0-9A-Za-z_-]{35}",
+    "Google client secret": r"\bGOCSPX-[A-Za-z0-9_-]{28}",
+    "Google access token": r"\bya29\.[A-Za-z0-9_-]{30,}",
+    "AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "Azure storage key": r"AccountKey=[A-Za-z0-9+/]{86}==",
+    "Slack token": r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+    "Slack webhook": r"https://hooks\.slack\.com/services/[A-Za-z0-9/+]{20,}",
+    "Discord webhook": r"https://discord(?:app)?\.com/api/webhooks/[0-9]{15,}/[A-Za-z0-9_-]{40,}",
+    "Telegram bot token": r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b",
+    "Stripe key": r"\b(?:sk|rk)_live_[0-9A-Za-z]{16,}",
+    "Twilio key": r"\bSK[0-9a-f]{32}\b",
+    "SendGrid key": r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}",
+    "npm token": r"\bnpm_[A-Za-z0-9]{36}",
+    "PyPI token": r"\bpypi-AgE[A-Za-z0-9_-]{50,}",
+    "RubyGems key": r"\brubygems_[0-9a-f]{48}",
+    "crates.io token": r"\bcio[A-Za-z0-9]{32}\b",
+    "Docker token": r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}",
+    "GitLab token": r"\bgl(?:pat|ptt|rt|dt|cbt|ft|soat|oas)-[A-Za-z0-9_-]{20,}",
+    "Atlassian token": r"\bATATT3[A-Za-z0-9_=-]{100,}",
+    "DigitalOcean token": r"\bdo[opr]_v1_[0-9a-f]{64}",
+    "Databricks token": r"\bdapi[0-9a-f]{32}\b",
+    "Shopify token": r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+    "Linear key": r"\blin_api_[A-Za-z0-9]{40}",
+    "Notion token": r"\b(?:secret_[A-Za-z0-9]{43}\b|ntn_[A-Za-z0-9]{46})",
+    "Vault token": r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}",
+    "Grafana token": r"\bgl(?:sa|c)_[A-Za-z0-9_+/=]{32,}",
+    "New Relic key": r"\bNRAK-[A-Z0-9]{27}",
+    "Sentry token": r"\bsntry[su]_[A-Za-z0-9_+/=-]{60,}",
+    "Supabase token": r"\bsbp_[0-9a-f]{40}",
+    "Heroku key": r"\bHRKU-[A-Za-z0-9_-]{36,}",
+    "Pulumi token": r"\bpul-[0-9a-f]{40}\b",
+    "age key": r"\bAGE-SECRET-KEY-1[0-9A-Z]{58}",
+    "web token": r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}",
+    "private key": (
+        r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20}[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z0-9 ]{1,50}-----)?)?"
+    ),
+    "password in a URL": r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"<>]{1,64}:[^\s/@'\"<>]{6,200}@[A-Za-z0-9.-]+",
+    "authorization header": (
+        r"(?i:\bauthorization)['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?i:basic|bearer|token) [A-Za-z0-9+/_.=-]{16,}"
+    ),
+}
+"""The regular expression of google-re2 for each kind of credential; its samples are in `tests/gate/test_patterns.py`.
+
+Each begins with fixed characters, so that a scan is linear and has few false matches.
+"""
+
+HARMLESS = (
+    r"(?i)example|placeholder|your[_-]|changeme|dummy|redacted|xxxxx|00000000|fake"
+    r"|\*\*\*|\.\.\.|\$\{|\{\{|%\(|<[a-z]"
+)
+"""What stands in place of a credential in documentation and tests."""

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 
-from bot.gate.addresses import plain_addresses
-from bot.gate.blocks import LANGUAGE, CodeBlock, SlowText, code_blocks
+from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, plain_addresses
 from bot.gate.secrets import withhold_if_secret
 
 __all__ = [
@@ -97,7 +96,7 @@ def clean_line(text: str, limit: int) -> str:
 
 def clean_markdown(text: str, limit: int) -> str:
     """`text` as Markdown that only says things, at most `limit` characters; fenced code is left as it is."""
-    from bot.gate.rendered import live_part
+    from bot.gate.markdown import live_part
 
     limit = min(limit, MAX_CHARACTERS)
     with suppress(SlowText):
@@ -154,8 +153,8 @@ def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[
     at, references = 0, count(1)
     for block, own, source in zip(blocks, written, sources, strict=True):
         parts.append((False, _prose("".join(seen[at : block.start]), prose, references)))
-        kept = in_place or own.removesuffix("\n") == source
-        parts.append((not block.nested or not in_place, source if kept else own))
+        unchanged = in_place or own.removesuffix("\n") == source
+        parts.append((not block.nested or not in_place, source if unchanged else own))
         at = block.end
     parts.append((False, _prose("".join(seen[at:]), prose, references)))
     return _joined(parts, limit)
@@ -163,9 +162,9 @@ def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[
 
 def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int]) -> str:
     """Text without code blocks, made harmless, with no line that a parser could take for a fence."""
-    text = harmless(_FENCE_LIKE.sub(lambda found: f"{found[1]}{found[2][:2]}{found[3]}", text))
+    text = harmless(_FENCE_LIKE.sub(lambda match: f"{match[1]}{match[2][:2]}{match[3]}", text))
     return _REFERENCE.sub(
-        lambda found: found[0] if next(references) <= _MOST_REFERENCES else f"{found[0]}{_ZERO_WIDTH}", text
+        lambda match: match[0] if next(references) <= _MOST_REFERENCES else f"{match[0]}{_ZERO_WIDTH}", text
     )
 
 

@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from bot.contracts.outcome import ChangedFile, WithheldFile
-from bot.gate.collisions import collisions
-from bot.gate.credentials import new_credentials
+from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
-from bot.gate.errors import GateLimits, HostileTree, printable, shown
-from bot.gate.fsck import refuse_unsound
-from bot.gate.links import leads_out, place
-from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, TreeDiff, contents, parents, sizes
-from bot.gate.render import FileDiff, Rendered, render, store, write_tree
-from bot.gate.rules import folded, refusal, sensitive, withholding
-from bot.gate.runners import runs_tests
-from bot.gate.scratch import Scratch
-from bot.gate.settings import set_up
-from bot.gate.suppressed import suppressed
-from bot.gate.unseen import unseen
-from bot.gate.weakened import is_of_tests, weakened
+from bot.gate.errors import HostileTree, printable, quoted_path
+from bot.gate.limits import GateLimits
+from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, contents, parents, sizes
+from bot.gate.patch_text import FileDiff, Rendered, render, store, write_tree
+from bot.gate.path_rules import folded, refusal, sensitive, withholding
+from bot.gate.sensitive_files import runs_tests, set_up
+from bot.gate.tree_checks import collisions, leads_out, link_key, refuse_unsound
+from bot.gate.weaker_tests import may_weaken_tests, weaker_tests
 
-Kind = Literal["text", "binary", "link"]
+Kind = Literal["text", "binary", "link", "deletion"]
 HoldsSecret = Callable[[bytes], str | None]
 
 _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
@@ -36,10 +33,13 @@ _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
 
 _LOOKED_AT_FOR_NUL = 8000
 _MOST_ROWS = 100
+_FEWEST_FILES = 20
+"""Of a smaller repository more than half may be deleted."""
 
 
 class MayWrite(Protocol):
     """Why a path may not be in the diff, `None` where it may. `kind` is left out for text and for what is deleted.
+    It is "deletion" of each deleted path of a change that deletes more than half of the files.
 
     `written` is the path as it is, where `path` is only another reading of it: what is excepted is so by its own name.
     """
@@ -69,6 +69,7 @@ def decide(
     base: Mapping[str, Entry],
     diff: TreeDiff,
     limits: GateLimits,
+    *,
     may_write: MayWrite | None,
     holds_secret: HoldsSecret | None = None,
 ) -> Verdict:
@@ -95,7 +96,7 @@ def decide(
     if kept_back:
         hidden = render(scratch, tree_sha, write_tree(scratch, kept_back), limits).patch
     by_path = {change.path: change for change in published}
-    proves_less = weakened(_tests(scratch, published))
+    proves_less = weaker_tests(_tests(scratch, published))
     return Verdict(
         tree_sha=tree_sha,
         patch=shown_patch.patch,
@@ -112,7 +113,7 @@ def refuse_unfit(
     `HostileTree`."""
     diff = TreeDiff(changes, {}, ())
     for path, reason in _unfit(scratch, diff, limits, _links_of(scratch, base, changes)).items():
-        raise HostileTree(f"{shown(path)}: {reason}", path)
+        raise HostileTree(f"{quoted_path(path)}: {reason}", path)
 
 
 def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:
@@ -177,16 +178,16 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
         return {}
     new = {change.path: os.fsdecode(change.data or b"") for change in touched if _is_link(change.new)}
     changed = {change.path for change in changes}
-    kept = {path: target for path, target in old.items() if path not in changed}
-    before = {place(path): target for path, target in old.items()}
-    after = {place(path): target for path, target in (kept | new).items()}
+    unchanged = {path: target for path, target in old.items() if path not in changed}
+    before = {link_key(path): target for path, target in old.items()}
+    after = {link_key(path): target for path, target in (unchanged | new).items()}
     out = {path: f"the symbolic link {reason}" for path in new if (reason := leads_out(path, after))}
     if out:
         return out
-    for path in kept:
+    for path in unchanged:
         # Where the base's own leads is for its people to say.
         if (reason := leads_out(path, after)) and leads_out(path, before) is None:
-            with_it = f"with it the symbolic link {shown(path)} {reason}"
+            with_it = f"with it the symbolic link {quoted_path(path)} {reason}"
             return {change.path: with_it for change in touched}
     return {}
 
@@ -222,6 +223,9 @@ def _withheld(
         if change.path not in reasons:
             reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else "")
             reasons |= {change.path: reason} if reason else {}
+    for path in _mass_deletion(base, diff):
+        if path not in reasons and may_write and (reason := may_write(path, "deletion")):
+            reasons[path] = reason
     while True:
         left = [change for change in diff.changes if change.path not in reasons]
         more = _colliding(base, left) | _in_the_way(diff, left, reasons) | _links_out(links, left)
@@ -230,17 +234,26 @@ def _withheld(
         reasons |= more
 
 
+def _mass_deletion(base: Mapping[str, Entry], diff: TreeDiff) -> list[str]:
+    """What is deleted, if that is more than half of the files. A file that only moves is not gone: one of its name is
+    new elsewhere."""
+    deleted = [change.path for change in diff.changes if change.new is None]
+    added = (change.path for change in diff.changes if change.old is None)
+    gone = (Counter(map(posixpath.basename, deleted)) - Counter(map(posixpath.basename, added))).total()
+    return deleted if len(base) >= _FEWEST_FILES and gone * 2 > len(base) else []
+
+
 def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, str]) -> dict[str, str]:
     """A file and a folder of one name, of which one is kept as it was; and what a withheld entry took the place of."""
-    kept = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
-    kept.update(diff.unchanged)
-    folders = {folder for path in kept for folder in parents(path)}
+    unchanged = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
+    unchanged.update(diff.unchanged)
+    folders = {folder for path in unchanged for folder in parents(path)}
     blocked: dict[str, str] = {}
     for change in left:
         if change.new is None:
             if any(folder in reasons for folder in parents(change.path)):
                 blocked[change.path] = "deleted for an entry that is withheld"
-        elif change.path in folders or any(folder in kept for folder in parents(change.path)):
+        elif change.path in folders or any(folder in unchanged for folder in parents(change.path)):
             blocked[change.path] = "in the way of a path that is kept as it was"
     return blocked
 
@@ -288,7 +301,7 @@ def _skills(paths: Sequence[str]) -> set[str]:
 
 def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Old and new contents of the changed files of tests; of a link there are none."""
-    tests = [change for change in changes if is_of_tests(change.path) and not _is_link(change.new)]
+    tests = [change for change in changes if may_weaken_tests(change.path) and not _is_link(change.new)]
     old = [change.old.sha for change in tests if change.old is not None]
     before = dict(zip(old, contents(scratch.git, old), strict=True))
     return {change.path: (before[change.old.sha] if change.old else None, change.data) for change in tests}

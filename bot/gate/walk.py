@@ -18,12 +18,24 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
-from bot.gate.errors import GateLimits, HostileTree, no_room, shown
-from bot.gate.ignored import IgnoreRules
-from bot.gate.objects import FILE, GITLINK, LINK, PROGRAM, Change, Entry, TreeDiff, blob_id, parents, sizes
-from bot.gate.reader import Beneath, opened, read_all
-from bot.gate.rules import is_git_folder, refusal
-from bot.gate.scratch import Scratch
+from bot.gate.confined_folder import ConfinedFolder, open_confined, read_all
+from bot.gate.errors import HostileTree, capacity_error, quoted_path
+from bot.gate.gitignore import IgnoreRules
+from bot.gate.limits import GateLimits
+from bot.gate.objects import (
+    FILE,
+    GITLINK,
+    LINK,
+    PROGRAM,
+    Change,
+    Entry,
+    Scratch,
+    TreeDiff,
+    blob_id,
+    parents,
+    sizes,
+)
+from bot.gate.path_rules import is_git_folder, refusal
 
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
@@ -34,6 +46,7 @@ def changes(
     base: Mapping[str, Entry],
     tree: Path,
     limits: GateLimits,
+    *,
     passed_over: Collection[str] = (),
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
@@ -62,24 +75,24 @@ def untracked(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: G
 
 @contextmanager
 def _walking(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: GateLimits) -> Iterator[_Walk]:
-    with opened(tree) as beneath:
+    with open_confined(tree) as confined:
         try:
-            yield _Walk(scratch, base, beneath, limits)
+            yield _Walk(scratch, base, confined, limits)
         except OSError as error:
-            raise no_room(error) or HostileTree(
-                f"the work tree cannot be read: {error.strerror}: {shown(str(error.filename))}"
+            raise capacity_error(error) or HostileTree(
+                f"the work tree cannot be read: {error.strerror}: {quoted_path(str(error.filename))}"
             ) from error
 
 
 class _Walk:
     def __init__(
-        self, scratch: Scratch, base: Mapping[str, Entry], beneath: Beneath, limits: GateLimits
+        self, scratch: Scratch, base: Mapping[str, Entry], confined: ConfinedFolder, limits: GateLimits
     ) -> None:
         self._scratch = scratch
         self._base = base
-        self._beneath = beneath
+        self._confined = confined
         self._limits = limits
-        self._device = os.fstat(beneath.descriptor).st_dev
+        self._device = os.fstat(confined.descriptor).st_dev
         self._tracked_folders = _folders(base)
         self._seen: set[str] = set()
         self._groups = tuple(_Group(kind, limits) for kind in _KINDS)
@@ -163,7 +176,7 @@ class _Walk:
         # Before any ignore rule: git would pass over these without a word.
         if own := next((name for name, _ in inner if is_git_folder(name)), ""):
             self._leave_out(
-                folder, f"a repository of its own: {shown(own)} is or looks like git's own folder"
+                folder, f"a repository of its own: {quoted_path(own)} is or looks like git's own folder"
             )
             return
         for name, is_folder in inner:
@@ -273,7 +286,7 @@ class _Walk:
     def _open_folder(self, folder: str) -> int | None:
         """`None` if it cannot be opened; then it is left out. Raises `OSError` for the root."""
         try:
-            return self._beneath.open_folder(folder or ".")
+            return self._confined.open_folder(folder or ".")
         except OSError as error:
             if not folder:
                 raise
@@ -282,16 +295,16 @@ class _Walk:
 
     def _leave_out_unread(self, path: str, error: OSError) -> None:
         """Raises `NoRoom` if that says nothing of the tree."""
-        if shortage := no_room(error):
+        if shortage := capacity_error(error):
             raise shortage from error
         self._leave_out(path, f"it cannot be read: {error.strerror}")
 
     def _list(self, descriptor: int) -> Iterator[tuple[str, bool]]:
         """In the order of their names: over the limits, the order decides."""
-        room = self._limits.entries - self._entries
+        limit = self._limits.entries - self._entries
         with os.scandir(descriptor) as entries:
             listed = [
-                (entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, room + 1)
+                (entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, limit + 1)
             ]
         self._entries += len(listed)
         if self._entries > self._limits.entries:

@@ -1,4 +1,4 @@
-"""GitHub Actions' side of the process: outputs, masks, groups, annotations, the step summary.
+"""Workflow commands of GitHub Actions: outputs, masks, groups, annotations, the step summary.
 
 The runner reads commands out of whatever a step prints, so text that is not ours is printed only between
 `stop-commands` marks. Outputs go through the runner's file, each with a delimiter of its own that nobody
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TextIO
 
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.plain_text import printable
 
 # The runner drops a step summary over 1 MiB whole.
@@ -87,32 +87,32 @@ class Actions:
                 self._command("endgroup", "")
 
     def print(self, text: str) -> None:
-        """Text by anybody: control sequences gone, and nothing in it is a command to the runner."""
-        shown = self._fit(printable(text))
-        if not self._active or not _looks_like_command(shown):
-            self._write(shown)
+        """Print untrusted text without control sequences; no line of it is a workflow command."""
+        line = self._fit(printable(text))
+        if not self._active or not _looks_like_command(line):
+            self._write(line)
             return
         token = self._token()
-        while token in shown:
+        while token in line:
             token = self._token()
         self._write(f"::stop-commands::{token}")
-        self._write(_broken_commands(shown))
+        self._write(_broken_commands(line))
         self._write(f"::{token}::")
 
     @property
     def has_summary(self) -> bool:
-        """Whether anything that is put into a summary is kept."""
+        """Whether the job has a summary."""
         return bool(self._summary)
 
     def add_summary(self, markdown: str) -> None:
-        """Append to the job's summary; what is over the limit is cut, with a word."""
+        """Append to the job's summary; text over the limit is cut, with a note."""
         if not self._summary:
             return
         content = f"{self._fit(markdown).rstrip()}\n".encode()
-        room = SUMMARY_LIMIT - (os.path.getsize(self._summary) if os.path.exists(self._summary) else 0)
-        if len(content) > room:
+        capacity = SUMMARY_LIMIT - (os.path.getsize(self._summary) if os.path.exists(self._summary) else 0)
+        if len(content) > capacity:
             note = b"\n\n(cut: the summary is full; the whole is in the run's artifact)\n"
-            content = content[: max(room - len(note), 0)].decode(errors="ignore").encode() + note
+            content = content[: max(capacity - len(note), 0)].decode(errors="ignore").encode() + note
         self._append(self._summary, content.decode())
 
     def _fit(self, text: str) -> str:
@@ -132,7 +132,7 @@ class Actions:
             with Path(path).open("a", encoding="utf-8", newline="") as file:
                 file.write(text)
         except OSError as error:
-            raise UsageError(f"The runner's file {path} could not be written: {error.strerror}.") from error
+            raise AgentError(f"The runner's file {path} could not be written: {error.strerror}.") from error
 
 
 def escape_data(text: str) -> str:
@@ -146,7 +146,7 @@ def escape_property(text: str) -> str:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """`value` as JSON that is no command to the runner, on whichever line it stands."""
+    """`value` as JSON in which no line is a workflow command."""
     return json.dumps(value, indent=indent).replace("##[", "##\\u005b")
 
 

@@ -1,4 +1,4 @@
-"""A GitHub App's way in: its id and private key give a token for one repository that lasts an hour."""
+"""GitHub App authentication: an installation token for one repository, valid for an hour."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.errors import UsageError
-from bot.github.border import Border
-from bot.github.errors import GitHubError
+from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.retry import Pace
+from bot.github.transport import ApiTransport
 
 if TYPE_CHECKING:
     from github.Auth import AppAuth
@@ -78,37 +78,43 @@ class Installation:
     permissions: Mapping[str, str]
 
 
-class _App(Border):
-    """The API as the app itself sees it, signed with a JWT."""
+class _App(ApiTransport):
+    """The API authenticated as the app, by a JWT."""
 
     def __init__(self, hub: Any, pace: Pace, app_id: str) -> None:
         super().__init__(hub, pace)
         self._app_id = app_id
 
     def token(self, repository: str, access: Access) -> InstallationToken:
-        found = self.on(repository)
-        permissions = _needed(found.permissions, access)
+        installation = self.on(repository)
+        permissions = _required_permissions(installation.permissions, access)
         body: dict[str, object] = {
             "repositories": [repository.partition("/")[2]],
             "permissions": permissions,
         }
-        doing = f"asking for a token of the app {found.slug or self._app_id} for {repository}"
-        path = f"/app/installations/{found.id}/access_tokens"
-        login = f"{found.slug}[bot]" if found.slug else ""
-        return self._send(
-            doing,
-            "POST",
-            path,
-            body,
-            lambda data: InstallationToken(str(data["token"]), str(data["expires_at"]), login),
-            # A token too many harms nobody.
-            safe=True,
-        )
+        action = f"asking for a token of the app {installation.slug or self._app_id} for {repository}"
+        path = f"/app/installations/{installation.id}/access_tokens"
+        login = f"{installation.slug}[bot]" if installation.slug else ""
+        try:
+            return self._write(
+                action,
+                "POST",
+                path,
+                body,
+                lambda data: InstallationToken(str(data["token"]), str(data["expires_at"]), login),
+                # A token too many harms nobody.
+                safe=True,
+            )
+        except GitHubError as error:
+            # The installation was found, by a redirect, and the name that it was asked for is not in it.
+            if error.status == 422 and error.says("repository that does not exist"):
+                raise RepositoryMovedError(action) from error
+            raise
 
     def on(self, repository: str) -> Installation:
-        doing = f"looking for the app {self._app_id} on {repository}"
+        action = f"looking for the app {self._app_id} on {repository}"
         try:
-            return self._one(doing, f"/repos/{repository}/installation", _installation)
+            return self._get(action, f"/repos/{repository}/installation", _installation)
         except GitHubError as error:
             raise GitHubError(self._why(error, repository), error.failure) from error
 
@@ -139,8 +145,8 @@ def _installation(data: Any) -> Installation:
     return Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
 
 
-def _needed(granted: Mapping[str, str], access: Access) -> dict[str, str]:
-    """Asking for more than was granted would be refused; asking for nothing would give everything."""
+def _required_permissions(granted: Mapping[str, str], access: Access) -> dict[str, str]:
+    """A request for more than was granted is refused; a request without permissions gets all of them."""
     return {"metadata": "read"} | {
         name: "write" if name in access.value and granted[name] != "read" else "read"
         for name in _READABLE

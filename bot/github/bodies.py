@@ -1,4 +1,4 @@
-"""Texts as long as GitHub takes them: cut with a word, and still whole as Markdown."""
+"""Cut texts to the lengths that GitHub accepts, with a note, keeping the Markdown valid."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def fit(body: str, limit: int = BODY_LIMIT) -> str:
-    """`body`, cut at a line where it is too long. A mark of ours on the last line stays on the last line."""
+    """`body`, cut at a line break if it is too long. Our marker on the last line stays there."""
     if len(body) <= limit:
         return body
     text, mark = _without_mark(body)
     tail = f"\n\n{NOTE}\n" + (f"\n{mark}\n" if mark else "")
-    room = limit - len(tail)
+    capacity = limit - len(tail)
     while True:
-        cut = _without_half_suggestion(_at_line(text[: max(room, 0)]))
+        cut = _without_half_suggestion(_at_line(text[: max(capacity, 0)]))
         closing = _closing(cut)
         if len(cut) + len(closing) + len(tail) <= limit or not cut:
             return f"{cut}{closing}{tail}"
-        room -= len(closing)
+        capacity -= len(closing)
 
 
 def fit_title(title: str) -> str:
@@ -41,35 +41,35 @@ def _without_mark(body: str) -> tuple[str, str]:
 
 
 def _at_line(text: str) -> str:
-    """Back to the last line's end, unless that would lose more than a tenth: a text may be one line."""
+    """Cut back to the last line break, unless that loses more than a tenth."""
     end = text.rfind("\n")
     return (text[:end] if end > len(text) * 9 // 10 else text).rstrip()
 
 
 def _closing(text: str) -> str:
-    """What ends the code block and the folds that are open at the end of `text`."""
+    """Close the code block and the folds that are open at the end of `text`."""
     fence, _, folds = _open_at_end(text)
     return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)
 
 
 def _without_half_suggestion(text: str) -> str:
-    """A suggestion that was cut would still apply, and delete what was cut off."""
+    """Without a suggestion that was cut: it would still apply, and delete the rest."""
     fence, start, _ = _open_at_end(text)
     words = text[start:].partition("\n")[0].strip().removeprefix(fence).split()
     return text[:start].rstrip() if fence and words[:1] == ["suggestion"] else text
 
 
 def _open_at_end(text: str) -> tuple[str, int, int]:
-    """The fence of the code block that is open at the end, empty for none, where it starts, and the open folds."""
-    fence, start, folds, place = "", 0, 0, 0
+    """The fence of the code block that is open at the end (empty for none), its offset, and how many folds are open."""
+    fence, start, folds, position = "", 0, 0, 0
     for line in text.split("\n"):
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if fence:
-            if found and found.group(1).startswith(fence) and not line[found.end() :].strip():
+            if match and match.group(1).startswith(fence) and not line[match.end() :].strip():
                 fence = ""
-        elif found:
-            fence, start = found.group(1), place
+        elif match:
+            fence, start = match.group(1), position
         else:
             folds += line.count("<details") - line.count("</details>")
-        place += len(line) + 1
+        position += len(line) + 1
     return fence, start, folds

@@ -1,17 +1,19 @@
-"""Checks of a commit: what failed, with what was said about it, and check runs of our own."""
+"""Checks of a commit: failures with their annotations and logs, and our own check runs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.bodies import fit
-from bot.github.border import nothing, with_query
 from bot.github.downloads import Download, Downloads
 from bot.github.errors import GitHubError
-from bot.github.job_logs import StepTimes, failed_steps
+from bot.github.transport import ignore_response, with_query
 from bot.github.values import CheckRunData
 
 ACTIONS = "github-actions"
@@ -33,15 +35,15 @@ _JOB = re.compile(r"/actions/runs/\d+/job/(\d+)")
 
 
 class Checks(Downloads):
-    """Names, summaries, annotations and logs are text by strangers."""
+    """Names, summaries, annotations and logs are untrusted text."""
 
     def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
         """The latest run of each check on the commit `sha`, or of those called `name`."""
         path = with_query(f"/repos/{repository}/commits/{sha}/check-runs", check_name=name)
-        return self._all(f"reading the checks of {sha[:12]} in {repository}", path, _check_run, "check_runs")
+        return self._list(f"reading the checks of {sha[:12]} in {repository}", path, _check_run, "check_runs")
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        """What failed on `sha`: all by name, the first three with annotations and, of Actions' jobs, their logs.
+        """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
 
         One request, and at most three more for each of these three.
         """
@@ -49,11 +51,11 @@ class Checks(Downloads):
         return [self._failed(repository, run, index < DETAILED) for index, run in enumerate(failed)]
 
     def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
-        """The contexts whose last commit status is a failure or an error. Whoever set it wrote all of it."""
+        """The contexts whose last commit status is a failure or an error; untrusted text."""
         path = f"/repos/{repository}/commits/{sha}/status"
-        doing = f"reading the statuses of {sha[:12]} in {repository}"
-        found = self._all(doing, path, _status, "statuses")
-        return [one for one in found if one.conclusion in _FAILED_STATES]
+        action = f"reading the statuses of {sha[:12]} in {repository}"
+        statuses = self._list(action, path, _status, "statuses")
+        return [one for one in statuses if one.conclusion in _FAILED_STATES]
 
     def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
         return FailedCheck(
@@ -67,28 +69,28 @@ class Checks(Downloads):
 
     def _annotations(self, repository: str, run: CheckRunData) -> tuple[Annotation, ...]:
         path = f"/repos/{repository}/check-runs/{run.id}/annotations"
-        doing = f"reading the annotations of check run {run.id} of {repository}"
-        return self._one(
-            doing, with_query(path, per_page=str(ANNOTATIONS)), lambda rows: tuple(map(_annotation, rows))
+        action = f"reading the annotations of check run {run.id} of {repository}"
+        return self._get(
+            action, with_query(path, per_page=str(ANNOTATIONS)), lambda rows: tuple(map(_annotation, rows))
         )
 
     def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
-        """A log that may not be read, or is gone, leaves its sentence in the log's place."""
-        doing = f"reading the log of job {job_id} of {repository}"
+        """Failed steps with their logs; if a log cannot be read, the error message is in its place."""
+        action = f"reading the log of job {job_id} of {repository}"
         path = f"/repos/{repository}/actions/jobs/{job_id}"
         times: tuple[StepTimes, ...] = ()
         try:
-            times = self._one(doing, path, _failed_times)
-            return self._log(doing, f"{path}/logs", times) if times else ()
+            times = self._get(action, path, _failed_times)
+            return self._log(action, f"{path}/logs", times) if times else ()
         except GitHubError as error:
             return tuple(FailedStep(step.name, str(error)) for step in times) or (FailedStep("", str(error)),)
 
-    def _log(self, doing: str, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
-        with self._download(doing, path) as download:
+    def _log(self, action: str, path: str, times: tuple[StepTimes, ...]) -> tuple[FailedStep, ...]:
+        with self._download(action, path) as download:
             size = download.size or 0
             if size <= LOG_LIMIT:
                 return failed_steps(_first(download, LOG_LIMIT), times)
-        with self._download(doing, path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
+        with self._download(action, path, {"Range": f"bytes={size - LOG_LIMIT}-"}) as download:
             return failed_steps(_first(download, LOG_LIMIT), times)
 
     def create_check_run(
@@ -105,12 +107,12 @@ class Checks(Downloads):
     ) -> int:
         """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
         path = f"/repos/{repository}/check-runs"
-        doing = f"reporting the check {name} of {head_sha[:12]} in {repository}"
+        action = f"reporting the check {name} of {head_sha[:12]} in {repository}"
         fields = {"name": name, "head_sha": head_sha, "status": "completed", "conclusion": conclusion}
         fields |= {"external_id": external_id} if external_id else {}
         output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
         body = fields | {"output": _output(output, annotations[:ANNOTATIONS])}
-        check_run: int = self._send(doing, "POST", path, body, lambda data: int(data["id"]), safe=False)
+        check_run: int = self._write(action, "POST", path, body, lambda data: int(data["id"]), safe=False)
         further = annotations[ANNOTATIONS:]
         self.add_annotations(repository, check_run, title=title, summary=summary, annotations=further)
         return check_run
@@ -120,12 +122,12 @@ class Checks(Downloads):
     ) -> None:
         """Further annotations of a check run of ours, fifty at a time."""
         output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
-        doing = f"annotating the check run {check_run} of {repository}"
+        action = f"annotating the check run {check_run} of {repository}"
         path = f"/repos/{repository}/check-runs/{check_run}"
         for start in range(0, len(annotations), ANNOTATIONS):
             # Annotations of an update are added to those that are there, so a repeated one would double them.
             update = {"output": _output(output, annotations[start : start + ANNOTATIONS])}
-            self._send(doing, "PATCH", path, update, nothing, safe=False)
+            self._write(action, "PATCH", path, update, ignore_response, safe=False)
 
 
 def _first(download: Download, limit: int) -> Iterator[bytes]:
@@ -141,14 +143,14 @@ def _check_run(data: Any) -> CheckRunData:
     output = data.get("output") or {}
     job = _JOB.search(str(data.get("details_url") or ""))
     app = str((data.get("app") or {}).get("slug") or "")
-    said = [str(output.get(part) or "").strip() for part in ("title", "summary")]
+    texts = [str(output.get(part) or "").strip() for part in ("title", "summary")]
     return CheckRunData(
         id=int(data["id"]),
         name=str(data["name"]),
         status=str(data["status"]),
         conclusion=str(data.get("conclusion") or ""),
         url=str(data.get("html_url") or ""),
-        summary="\n\n".join(part for part in said if part),
+        summary="\n\n".join(part for part in texts if part),
         annotations=int(output.get("annotations_count") or 0),
         # The job of a check run by Actions has its id; the address says so too.
         job_id=(int(job.group(1)) if job else int(data["id"])) if app == ACTIONS else 0,
@@ -177,13 +179,13 @@ def _annotation(data: Any) -> Annotation:
 
 
 def _failed_times(data: Any) -> tuple[StepTimes, ...]:
-    """The failed steps of a job; of one that was cut off, the step that was cut off."""
+    """The failed steps of a job, or its cancelled steps if none failed."""
     steps = [step for step in data.get("steps") or () if step.get("started_at") and step.get("completed_at")]
-    found = [step for step in steps if step.get("conclusion") in FAILED]
+    failed = [step for step in steps if step.get("conclusion") in FAILED]
     cut = [step for step in steps if step.get("conclusion") == "cancelled"]
     return tuple(
         StepTimes(str(step["name"]), str(step["started_at"]), str(step["completed_at"]))
-        for step in found or cut
+        for step in failed or cut
     )
 
 
@@ -201,3 +203,96 @@ def _output(output: dict[str, str], annotations: Sequence[Annotation]) -> dict[s
             for one in annotations
         ]
     }
+
+
+LINES = 200
+# Characters of one line that are kept; a minified file in a log is one line.
+LINE_LIMIT = 1_000
+_PENDING = 1 << 14
+
+_STAMP = re.compile(r"\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z ?")
+_COMMAND = re.compile(r"##\[(group|endgroup|error|warning|notice|debug|command|section)\]")
+_PREFIXES = {"error": "Error: ", "warning": "Warning: ", "notice": "Notice: "}
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """One failed step. Times are RFC 3339 with whole seconds, as GitHub gives them for steps."""
+
+    name: str
+    started_at: str
+    completed_at: str
+
+
+def failed_steps(pieces: Iterable[bytes], steps: Sequence[StepTimes]) -> tuple[FailedStep, ...]:
+    """The last 200 lines of each of `steps`, from the streamed bytes of the job's log."""
+    collected = [_Step(times) for times in steps]
+    second = ""
+    for line in lines_of(pieces):
+        stamp = _STAMP.match(line)
+        if stamp:
+            second, line = stamp.group(1), line[stamp.end() :]
+        for step in collected:
+            step.take(second, line)
+    return tuple(FailedStep(step.times.name, "\n".join(without_commands(step.lines))) for step in collected)
+
+
+class _Step:
+    """The lines between a step's first and last second.
+
+    In the first second, what stands above its own `Run` belongs to the step before; in the last one, what stands
+    below its last error line belongs to the step after.
+    """
+
+    def __init__(self, times: StepTimes) -> None:
+        self.times = times
+        self.lines: deque[str] = deque(maxlen=LINES)
+        self._below: deque[str] = deque(maxlen=LINES)
+        self._begun = False
+        self._failed = False
+
+    def take(self, second: str, line: str) -> None:
+        first, last = self.times.started_at[:19], self.times.completed_at[:19]
+        if not first <= second <= last:
+            return
+        if not self._begun and second == first and line.startswith("##[group]Run "):
+            self._begun = True
+            self.lines.clear()
+        if self._failed and second == last:
+            self._below.append(line)
+        else:
+            self.lines.append(line)
+        if line.startswith("##[error]"):
+            self.lines.extend(self._below)
+            self._below.clear()
+            self._failed = True
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Lines as text, each cut at a limit, so that a log without line ends does not fill the memory."""
+    rest = b""
+    for piece in pieces:
+        *whole, last = piece.split(b"\n")
+        if not whole:
+            rest = (rest + last)[:_PENDING]
+            continue
+        yield _decoded(rest + whole[0])
+        yield from map(_decoded, whole[1:])
+        rest = last[:_PENDING]
+    if rest:
+        yield _decoded(rest)
+
+
+def without_commands(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without the runner's commands, terminal sequences and text overwritten after a carriage return."""
+    for line in lines:
+        match = _COMMAND.match(line)
+        if match and match.group(1) == "endgroup":
+            continue
+        text = _PREFIXES.get(match.group(1), "") + line[match.end() :] if match else line
+        text = printable(text.rstrip("\r").rpartition("\r")[2]).rstrip()
+        yield text if len(text) <= LINE_LIMIT else f"{text[:LINE_LIMIT]} …"
+
+
+def _decoded(line: bytes) -> str:
+    return line[:_PENDING].decode(errors="replace")

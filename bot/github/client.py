@@ -1,21 +1,16 @@
-"""GitHub's API as the questions and deeds that the bot knows, one module a subject, put together here."""
+"""The client of GitHub's API, put together from one mixin class a subject."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.github.accounts import Accounts
-from bot.github.as_shown import AsShown
 from bot.github.checks import Checks
-from bot.github.git_data import GitData
-from bot.github.issues import Issues
 from bot.github.pulls import Pulls
-from bot.github.repositories import Repositories
+from bot.github.repositories import GitData, Repositories, Settings
 from bot.github.retry import Pace
-from bot.github.review_threads import ReviewThreads
+from bot.github.reviews import ReviewThreads
 from bot.github.runs import Runs
-from bot.github.settings import Settings
-from bot.github.threads import Threads
+from bot.github.threads import Issues, RenderedTexts, Threads
 
 if TYPE_CHECKING:
     import github
@@ -25,18 +20,18 @@ _API_VERSION = "2022-11-28"
 
 
 class GitHub(
-    Accounts, Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData, AsShown
+    Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData, RenderedTexts
 ):
-    """Made by `connect`. Methods raise `GitHubError`. Not for two threads at once: each has its own.
+    """Created by `connect`. Methods raise `GitHubError`. Not thread-safe.
 
     `calls` lists every request that was sent to the API.
     """
 
 
 def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
-    """A client for the API at `api_url`. Asks nothing yet; PyGithub is imported here (125 ms).
+    """A client for the API at `api_url`. Sends no request; imports PyGithub (125 ms).
 
-    What writes gets its client from `bot.gate.github`, which puts the gate at its writes.
+    Code that writes gets its client from `bot.gate.outbound`, which puts the gate at its writes.
     """
     from github import Auth
 
@@ -44,9 +39,12 @@ def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
 
 
 def hub_at(api_url: str, auth: github.Auth.Auth | None) -> github.Github:
-    """PyGithub, which signs and sends, without the pauses and repeats of its own."""
+    """PyGithub without its own pauses, retries and log messages."""
+    import logging
+
     import github
 
+    logging.getLogger(github.__name__).setLevel(logging.WARNING)
     return github.Github(
         auth=auth,
         base_url=api_url.rstrip("/"),

@@ -1,4 +1,4 @@
-"""Downloads: an address of the API that redirects to a signed one on another host, read in pieces."""
+"""Streamed downloads: API addresses that redirect to a signed address on another host."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from bot.github.border import ApiCall, Border
 from bot.github.errors import Failure, GitHubError, failure_from, sentence
 from bot.github.retry import wait_before_retry
+from bot.github.transport import ApiCall, ApiTransport
 
 if TYPE_CHECKING:
     import requests
@@ -20,25 +20,25 @@ _PIECE = 1 << 16
 _REDIRECTS = 5
 
 
-class Downloads(Border):
-    """PyGithub would hold the whole answer in memory, so the bytes come by `requests` itself.
+class Downloads(ApiTransport):
+    """Uses `requests`, since PyGithub holds the whole response in memory.
 
-    The token goes to the API and nowhere else: the address behind the redirect carries its own signature.
+    The token is sent to the API only: the address behind the redirect carries its own signature.
     """
 
     @contextmanager
-    def _download(self, doing: str, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
+    def _download(self, action: str, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
         import requests
 
         with requests.Session() as session:
             # No `.netrc`, whose password would go to the other host. Proxies are the environment's still.
             session.auth = lambda request: request
-            response = self._begin(session, doing, path, headers or {})
+            response = self._begin(session, action, path, headers or {})
             with response:
-                yield Download(response, doing)
+                yield Download(response, action)
 
     def _begin(
-        self, session: requests.Session, doing: str, path: str, headers: dict[str, str]
+        self, session: requests.Session, action: str, path: str, headers: dict[str, str]
     ) -> requests.Response:
         for attempt in count(1):
             response = self._once_followed(session, path, headers)
@@ -46,7 +46,7 @@ class Downloads(Border):
                 return response
             wait = wait_before_retry(response, attempt, self._pace.now(), safe=True)
             if wait is None:
-                raise GitHubError(sentence(response, doing), response)
+                raise GitHubError(sentence(response, action), response)
             self._pace.wait(wait)
         raise AssertionError("unreachable")
 
@@ -56,15 +56,15 @@ class Downloads(Border):
         import requests
 
         url = f"{self._hub.requester.base_url.rstrip('/')}{path}"
-        sent = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
+        request_headers = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
         auth = self._hub.requester.auth
         if auth is not None:
-            auth.authentication(sent)
-        asked = self._hub.requester.base_url
+            auth.authentication(request_headers)
+        base_url = self._hub.requester.base_url
         for hop in range(_REDIRECTS):
             try:
                 response = session.get(
-                    url, headers=sent, timeout=_TIMEOUT, stream=True, allow_redirects=False
+                    url, headers=request_headers, timeout=_TIMEOUT, stream=True, allow_redirects=False
                 )
             except requests.RequestException as error:
                 self._count(hop, path, 0)
@@ -74,16 +74,18 @@ class Downloads(Border):
             if response.status_code in (301, 302, 303, 307, 308) and location:
                 response.close()
                 url = urljoin(url, location)
-                if urlsplit(url).scheme != urlsplit(asked).scheme:
+                if urlsplit(url).scheme != urlsplit(base_url).scheme:
                     return Failure(301, "a redirect to another scheme")
+                if url.startswith(f"{base_url.rstrip('/')}/"):
+                    continue  # a repository that was renamed: GitHub asks for the token there as well
                 # What was asked for in the encoding it has: its length is that of the bytes then.
-                sent = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
+                request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
                 continue
             if response.status_code >= 300:
                 with response:
-                    said = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
+                    body = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
                 return failure_from(
-                    response.status_code, _message(said), dict(response.headers), self._pace.now()
+                    response.status_code, _message(body), dict(response.headers), self._pace.now()
                 )
             return response
         return Failure(301, "too many redirects")
@@ -94,28 +96,28 @@ class Downloads(Border):
 
 
 class Download:
-    """Bytes that are still coming."""
+    """The body of a response that is still being received."""
 
-    def __init__(self, response: requests.Response, doing: str) -> None:
+    def __init__(self, response: requests.Response, action: str) -> None:
         self._response = response
-        self._doing = doing
+        self._action = action
         self.partial = response.status_code == 206
 
     @property
     def size(self) -> int | None:
-        """In bytes, as the server announces it; `None` where it does not."""
+        """In bytes, as announced by the server, or `None`."""
         length = self._response.headers.get("content-length", "")
         return int(length) if length.isdigit() else None
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises `GitHubError` when the connection breaks off."""
+        """Raises `GitHubError` if the connection breaks."""
         import requests
 
         try:
             yield from self._response.iter_content(_PIECE)
         except requests.RequestException as error:
             failure = Failure(0, type(error).__name__)
-            raise GitHubError(sentence(failure, self._doing), failure) from None
+            raise GitHubError(sentence(failure, self._action), failure) from None
 
 
 def _message(text: str) -> object:

@@ -1,4 +1,4 @@
-"""What GitHub's refusals mean, in one sentence each."""
+"""Failures of GitHub's API, and one sentence for each."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One answer that was not a success. `status` is 0 when there was no answer at all.
+    """One response that is not a success. `status` is 0 without a response.
 
     `retry_after` is in seconds from now, `reset_at` and `sent_at` (GitHub's clock) in seconds since the epoch; `None`
-    if GitHub does not say. `permissions` are those that the request needs, as GitHub names them. What a 403 means is
-    on GitHub's pages "Rate limits for the REST API" and "Troubleshooting the REST API".
+    if GitHub does not say. `permissions` are those that the request needs, as GitHub names them, and `location` is
+    where a redirect leads. What a 403 means is on GitHub's pages "Rate limits for the REST API" and "Troubleshooting
+    the REST API".
     """
 
     status: int
@@ -42,6 +43,7 @@ class Failure:
     out_of_quota: bool = False
     sent_at: float | None = None
     permissions: str = ""
+    location: str = ""
 
     @property
     def archived(self) -> bool:
@@ -50,22 +52,30 @@ class Failure:
         )
 
     @property
+    def moved(self) -> bool:
+        return self.status in (301, 302, 307, 308)
+
+    @property
     def rate_limited(self) -> bool:
-        """Refused for its frequency and not carried out: a primary or secondary limit, or an abuse answer."""
+        """Refused by a primary or secondary rate limit or by abuse detection; the request was not executed."""
         if self.status == 429:
             return True
-        said = self.message.lower()
-        spoken = "rate limit" in said or "abuse detection" in said or "retry your request again later" in said
-        return self.status == 403 and (spoken or self.out_of_quota or self.retry_after is not None)
+        message = self.message.lower()
+        is_stated = (
+            "rate limit" in message
+            or "abuse detection" in message
+            or "retry your request again later" in message
+        )
+        return self.status == 403 and (is_stated or self.out_of_quota or self.retry_after is not None)
 
     @property
     def transient(self) -> bool:
-        """It may have been carried out, or not: no answer, or a server that fell over."""
+        """No response, or a server error: the request may have been executed."""
         return self.status == 0 or self.status >= 500
 
 
 class GitHubError(AgentError):
-    """GitHub did not do what was asked. `failure` is what it said."""
+    """A request to GitHub failed."""
 
     exit_code = ExitCode.USAGE
 
@@ -84,10 +94,21 @@ class GitHubError(AgentError):
         return any(words.lower() in text.lower() for text in (self.failure.message, *self.failure.reasons))
 
 
+class RepositoryMovedError(AgentError):
+    """The repository was renamed or transferred, and the operation needs its current name."""
+
+    exit_code = ExitCode.USAGE
+
+    def __init__(self, action: str) -> None:
+        super().__init__(
+            f"The repository was renamed or transferred, which stops {action}: do it again under its new name."
+        )
+
+
 def failure_from(
     status: int, data: object, headers: Mapping[str, str] | None, now: float | None = None
 ) -> Failure:
-    """From an answer's parts. Any shape of `data` is tolerated. `now` is in seconds since the epoch."""
+    """The failure in a response. `data` may have any shape. `now` is in seconds since the epoch."""
     body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     lowered = {key.lower(): value for key, value in (headers or {}).items()}
     listed = body.get("errors")
@@ -101,41 +122,44 @@ def failure_from(
         out_of_quota=lowered.get("x-ratelimit-remaining") == "0",
         sent_at=_epoch(lowered.get("date", "")),
         permissions=_clean(lowered.get("x-accepted-github-permissions", "")),
+        location=lowered.get("location", ""),
     )
 
 
-def sentence(failure: Failure, doing: str) -> str:
-    """`doing` completes "while …", such as "reading issue 7 of octo/hello"."""
-    said = failure.message or "no message"
+def sentence(failure: Failure, action: str) -> str:
+    """`action` completes "while …", such as "reading issue 7 of octo/hello"."""
+    message = failure.message or "no message"
     if failure.reasons:
-        said = f"{said}: {'; '.join(failure.reasons)}"
+        message = f"{message}: {'; '.join(failure.reasons)}"
     if failure.rate_limited:
         limit = "primary rate limit (requests an hour)" if failure.out_of_quota else "secondary rate limit"
-        return f"GitHub's {limit} stopped us while {doing} ({failure.status}: {said}); try again {_when(failure)}."
+        return f"GitHub's {limit} stopped us while {action} ({failure.status}: {message}); try again {_when(failure)}."
     if failure.archived:
-        return f"The repository is archived, which stops {doing} (403: {said}): unarchive it, then ask again."
+        return f"The repository is archived, which stops {action} (403: {message}): unarchive it, then ask again."
     match status := failure.status:
         case 0:
-            return f"GitHub did not answer while {doing} ({said})."
+            return f"GitHub did not answer while {action} ({message})."
         case 401:
-            return f"GitHub did not accept the token while {doing} (401: {said}): it is wrong or has expired."
+            return f"GitHub did not accept the token while {action} (401: {message}): it is wrong or has expired."
         case 403:
             needed = f": it needs {failure.permissions.replace('=', ': ')}" if failure.permissions else ""
-            return f"GitHub does not allow {doing} with this token (403: {said}){needed}."
+            return f"GitHub does not allow {action} with this token (403: {message}){needed}."
         case 404:
             return (
-                f"GitHub found nothing while {doing} (404): it does not exist, or the token may not see it."
+                f"GitHub found nothing while {action} (404): it does not exist, or the token may not see it."
             )
         case 301 | 302 | 307 | 308:
-            return f"GitHub has moved what was asked for while {doing} ({status}: {said}): use its new name."
+            return (
+                f"GitHub has moved what was asked for while {action} ({status}: {message}): use its new name."
+            )
         case 409:
-            return f"GitHub could not do it as things stand while {doing} (409: {said})."
+            return f"GitHub could not do it as things stand while {action} (409: {message})."
         case 410:
-            return f"GitHub has it no more while {doing} (410: {said})."
+            return f"GitHub has it no more while {action} (410: {message})."
         case 422:
-            return f"GitHub did not take the request while {doing} (422: {said})."
+            return f"GitHub did not take the request while {action} (422: {message})."
         case _:
-            return f"GitHub answered {status} while {doing} ({said})."
+            return f"GitHub answered {status} while {action} ({message})."
 
 
 def _when(failure: Failure) -> str:
@@ -169,8 +193,8 @@ def _seconds(headers: Mapping[str, str], now: float) -> float | None:
     number = _number(text)
     if text is None or number is not None:
         return number
-    moment, sent = _epoch(text), _epoch(headers.get("date", ""))
-    return None if moment is None else max(moment - (now if sent is None else sent), 0.0)
+    moment, sent_at = _epoch(text), _epoch(headers.get("date", ""))
+    return None if moment is None else max(moment - (now if sent_at is None else sent_at), 0.0)
 
 
 def _epoch(date: str) -> float | None:

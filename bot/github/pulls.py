@@ -1,4 +1,4 @@
-"""Pull requests: reading them, opening them, keeping their text up to date."""
+"""Read, open and edit pull requests."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.threads import PushData
 from bot.github.accounts import account
 from bot.github.bodies import fit, fit_title
-from bot.github.border import PAGE, Border, nothing, with_query
 from bot.github.errors import GitHubError
+from bot.github.transport import PAGE, ApiTransport, ignore_response, with_query
 from bot.github.values import CommitData, PullData
 
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
 
 
-class Pulls(Border):
-    """A pull request's thread is an issue's, and its reviews are in `reviews`."""
+class Pulls(ApiTransport):
+    """Comments of pull requests are in `threads`, reviews in `reviews`."""
 
     def pull(self, repository: str, number: int) -> PullRequest:
-        """As it is now."""
-        doing = f"reading pull request {number} of {repository}"
-        return self._one(doing, f"/repos/{repository}/pulls/{number}", _pull)
+        action = f"reading pull request {number} of {repository}"
+        return self._get(action, f"/repos/{repository}/pulls/{number}", _pull)
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
         """See `PullReader.pushes`. One page: 100 pushes, newest first."""
         path = with_query(f"/repos/{repository}/activity", ref=f"refs/heads/{branch}", per_page=str(PAGE))
-        doing = f"reading the pushes to {branch} of {repository}"
+        action = f"reading the pushes to {branch} of {repository}"
         try:
-            return self._one(doing, path, lambda data: [_push(row) for row in data])
+            return self._get(action, path, lambda data: [_push(row) for row in data])
         except GitHubError as error:
             # A private fork is not there for a token of the repository that it was forked from; an older GitHub
             # Enterprise Server has no such list.
@@ -41,34 +40,40 @@ class Pulls(Border):
     def pulls(self, repository: str, state: str = "open", base: str = "") -> Iterator[PullData]:
         """Newest first. `state` is `open`, `closed` or `all`; `base` is a branch."""
         path = with_query(f"/repos/{repository}/pulls", state=state, base=base)
-        return self._all(f"listing the pull requests of {repository}", path, _pull_data)
+        return self._list(f"listing the pull requests of {repository}", path, _pull_data)
 
     def open_pulls(self, repository: str, branch: str) -> list[PullData]:
         """The open pull requests whose head is `branch` of this very repository."""
         owner = repository.partition("/")[0]
         path = with_query(f"/repos/{repository}/pulls", state="open", head=f"{owner}:{branch}")
-        found = self._all(f"looking for pull requests of {branch} in {repository}", path, _pull_data)
+        pulls = self._list(f"looking for pull requests of {branch} in {repository}", path, _pull_data)
         return [
-            p for p in found if p.head_branch == branch and p.head_repository.lower() == repository.lower()
+            p for p in pulls if p.head_branch == branch and p.head_repository.lower() == repository.lower()
         ]
 
     def pull_commits(self, repository: str, number: int) -> list[CommitData]:
         """Oldest first; GitHub names 250 at most."""
-        doing = f"reading the commits of pull request {number} of {repository}"
-        return list(self._all(doing, f"/repos/{repository}/pulls/{number}/commits", _commit))
+        action = f"reading the commits of pull request {number} of {repository}"
+        return list(self._list(action, f"/repos/{repository}/pulls/{number}/commits", _commit))
 
     def open_pull(
         self, repository: str, *, title: str, body: str, head: str, base: str, draft: bool
     ) -> PullData:
-        """Raises `GitHubError` 422 where one is open already, and where the plan knows no drafts."""
+        """Raises `GitHubError` 422 if one is open already, or if the plan has no drafts."""
         fields = {
-            "title": fit_title(title), "body": fit(body), "head": head, "base": base, "draft": draft,
-        }  # fmt: skip
-        doing = f"opening a pull request for {head} in {repository}"
+            "title": fit_title(title),
+            "body": fit(body),
+            "head": head,
+            "base": base,
+            "draft": draft,
+        }
+        action = f"opening a pull request for {head} in {repository}"
         for pause in (*_HEAD_UNSEEN, None):
             try:
                 # Safe to repeat: GitHub allows one open pull request for a head and base.
-                return self._send(doing, "POST", f"/repos/{repository}/pulls", fields, _pull_data, safe=True)
+                return self._write(
+                    action, "POST", f"/repos/{repository}/pulls", fields, _pull_data, safe=True
+                )
             except GitHubError as error:
                 # Just after a push, the server that is asked may not have the branch yet.
                 if pause is None or error.status != 422 or not error.says("head is invalid"):
@@ -77,14 +82,16 @@ class Pulls(Border):
         raise AssertionError("unreachable")
 
     def edit_pull(self, repository: str, number: int, *, title: str, body: str) -> None:
-        doing = f"editing pull request {number} of {repository}"
+        action = f"editing pull request {number} of {repository}"
         fields = {"title": fit_title(title), "body": fit(body)}
-        self._send(doing, "PATCH", f"/repos/{repository}/pulls/{number}", fields, nothing, safe=True)
+        self._write(
+            action, "PATCH", f"/repos/{repository}/pulls/{number}", fields, ignore_response, safe=True
+        )
 
     def request_review(self, repository: str, number: int, login: str) -> None:
-        doing = f"asking {login} to review pull request {number} of {repository}"
+        action = f"asking {login} to review pull request {number} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/requested_reviewers"
-        self._send(doing, "POST", path, {"reviewers": [login]}, nothing, safe=True)
+        self._write(action, "POST", path, {"reviewers": [login]}, ignore_response, safe=True)
 
 
 def _pull(data: Any) -> PullRequest:
@@ -135,7 +142,7 @@ def _pull_data(data: Any) -> PullData:
 
 
 def _name(end: Any) -> str:
-    """Of the repository of a head; empty where the fork was deleted."""
+    """The name of the head's repository; empty if the fork was deleted."""
     return str(end["repo"]["full_name"]) if end.get("repo") else ""
 
 

@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bot.contracts.threads import Permission, RepositoryData
-from bot.github.border import Border, nothing, with_query
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
+from bot.github.transport import ApiTransport, ignore_response, with_query
 
 if TYPE_CHECKING:
     import github
 
 
-class Repositories(Border):
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.github.values import TreeEntry
+
+
+class Repositories(ApiTransport):
     """Reads only."""
 
     def __init__(self, hub: github.Github, pace: Pace) -> None:
@@ -26,11 +32,16 @@ class Repositories(Border):
     def repository(self, repository: str) -> RepositoryData:
         """Asked once."""
         if repository not in self._repositories:
-            doing = f"reading the repository {repository}"
-            self._repositories[repository] = self._one(doing, f"/repos/{repository}", _repository)
+            action = f"reading the repository {repository}"
+            self._repositories[repository] = self._get(action, f"/repos/{repository}", _repository)
         return self._repositories[repository]
 
-    def know(self, data: RepositoryData) -> None:
+    def current_name(self, repository: str) -> str:
+        """The name that it has now, asked each time: it may have been renamed or transferred."""
+        action = f"reading the repository {repository}"
+        return self._get(action, f"/repos/{repository}", lambda data: str(data["full_name"]))
+
+    def remember(self, data: RepositoryData) -> None:
         """What an event's payload says of its repository need not be asked."""
         self._repositories[data.name] = data
 
@@ -38,19 +49,19 @@ class Repositories(Border):
         """See `ThreadReader.permission`. Two requests, three for a stranger on a public repository."""
         private = self.repository(repository).private
         path = f"/repos/{repository}/collaborators/{quote(login, safe='')}"
-        doing = f"asking what {login} may do on {repository}"
-        found = self._one_or_none(doing, f"{path}/permission", lambda data: _permission(data, private))
-        if found is None:
+        action = f"asking what {login} may do on {repository}"
+        permission = self._get_or_none(action, f"{path}/permission", lambda data: _permission(data, private))
+        if permission is None:
             return Permission("none", 0, "", private)
-        return replace(found, collaborator=self._is_collaborator(repository, path, found))
+        return replace(permission, collaborator=self._is_collaborator(repository, path, permission))
 
-    def _is_collaborator(self, repository: str, path: str, found: Permission) -> bool:
-        if found.level == "none":
+    def _is_collaborator(self, repository: str, path: str, permission: Permission) -> bool:
+        if permission.level == "none":
             return False
-        if found.private or found.level != "read" or found.role != "read":
+        if permission.private or permission.level != "read" or permission.role != "read":
             return True
         try:
-            self._one(f"asking who collaborates on {repository}", path, nothing)
+            self._get(f"asking who collaborates on {repository}", path, ignore_response)
         except GitHubError as error:
             # 404: not listed. 403: a token without push access may not know, and then nobody is.
             if error.status in (403, 404):
@@ -61,34 +72,24 @@ class Repositories(Border):
     def file(self, repository: str, path: str, ref: str) -> str | None:
         """The text of a file at `ref`; `None` where there is no file of that name."""
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"
-        return self._one_or_none(f"reading {path} of {repository} at {ref}", query, _text)
+        return self._get_or_none(f"reading {path} of {repository} at {ref}", query, _text)
 
     def folder(self, repository: str, path: str, ref: str) -> list[str]:
         """The names of the files in a folder at `ref`, at most 1,000; none where there is no such folder."""
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"
-        return self._one_or_none(f"listing {path} of {repository} at {ref}", query, _files) or []
+        return self._get_or_none(f"listing {path} of {repository} at {ref}", query, _files) or []
 
     def branch_sha(self, repository: str, branch: str) -> str:
         """The commit that `branch` is at; empty where there is no such branch."""
         path = f"/repos/{repository}/git/ref/heads/{quote(branch)}"
-        doing = f"looking where the branch {branch} of {repository} is"
-        return self._one_or_none(doing, path, lambda data: str(data["object"]["sha"])) or ""
-
-    def wait_for_branch(self, repository: str, branch: str, sha: str, seconds: float = 15.0) -> bool:
-        """Ask until the API sees `branch` at `sha`, as it may not at once after a push; whether it does in time."""
-        pause = 0.5
-        while self.branch_sha(repository, branch) != sha:
-            if seconds <= 0:
-                return False
-            self._pace.sleep(min(pause, seconds))
-            seconds, pause = seconds - pause, pause * 2
-        return True
+        action = f"looking where the branch {branch} of {repository} is"
+        return self._get_or_none(action, path, lambda data: str(data["object"]["sha"])) or ""
 
     def contains(self, repository: str, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is part of `branch`: its head, or an ancestor of it."""
         path = f"/repos/{repository}/compare/{quote(sha, safe='')}...{quote(branch, safe='')}"
-        doing = f"comparing {sha[:12]} with {branch} of {repository}"
-        status = self._one_or_none(doing, with_query(path, per_page="1"), lambda data: str(data["status"]))
+        action = f"comparing {sha[:12]} with {branch} of {repository}"
+        status = self._get_or_none(action, with_query(path, per_page="1"), lambda data: str(data["status"]))
         return status in ("identical", "ahead")
 
 
@@ -122,3 +123,94 @@ def _text(data: Any) -> str | None:
 def _files(data: Any) -> list[str]:
     """A file of that name is an object and not a list."""
     return [str(entry["name"]) for entry in data if entry["type"] == "file"] if isinstance(data, list) else []
+
+
+class GitData(ApiTransport):
+    """Objects that no ref names yet. Making one twice gives one, a commit apart."""
+
+    def create_blob(self, repository: str, content: bytes) -> str:
+        """Returns its id."""
+        body = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
+        action = f"storing a file in {repository}"
+        return self._write(action, "POST", f"/repos/{repository}/git/blobs", body, _sha, safe=True)
+
+    def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str:
+        """A tree like `base_tree` but for `entries`. Returns its id."""
+        body = {"base_tree": base_tree, "tree": [_entry(one) for one in entries]}
+        action = f"storing a tree in {repository}"
+        return self._write(action, "POST", f"/repos/{repository}/git/trees", body, _sha, safe=True)
+
+    def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str:
+        """By whoever the token is of, now. Returns its id."""
+        body = {"message": message, "tree": tree, "parents": [parent]}
+        action = f"making a commit in {repository}"
+        return self._write(action, "POST", f"/repos/{repository}/git/commits", body, _sha, safe=True)
+
+
+def _entry(one: TreeEntry) -> dict[str, str | None]:
+    named: dict[str, str | None] = {"path": one.path, "mode": one.mode, "type": "blob"}
+    if one.text is not None:
+        return {**named, "content": one.text}
+    return {**named, "sha": one.sha or None}
+
+
+def _sha(data: object) -> str:
+    if not isinstance(data, dict):
+        raise TypeError("no object")
+    return str(data["sha"])
+
+
+@dataclass(frozen=True, slots=True)
+class ActionsSettings:
+    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
+
+    enabled: bool
+    may_open_pulls: bool
+
+
+class Settings(ApiTransport):
+    """`None` is what the token may not ask: most of this is for administrators."""
+
+    def actions_settings(self, repository: str) -> ActionsSettings | None:
+        path = f"/repos/{repository}/actions/permissions"
+        action = f"reading the Actions settings of {repository}"
+        try:
+            enabled = self._get(action, path, lambda data: bool(data["enabled"]))
+            opens = self._get(
+                action, f"{path}/workflow", lambda data: bool(data["can_approve_pull_request_reviews"])
+            )
+        except GitHubError as error:
+            _raise_unless_hidden(error)
+            return None
+        return ActionsSettings(enabled, opens)
+
+    def branch_rules(self, repository: str, branch: str) -> list[str]:
+        """The types of the rules that hold for a branch of that name, there or not."""
+        path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
+        action = f"reading the rules of {repository} for {branch}"
+        return self._get(action, path, lambda data: [str(rule["type"]) for rule in data])
+
+    def secret_names(self, repository: str) -> list[str] | None:
+        """Names of the repository's own secrets; GitHub never gives a value."""
+        path = f"/repos/{repository}/actions/secrets?per_page=100"
+        action = f"reading the names of the secrets of {repository}"
+        try:
+            return self._get(action, path, lambda data: [str(secret["name"]) for secret in data["secrets"]])
+        except GitHubError as error:
+            _raise_unless_hidden(error)
+            return None
+
+    def permissions(self, repository: str) -> dict[str, bool]:
+        """What the token may on the repository (`push`, `pull`, `admin` …); empty where GitHub does not say."""
+        action = f"reading what the token may on {repository}"
+
+        def parse(data: Any) -> dict[str, bool]:
+            return {str(name): bool(value) for name, value in (data.get("permissions") or {}).items()}
+
+        return self._get(action, f"/repos/{repository}", parse)
+
+
+def _raise_unless_hidden(error: GitHubError) -> None:
+    """403 and 404 mean that the token has no access; raise anything else again."""
+    if error.status not in (403, 404):
+        raise error

@@ -1,4 +1,4 @@
-"""When to ask GitHub again, and how long to wait before: a pure decision, and the loop that carries it out.
+"""Decide whether to retry a request to GitHub, and how long to wait first.
 
 PyGithub's own retry is off: it repeats a POST after a 502 (a second comment, when the first did arrive) and
 waits as long as a `Retry-After` says. Here what is not safe to repeat is repeated only when GitHub said that
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from bot.contracts.silence import FIRST
+from bot.contracts.idle import FIRST
 from bot.github.errors import Failure
 
 ATTEMPTS = 5
@@ -66,7 +66,7 @@ class Pace:
     _last_write: float = 0.0
 
     def wait(self, seconds: float) -> None:
-        """Before the next try. A long wait is announced, and every ten seconds what is left of it."""
+        """Sleep before the next attempt. A long wait is reported every ten seconds."""
         if seconds >= FIRST:
             self.say(f"GitHub asks to be left alone for {seconds:.0f} s; waiting, then trying again")
         while seconds > FIRST:

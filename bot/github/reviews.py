@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from bot.contracts.pulls import ReviewText, Side
-from bot.github.accounts import account
+from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
+from bot.github.accounts import GHOST, account
 from bot.github.bodies import fit
-from bot.github.border import Border, nothing, with_query
+from bot.github.errors import GitHubError
+from bot.github.transport import ApiTransport, GraphQL, ignore_response, parsed, with_query
 from bot.github.values import ReviewCommentData, ReviewData, ReviewDraft
 
 
-class Reviews(Border):
+class Reviews(ApiTransport):
     """Ids of review comments and of issue comments are different name spaces: the wrong one is a 404."""
 
     def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
         """All reviews, oldest first."""
-        doing = f"reading the reviews of pull request {number} of {repository}"
-        return self._all(doing, f"/repos/{repository}/pulls/{number}/reviews", _review)
+        action = f"reading the reviews of pull request {number} of {repository}"
+        return self._list(action, f"/repos/{repository}/pulls/{number}/reviews", _review)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        """All reviews, newest first. What was never submitted is none."""
-        doing = f"reading the reviews of pull request {number} of {repository}"
+        """All submitted reviews, newest first."""
+        action = f"reading the reviews of pull request {number} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/reviews"
-        return (one for one in self._all_backwards(doing, path, _review_text) if one.submitted_at)
+        return (one for one in self._list_backwards(action, path, _review_text) if one.submitted_at)
 
     def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
         path = with_query(f"/repos/{repository}/pulls/{number}/comments", since=since)
-        doing = f"reading the review comments of pull request {number} of {repository}"
-        return self._all(doing, path, _review_comment)
+        action = f"reading the review comments of pull request {number} of {repository}"
+        return self._list(action, path, _review_comment)
 
     def review_comment(self, repository: str, comment_id: int) -> ReviewCommentData | None:
-        """One comment on a diff as it is now; `None` where it was deleted."""
-        doing = f"reading review comment {comment_id} of {repository}"
+        """The current text of a review comment; `None` if it was deleted."""
+        action = f"reading review comment {comment_id} of {repository}"
         path = f"/repos/{repository}/pulls/comments/{comment_id}"
-        return self._one_or_none(doing, path, _review_comment)
+        return self._get_or_none(action, path, _review_comment)
 
     def create_review(
         self,
@@ -55,22 +57,22 @@ class Reviews(Border):
             "event": event,
             "comments": [_draft(comment) for comment in comments],
         }
-        doing = f"reviewing pull request {number} of {repository}"
+        action = f"reviewing pull request {number} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/reviews"
-        return self._send(doing, "POST", path, fields, _review, safe=False)
+        return self._write(action, "POST", path, fields, _review, safe=False)
 
     def reply_to_review_comment(
         self, repository: str, number: int, comment_id: int, body: str
     ) -> ReviewCommentData:
         """`comment_id` is the thread's first comment: GitHub takes no replies to replies."""
-        doing = f"replying to review comment {comment_id} of {repository}"
+        action = f"replying to review comment {comment_id} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/comments/{comment_id}/replies"
-        return self._send(doing, "POST", path, {"body": fit(body)}, _review_comment, safe=False)
+        return self._write(action, "POST", path, {"body": fit(body)}, _review_comment, safe=False)
 
     def edit_review_comment(self, repository: str, comment_id: int, body: str) -> None:
-        doing = f"editing review comment {comment_id} of {repository}"
+        action = f"editing review comment {comment_id} of {repository}"
         path = f"/repos/{repository}/pulls/comments/{comment_id}"
-        self._send(doing, "PATCH", path, {"body": fit(body)}, nothing, safe=True)
+        self._write(action, "PATCH", path, {"body": fit(body)}, ignore_response, safe=True)
 
 
 def _draft(comment: ReviewDraft) -> dict[str, object]:
@@ -128,3 +130,129 @@ def _review_comment(data: Any) -> ReviewCommentData:
         outdated=not line and data.get("subject_type") != "file",
         url=str(data.get("html_url") or ""),
     )
+
+
+_THREADS = """
+query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      reviewThreads(first: 50, after: $after) {
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          isResolved isOutdated path line startLine diffSide subjectType
+          comments(first: 100) {
+            pageInfo { hasNextPage }
+            nodes { fullDatabaseId author { __typename login } body createdAt updatedAt diffHunk }
+          }
+        }
+      }
+    }
+  }
+}
+"""
+
+
+class ReviewThreads(Reviews, GraphQL):
+    """Falls back to REST if the token may not use GraphQL; `resolved` is false then."""
+
+    def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
+        """All review threads in GitHub's order, including resolved ones."""
+        try:
+            return self._threads_by_graphql(repository, number)
+        except GitHubError as error:
+            # 400: an older GitHub Enterprise that does not know a field.
+            if error.status not in (400, 403, 404):
+                raise
+        return grouped(list(self.review_comments(repository, number)))
+
+    def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
+        """The thread that holds this comment."""
+        for thread in self.review_threads(repository, number):
+            if any(comment.id == comment_id for comment in thread.comments):
+                return thread
+        return None
+
+    def _threads_by_graphql(self, repository: str, number: int) -> list[ReviewThread]:
+        owner, _, name = repository.partition("/")
+        action = f"reading the review threads of pull request {number} of {repository}"
+        nodes: list[Any] = []
+        after: str | None = ""
+        while after is not None:
+            variables = {"owner": owner, "name": name, "number": number, "after": after or None}
+            data = self._query(action, _THREADS, variables)
+            page, after = parsed(action, _page, data)
+            nodes += page
+        threads = parsed(action, lambda rows: [_thread(node) for node in rows if _comments(node)], nodes)
+        if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
+            return threads
+        # More than a hundred comments in one thread: REST has them all.
+        whole = {one.id: one.comments for one in grouped(list(self.review_comments(repository, number)))}
+        return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
+
+
+def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:
+    """Group REST's flat list into threads. If a thread's first comment was deleted, the next one identifies it."""
+    threads: dict[int, list[ReviewCommentData]] = {}
+    for comment in comments:
+        threads.setdefault(comment.in_reply_to or comment.id, []).append(comment)
+    return [_of_rest(members) for members in threads.values()]
+
+
+def _of_rest(members: list[ReviewCommentData]) -> ReviewThread:
+    first = members[0]
+    return ReviewThread(
+        id=first.id,
+        path=first.path,
+        line=first.line,
+        start_line=first.start_line,
+        side=first.side,
+        hunk=first.hunk,
+        comments=tuple(Comment(c.id, c.author.login, c.body, c.created_at, c.updated_at) for c in members),
+        outdated=first.outdated,
+    )
+
+
+def _page(data: Any) -> tuple[list[Any], str | None]:
+    """The nodes and the cursor of the next page, `None` on the last one."""
+    threads = data["repository"]["pullRequest"]["reviewThreads"]
+    info = threads["pageInfo"]
+    return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None
+
+
+def _comments(node: Any) -> list[Any]:
+    """None where all of them were deleted."""
+    return list(node["comments"]["nodes"])
+
+
+def _thread(node: Any) -> ReviewThread:
+    comments = _comments(node)
+    line = int(node["line"] or 0) if node["subjectType"] != "FILE" else 0
+    return ReviewThread(
+        id=int(comments[0]["fullDatabaseId"]),
+        path=str(node["path"]),
+        line=line,
+        start_line=int(node["startLine"] or 0) if line else 0,
+        side=Side(node["diffSide"]),
+        hunk=str(comments[0]["diffHunk"] or ""),
+        comments=tuple(_comment(comment) for comment in comments),
+        resolved=bool(node["isResolved"]),
+        outdated=bool(node["isOutdated"]),
+    )
+
+
+def _comment(data: Any) -> Comment:
+    return Comment(
+        id=int(data["fullDatabaseId"]),
+        author=_login(data["author"]),
+        body=str(data["body"] or ""),
+        created_at=str(data["createdAt"]),
+        updated_at=str(data["updatedAt"]),
+    )
+
+
+def _login(author: Any) -> str:
+    """As REST writes it: a bot's with `[bot]`, which GraphQL leaves out; null is a deleted account."""
+    if not author:
+        return GHOST.login
+    login = str(author["login"])
+    return f"{login}[bot]" if author["__typename"] == "Bot" and not login.endswith("[bot]") else login

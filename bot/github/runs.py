@@ -1,4 +1,4 @@
-"""Runs of workflows and what they leave; starting and stopping them."""
+"""Workflow runs and their artifacts; starting and cancelling runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 from bot.github.accounts import account
-from bot.github.border import nothing, with_query
 from bot.github.downloads import Downloads
 from bot.github.errors import Failure, GitHubError
+from bot.github.transport import ignore_response, with_query
 from bot.github.values import ArtifactData, JobData, WorkflowRunData
 
 
@@ -17,7 +17,7 @@ class Runs(Downloads):
     """`stop` and the fallback for tokens that start no workflows need `actions: write`; the rest reads."""
 
     def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData:
-        return self._one(
+        return self._get(
             f"reading run {run_id} of {repository}", f"/repos/{repository}/actions/runs/{run_id}", _run
         )
 
@@ -25,6 +25,7 @@ class Runs(Downloads):
         self,
         repository: str,
         workflow: str = "",
+        *,
         event: str = "",
         created: str = "",
         status: str = "",
@@ -32,49 +33,54 @@ class Runs(Downloads):
     ) -> Iterator[WorkflowRunData]:
         """Newest first. `workflow` is a file or an id; `created` a day, a time or a range (`>=2026-01-02`).
 
-        `status` takes a status or a conclusion, `actor` the login of whoever caused the event. GitHub names no more
-        than 1,000 when it is asked for some only.
+        `status` takes a status or a conclusion, `actor` the login of whoever caused the event. With a filter
+        GitHub lists at most 1,000.
         """
         of = f"/workflows/{_file(workflow)}" if workflow else ""
         path = with_query(
             f"/repos/{repository}/actions{of}/runs", event=event, created=created, status=status, actor=actor
         )
-        return self._all(f"listing the runs of {workflow or repository}", path, _run, "workflow_runs")
+        return self._list(f"listing the runs of {workflow or repository}", path, _run, "workflow_runs")
 
     def jobs(self, repository: str, run_id: int) -> Iterator[JobData]:
-        """The jobs of a run's last attempt, those of a matrix each by itself."""
+        """The jobs of a run's last attempt; each job of a matrix counts."""
         path = f"/repos/{repository}/actions/runs/{run_id}/jobs"
-        return self._all(f"listing the jobs of run {run_id} of {repository}", path, _job, "jobs")
+        return self._list(f"listing the jobs of run {run_id} of {repository}", path, _job, "jobs")
 
     def artifacts(self, repository: str, run_id: int) -> list[ArtifactData]:
-        doing = f"listing the artifacts of run {run_id} of {repository}"
+        action = f"listing the artifacts of run {run_id} of {repository}"
         path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-        return list(self._all(doing, path, _artifact, "artifacts"))
+        return list(self._list(action, path, _artifact, "artifacts"))
 
     def all_artifacts(self, repository: str) -> Iterator[ArtifactData]:
-        """Those of every run, newest first."""
+        """The artifacts of all runs, newest first."""
         path = f"/repos/{repository}/actions/artifacts"
-        return self._all(f"listing the artifacts of {repository}", path, _artifact, "artifacts")
+        return self._list(f"listing the artifacts of {repository}", path, _artifact, "artifacts")
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
-        """The zip. More than `limit` bytes are a `GitHubError`, raised before they are fetched where that is known."""
-        doing = f"downloading artifact {artifact_id} of {repository}"
+        """The zip file. Raises `GitHubError` if it exceeds `limit` bytes, before the download if the size is known."""
+        action = f"downloading artifact {artifact_id} of {repository}"
         path = f"/repos/{repository}/actions/artifacts/{artifact_id}/zip"
         content = bytearray()
-        with self._download(doing, path) as download:
+        with self._download(action, path) as download:
             if (download.size or 0) > limit:
-                raise _too_big(doing, limit)
+                raise _too_big(action, limit)
             for piece in download.pieces():
                 content += piece
                 if len(content) > limit:
-                    raise _too_big(doing, limit)
+                    raise _too_big(action, limit)
         return bytes(content)
 
     def cancel_run(self, repository: str, run_id: int) -> None:
-        """Raises `GitHubError` 409 where the run is over already."""
-        doing = f"cancelling run {run_id} of {repository}"
-        self._send(
-            doing, "POST", f"/repos/{repository}/actions/runs/{run_id}/cancel", None, nothing, safe=True
+        """Raises `GitHubError` 409 if the run has ended."""
+        action = f"cancelling run {run_id} of {repository}"
+        self._write(
+            action,
+            "POST",
+            f"/repos/{repository}/actions/runs/{run_id}/cancel",
+            None,
+            ignore_response,
+            safe=True,
         )
 
     def dispatch_workflow(
@@ -83,12 +89,12 @@ class Runs(Downloads):
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
         path = f"/repos/{repository}/actions/workflows/{_file(workflow)}/dispatches"
         body = {"ref": ref, "inputs": dict(inputs or {})}
-        self._send(
+        self._write(
             f"starting the workflow {workflow} on {ref} in {repository}",
             "POST",
             path,
             body,
-            nothing,
+            ignore_response,
             safe=False,
         )
 
@@ -98,9 +104,9 @@ def _file(workflow: str) -> str:
     return quote(workflow.rpartition("/")[2], safe="")
 
 
-def _too_big(doing: str, limit: int) -> GitHubError:
+def _too_big(action: str, limit: int) -> GitHubError:
     return GitHubError(
-        f"Stopped while {doing}: it is bigger than the {limit:,} bytes that are allowed.",
+        f"Stopped while {action}: it is bigger than the {limit:,} bytes that are allowed.",
         Failure(200, "too big"),
     )
 

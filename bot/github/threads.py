@@ -1,59 +1,87 @@
-"""The thread of an issue or pull request: what it says, and what the bot says in it."""
+"""Issues and the threads of pull requests: comments, reactions, labels, and the signatures of our markers.
+
+A GitHub App's comments are known by their author. Its first comment is written by the workflow's own bot, before the
+key is available, and any workflow can write as that bot. When the app edits that comment it signs the marker; without
+a valid signature the comment is not ours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hmac
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
+from urllib.parse import quote
 
-from bot.contracts.threads import CommentData, IssueData
-from bot.github.accounts import account
-from bot.github.bodies import fit
-from bot.github.border import Border, nothing, with_query
+from bot.contracts.threads import OWN_MARK, CommentData, IssueData
+from bot.github.accounts import Accounts, account
+from bot.github.bodies import fit, fit_title
+from bot.github.errors import GitHubError
+from bot.github.tokens import ACTIONS_LOGIN
+from bot.github.transport import FULL, ApiTransport, ignore_response, with_query
+from bot.github.values import Account
 
 
-class Threads(Border):
-    """Issues, comments, reactions."""
+class Threads(Accounts):
+    """Comments and reactions. With a `signer`, a comment by the workflow's own bot with a valid signature counts as
+    written by the account of the token."""
+
+    signer: Signer | None = None
 
     def issue(self, repository: str, number: int) -> IssueData:
-        doing = f"reading issue {number} of {repository}"
-        return self._one(doing, f"/repos/{repository}/issues/{number}", issue_data)
+        action = f"reading issue {number} of {repository}"
+        return self._get(action, f"/repos/{repository}/issues/{number}", issue_data)
 
     def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
         """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it."""
         path = with_query(f"/repos/{repository}/issues/{number}/comments", since=since)
-        return self._all(f"reading the comments of issue {number} of {repository}", path, _comment)
+        return self._list(
+            f"reading the comments of issue {number} of {repository}", path, self._read(repository)
+        )
 
     def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]:
         """The comments of all issues and pull requests that changed at or after `since` (RFC 3339), newest first."""
         path = with_query(
             f"/repos/{repository}/issues/comments", since=since, sort="created", direction="desc"
         )
-        return self._all(f"reading the comments of {repository}", path, _comment)
+        return self._list(f"reading the comments of {repository}", path, self._read(repository))
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        """All comments, newest first, a page asked for when it is wanted."""
+        """All comments, newest first, fetched lazily."""
         path = f"/repos/{repository}/issues/{number}/comments"
-        return self._all_backwards(f"reading the comments of issue {number} of {repository}", path, _comment)
+        return self._list_backwards(
+            f"reading the comments of issue {number} of {repository}", path, self._read(repository)
+        )
 
     def comment(self, repository: str, comment_id: int) -> CommentData | None:
         """One comment of an issue's or pull request's thread as it is now; `None` where it was deleted."""
-        doing = f"reading comment {comment_id} of {repository}"
-        return self._one_or_none(doing, f"/repos/{repository}/issues/comments/{comment_id}", _comment)
+        action = f"reading comment {comment_id} of {repository}"
+        return self._get_or_none(
+            action, f"/repos/{repository}/issues/comments/{comment_id}", self._read(repository)
+        )
 
     def create_comment(self, repository: str, number: int, body: str) -> CommentData:
-        doing = f"commenting on issue {number} of {repository}"
+        action = f"commenting on issue {number} of {repository}"
         path = f"/repos/{repository}/issues/{number}/comments"
-        return self._send(doing, "POST", path, {"body": fit(body)}, _comment, safe=False)
+        return self._write(action, "POST", path, {"body": fit(body)}, _comment, safe=False)
 
     def edit_comment(self, repository: str, number: int, comment_id: int, body: str) -> None:
-        doing = f"editing comment {comment_id} of {repository}"
+        action = f"editing comment {comment_id} of {repository}"
         path = f"/repos/{repository}/issues/comments/{comment_id}"
-        self._send(doing, "PATCH", path, {"body": fit(body)}, nothing, safe=True)
+        signed = self.signer.sign(repository, comment_id, body) if self.signer else body
+        self._write(action, "PATCH", path, {"body": fit(signed)}, ignore_response, safe=True)
 
     def delete_comment(self, repository: str, comment_id: int) -> None:
-        doing = f"deleting comment {comment_id} of {repository}"
-        self._send(
-            doing, "DELETE", f"/repos/{repository}/issues/comments/{comment_id}", None, nothing, safe=True
+        action = f"deleting comment {comment_id} of {repository}"
+        self._write(
+            action,
+            "DELETE",
+            f"/repos/{repository}/issues/comments/{comment_id}",
+            None,
+            ignore_response,
+            safe=True,
         )
 
     def add_reaction(
@@ -61,9 +89,20 @@ class Threads(Border):
     ) -> None:
         """`content` is GitHub's word: `eyes`, `+1`, `-1`, `confused`, `rocket` … Once, however often it is asked."""
         kind = "pulls" if review_comment else "issues"
-        doing = f"reacting to comment {comment_id} of {repository}"
+        action = f"reacting to comment {comment_id} of {repository}"
         path = f"/repos/{repository}/{kind}/comments/{comment_id}/reactions"
-        self._send(doing, "POST", path, {"content": content}, nothing, safe=True)
+        self._write(action, "POST", path, {"content": content}, ignore_response, safe=True)
+
+    def _read(self, repository: str) -> Callable[[Any], CommentData]:
+        def read(data: Any) -> CommentData:
+            comment = _comment(data)
+            if self.signer is None or comment.author != ACTIONS_LOGIN:
+                return comment
+            ours = self.signer.verifies(repository, comment.id, comment.body)
+            me = self.me() if ours else None
+            return replace(comment, author=me.login, author_id=me.id, author_kind=me.kind) if me else comment
+
+        return read
 
 
 def issue_data(data: Any) -> IssueData:
@@ -101,3 +140,145 @@ def _comment(data: Any) -> CommentData:
         created_at=str(data["created_at"]),
         updated_at=str(data["updated_at"]),
     )
+
+
+_FIELD = re.compile(r" sig=([0-9a-f]*)")
+_LENGTH = 32
+"""Hexadecimal digits, so 128 bits."""
+
+
+class Signer:
+    """`key` is the app's private key. A signature holds for one mark in one comment of one repository."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key.strip().replace("\\n", "\n").encode()
+
+    def sign(self, repository: str, comment_id: int, body: str) -> str:
+        """`body` with its marker signed; unchanged without a marker."""
+        mark = OWN_MARK.search(body)
+        if mark is None:
+            return body
+        plain = _FIELD.sub("", mark.group())
+        signature = self._signature(repository, comment_id, plain)
+        return body[: mark.start()] + plain.replace(" -->", f" sig={signature} -->")
+
+    def verifies(self, repository: str, comment_id: int, body: str) -> bool:
+        mark = OWN_MARK.search(body)
+        signatures = _FIELD.findall(mark.group()) if mark else []
+        if mark is None or len(signatures) != 1:
+            return False
+        plain = _FIELD.sub("", mark.group())
+        return hmac.compare_digest(signatures[0], self._signature(repository, comment_id, plain))
+
+    def _signature(self, repository: str, comment_id: int, mark: str) -> str:
+        message = f"slash-agent mark\n{repository.lower()}\n{comment_id}\n{mark.strip()}"
+        return hmac.new(self._key, message.encode(), "sha256").hexdigest()[:_LENGTH]
+
+
+class TextKind(StrEnum):
+    """Of a text; each has ids of its own. `THREAD` is the body of an issue or a pull request."""
+
+    THREAD = "thread"
+    COMMENT = "comment"
+    REVIEW = "review"
+    REVIEW_COMMENT = "review comment"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedText:
+    """`author` has the id 0 for a deleted account."""
+
+    author: Account
+    body: str
+    html: str
+
+
+class RenderedTexts(ApiTransport):
+    """Reads of one text each."""
+
+    def rendered_text(
+        self, repository: str, kind: TextKind, number: int, identity: int
+    ) -> RenderedText | None:
+        """`number` is the thread's, `identity` the text's own; `None` where it was deleted."""
+        action = f"reading a {kind} of #{number} of {repository}"
+        path = {
+            TextKind.THREAD: f"issues/{number}",
+            TextKind.COMMENT: f"issues/comments/{identity}",
+            TextKind.REVIEW: f"pulls/{number}/reviews/{identity}",
+            TextKind.REVIEW_COMMENT: f"pulls/comments/{identity}",
+        }[kind]
+        return self._get_or_none(action, f"/repos/{repository}/{path}", _rendered_text, FULL)
+
+
+def _rendered_text(data: Any) -> RenderedText:
+    return RenderedText(account(data["user"]), str(data.get("body") or ""), str(data.get("body_html") or ""))
+
+
+class Issues(ApiTransport):
+    """Pull requests count among issues here, as GitHub has it: `is_pull_request` tells."""
+
+    def issues(
+        self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
+    ) -> Iterator[IssueData]:
+        """Newest first. `labels`: those that have all of them. `creator` is a login, an app's with `[bot]`."""
+        path = with_query(
+            f"/repos/{repository}/issues", state=state, labels=",".join(labels), creator=creator
+        )
+        return self._list(f"listing the issues of {repository}", path, issue_data)
+
+    def quietest_issues(
+        self, repository: str, state: str = "open", labels: Sequence[str] = ()
+    ) -> Iterator[IssueData]:
+        """Those first on which nothing has happened for the longest time."""
+        path = with_query(
+            f"/repos/{repository}/issues",
+            state=state,
+            labels=",".join(labels),
+            sort="updated",
+            direction="asc",
+        )
+        return self._list(f"listing the issues of {repository}", path, issue_data)
+
+    def create_issue(
+        self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
+    ) -> IssueData:
+        fields = {"title": fit_title(title), "body": fit(body), "labels": list(labels)}
+        action = f"opening an issue in {repository}"
+        return self._write(action, "POST", f"/repos/{repository}/issues", fields, issue_data, safe=False)
+
+    def edit_issue(
+        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        """`None` leaves a field unchanged."""
+        fields = {}
+        if title is not None:
+            fields["title"] = fit_title(title)
+        if body is not None:
+            fields["body"] = fit(body)
+        self._edit(f"editing issue {number} of {repository}", repository, number, fields)
+
+    def close_issue(self, repository: str, number: int, reason: str = "completed") -> None:
+        """`reason` is `completed` or `not_planned`. A pull request's number closes the pull request."""
+        fields = {"state": "closed", "state_reason": reason}
+        self._edit(f"closing issue {number} of {repository}", repository, number, fields)
+
+    def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
+        """Labels that the repository does not have yet are made by GitHub."""
+        action = f"labelling issue {number} of {repository}"
+        path = f"/repos/{repository}/issues/{number}/labels"
+        self._write(action, "POST", path, {"labels": list(labels)}, ignore_response, safe=True)
+
+    def remove_label(self, repository: str, number: int, label: str) -> None:
+        """Succeeds if the label is not set."""
+        action = f"taking the label {label} off issue {number} of {repository}"
+        path = f"/repos/{repository}/issues/{number}/labels/{quote(label, safe='')}"
+        try:
+            self._write(action, "DELETE", path, None, ignore_response, safe=True)
+        except GitHubError as error:
+            if error.status != 404:
+                raise
+
+    def _edit(self, action: str, repository: str, number: int, fields: dict[str, str]) -> None:
+        self._write(
+            action, "PATCH", f"/repos/{repository}/issues/{number}", fields, ignore_response, safe=True
+        )

@@ -1,4 +1,4 @@
-"""What kind a token is, and whether GitHub starts workflows for what is pushed and opened with it.
+"""The kind of a token, and whether GitHub starts workflows for pushes and pull requests by it.
 
 https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github has
 the prefixes. Actions' own token and a GitHub App's look alike (`ghs_`): only who they are tells them apart, and
@@ -30,7 +30,7 @@ _PREFIXES = {
     "ghu_": TokenKind.USER_TO_SERVER,
 }
 INSTALLATION = "ghs_"
-"""How an app's token begins, and Actions' own."""
+"""Prefix of an app's token and of Actions' own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,16 @@ def token_facts(token: str, *, actions_token: str = "", login: str = "") -> Toke
     """`actions_token` is `github.token` of the job, where known; `login` is whose `token` is (`GitHub.me`)."""
     kind = token_kind(token, actions_token=actions_token, login=login)
     if kind is TokenKind.ACTIONS:
-        said = (
+        sentence = (
             f"GitHub starts no workflows for what {kind} pushes, and holds those for the pull requests that it opens "
             "until somebody with write access approves them. With the token of a GitHub App they start at once."
         )
-        return TokenFacts(kind, False, said)
+        return TokenFacts(kind, False, sentence)
     if kind is TokenKind.UNKNOWN:
-        said = f"Whether GitHub starts workflows for what is pushed with {kind} is not known: look whether they ran."
-        return TokenFacts(kind, None, said)
+        sentence = (
+            f"Whether GitHub starts workflows for what is pushed with {kind} is not known: look if they ran."
+        )
+        return TokenFacts(kind, None, sentence)
     return TokenFacts(kind, True, f"GitHub starts workflows for what is pushed with {kind}.")
 
 

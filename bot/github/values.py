@@ -1,4 +1,4 @@
-"""What is read of GitHub and said to it, as values. Times are RFC 3339 in UTC, as GitHub writes them; empty: none."""
+"""Values of GitHub's API. Times are RFC 3339 in UTC; empty for none."""
 
 from __future__ import annotations
 

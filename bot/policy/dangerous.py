@@ -1,9 +1,9 @@
-"""Shell commands that are denied without any rule of the policy: they destroy work, or do what a run never does.
+"""Shell commands that are denied by default: they destroy work, or do what a run never needs.
 
-These are manners, not the boundary, which is the sandbox. Only plain commands count. They are split by `shlex` and not
-by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. One
-that aims at a folder outside of the work tree is left alone, since tests make repositories in `$TMPDIR`. A policy lifts
-a rule by its name: `dangerous: {allow: [git-commit]}`.
+The sandbox is the boundary; these rules only guide the model. Only plain commands count. They are split by `shlex` and
+not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. A
+command on a folder outside of the work tree is allowed, since tests make repositories in `$TMPDIR`. A policy lifts a
+rule by its name: `dangerous: {allow: [git-commit]}`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
+
+from bot.policy.programs import GIT_OPTIONS_WITH_ARGUMENT, HARMLESS_DEVICES, PIPE_SHELLS
 
 Words = list[str]
 
@@ -33,9 +35,6 @@ _MENTIONED = re.compile(
 _FORK_BOMB = re.compile(r"(\S+?)\s*\(\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}")
 _NOT_PLAIN = re.compile(r"\$\(|`|<<|<\(|>\(")
 _PUNCTUATION = "();<>|&\n"
-_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl", "ruby", "node"})
-_HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
-_GIT_OPTIONS_WITH_A_WORD = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 
 
 def _flags(words: Words) -> str:
@@ -65,7 +64,7 @@ def _git(verb: str, options: Callable[[Words], bool] = lambda rest: True) -> Cal
             name, _, value = rest[0].partition("=")
             if name in {"-C", "--git-dir", "--work-tree"} and _elsewhere(value or "".join(rest[1:2]), root):
                 return False
-            rest = rest[2 if not value and name in _GIT_OPTIONS_WITH_A_WORD else 1 :]
+            rest = rest[2 if not value and name in GIT_OPTIONS_WITH_ARGUMENT else 1 :]
         return rest[:1] == [verb] and not {"--dry-run", "--help", "-h"} & {*rest} and options(rest[1:])
 
     return matches
@@ -97,7 +96,7 @@ RULES = (
             words[0].startswith("mkfs")
             or (
                 words[0] == "dd"
-                and any(word.startswith("of=/dev/") and word[3:] not in _HARMLESS_DEVICES for word in words)
+                and any(word.startswith("of=/dev/") and word[3:] not in HARMLESS_DEVICES for word in words)
             )
         ),
     ),
@@ -149,7 +148,7 @@ def dangerous(command: str, root: str, lifted: Collection[str] = ()) -> Dangerou
         for rule in () if elsewhere else RULES:
             if rule.name not in lifted and rule.matches(words, root):
                 return rule
-        if piped and words[0] in _SHELLS and _PIPE_TO_SHELL.name not in lifted:
+        if piped and words[0] in PIPE_SHELLS and _PIPE_TO_SHELL.name not in lifted:
             return _PIPE_TO_SHELL
         piped = joint == "|" and (piped or _PIPE_TO_SHELL.matches(words, root))
     return None

@@ -1,8 +1,8 @@
-"""What the policy says to one tool call: pure, from the call's arguments alone.
+"""Decide one tool call by the policy, from the call's arguments alone.
 
 The strictest match wins, whatever the order of the rules. If none matches, a command of the built-in list of
 `bot.policy.dangerous` is denied and everything else is allowed: the sandbox and the gate are the boundary, rules state
-intent, cost and manners. With nobody to ask, `ask` is `deny`.
+intent and cost. Without a person to answer, `ask` is `deny`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from bot.policy.rule import Rule
 
 
+_DELETIONS = (
+    "the change deletes more than half of the files: `diff: {deletions: true}` of the policy, or --allow-deletions of "
+    "`slash-agent fix`, lets them go"
+)
 BUILT_IN = "the built-in rule "
-"""How the name of a rule begins that is not the policy's."""
+"""Prefix of the name of a rule that is not the policy's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`rule` names the deciding rule and its place; it and `reason` are empty where no rule matched.
-
-    `nearest` says in words the nearest thing that would be allowed, where there is one.
+    """`rule` is the name of the deciding rule; it and `reason` are empty if no rule matched. `nearest` describes the
+    nearest alternative that is allowed; empty if there is none.
     """
 
     effect: Effect
@@ -66,12 +69,12 @@ def decide(
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     if not rules:
         return _built_in(policy, tool, arguments, root)
-    from bot.policy import judge
+    from bot.policy import matching
 
-    judged = judge.call(rules, tool, arguments, root)
-    if judged is None:
+    match = matching.call(rules, tool, arguments, root)
+    if match is None:
         return _built_in(policy, tool, arguments, root)
-    rule, nearest = judged
+    rule, nearest = match
     if rule.effect is Effect.ASK and not can_ask:
         reason = "; ".join(
             filter(None, [rule.reason, "a person would have to be asked, and nobody is there"])
@@ -80,44 +83,55 @@ def decide(
     return Decision(rule.effect, rule.name, rule.reason, nearest)
 
 
+def allows_commands(policy: Policy, tier: Tier) -> bool:
+    """Whether a rule allows commands by name."""
+    from bot.policy.rule import CommandRule
+
+    return any(
+        isinstance(rule, CommandRule) and rule.effect is Effect.ALLOW and tier in rule.tiers
+        for rule in policy.rules
+    )
+
+
 def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str) -> Decision:
-    """What is said where no rule of the policy matches: dangerous commands are denied, everything else is allowed."""
+    """The decision if no rule of the policy matches."""
     command = arguments.get("command")
     if tool != "bash" or not isinstance(command, str):
         return Decision(Effect.ALLOW)
     from bot.policy.dangerous import dangerous
 
-    found = dangerous(command, root, policy.dangerous.allow)
-    if found is None:
+    match = dangerous(command, root, policy.dangerous.allow)
+    if match is None:
         return Decision(Effect.ALLOW)
-    return Decision(Effect.DENY, f"{BUILT_IN}{found.name}", found.reason, found.nearest)
+    return Decision(Effect.DENY, f"{BUILT_IN}{match.name}", match.reason, match.nearest)
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """For the gate: from a path of the diff to why it may not be written, `None` where it may."""
+    """For the gate: from a path of the diff to the reason why it may not be written, or `None`."""
 
     _rules: Sequence[Rule]
     _diff: DiffPolicy
     _protected: ProtectedFiles
     _approved: Collection[str] = ()
+    _deletions: bool = False
 
     def __call__(
-        self, path: str, kind: Literal["text", "binary", "link"] = "text", written: str = ""
+        self, path: str, kind: Literal["text", "binary", "link", "deletion"] = "text", written: str = ""
     ) -> str | None:
-        """`kind` is what would be at `path`: of a deletion, text. `written` is the path's own name, where `path` is how
-        a file system that ignores case reads it."""
+        """`kind` is what would be at `path`: of a deletion, text, or "deletion" if the change deletes more than half of
+        the files. `written` is the path's own name, where `path` is how a file system that ignores case reads it."""
         return self._protected(path) or self._forbidden(path, written) or self._unreadable(path, kind)
 
     def _forbidden(self, path: str, written: str) -> str | None:
         if not self._rules:
             return None
-        from bot.policy import judge
+        from bot.policy import matching
 
         rules = self._rules
         if path in self._approved:
             rules = [rule for rule in rules if rule.effect is Effect.DENY]
-        rule = judge.forbids_writing(rules, path, written)
+        rule = matching.forbids_writing(rules, path, written)
         if rule is None:
             return None
         return f"{rule.name} does not let it be written" + (f": {rule.reason}" if rule.reason else "")
@@ -125,6 +139,8 @@ class WriteRules:
     def _unreadable(self, path: str, kind: str) -> str | None:
         if kind == "text":
             return None
+        if kind == "deletion":
+            return None if self._deletions or self._diff.deletions else _DELETIONS
         from bot.policy import globs
 
         key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
@@ -133,10 +149,13 @@ class WriteRules:
         return f"{what}, which a review does not show: `diff: {{{key}: [...]}}` of the policy lets them out"
 
 
-def may_write(policy: Policy, tier: Tier, approved: Collection[str] = ()) -> WriteRules:
+def may_write(
+    policy: Policy, tier: Tier, approved: Collection[str] = (), *, deletions: bool = False
+) -> WriteRules:
     """What the diff may hold: a command can write too, so what a rule refuses to `edit` and `write` is refused there.
 
     `approved` are the paths that a person, who was asked, let be written: of these only what is denied outright counts.
+    With `deletions` a person let more than half of the files be deleted.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
-    return WriteRules(rules, policy.diff, protected_files(policy), approved)
+    return WriteRules(rules, policy.diff, protected_files(policy), approved, deletions)

@@ -1,4 +1,4 @@
-"""What holds where the policy file says nothing: the one table of tiers, and the default time limits."""
+"""The default policy: limits by tier, and time limits."""
 
 from __future__ import annotations
 

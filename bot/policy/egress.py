@@ -1,14 +1,116 @@
-"""Where the workshop may reach, by tier: names of presets, whose hosts `bot/egress` knows."""
+"""Hosts that the workspace may reach: exact names and ports, by the preset of a package manager.
+
+A preset never contains GitHub, its object hosts or a model's endpoint: whoever can write to one of them from inside
+the sandbox can send data out.
+"""
 
 from __future__ import annotations
 
-from bot.contracts.request import Tier
-from bot.egress.presets import PRESETS
-from bot.policy.schema import Policy
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
-__all__ = ["PRESETS", "egress"]
+from bot.contracts.errors import UsageError
+
+HTTPS = 443
+
+# Letters, digits, hyphens, in ASCII: NUL, `@`, brackets, blanks, percent signs and names in other scripts are out.
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"(?:{_LABEL}\.)+{_LABEL}")
+_LONGEST = 253
+# The last label of a name is never a number: `127.1`, `0x7f.1` and `2130706433` are addresses to a resolver.
+_NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
 
 
-def egress(policy: Policy, tier: Tier) -> tuple[str, ...]:
-    """The presets for the agent's own commands and its checks; empty for no network. `setup` has its own, by step."""
-    return policy.tiers[tier].egress
+class Target(NamedTuple):
+    """`private` says that the name may lead to an address that is not a public one: only a workflow gives that."""
+
+    host: str
+    port: int
+    private: bool = False
+
+
+def host_name(text: str) -> str:
+    """`text` as the name of a host, in lower case and without the root's dot; empty where it is none."""
+    name = text.lower().removesuffix(".") if text.isascii() else ""
+    if len(name) > _LONGEST or not _NAME.fullmatch(name) or _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return ""
+    return name
+
+
+def authority(text: str) -> tuple[str, int] | None:
+    """Host and port of `text`, the target of a CONNECT request; `None` where it is not exactly these two."""
+    host, colon, port = text.rpartition(":")
+    name = host_name(host)
+    if not colon or not name or not _PORT.fullmatch(port) or int(port) > 65535:
+        return None
+    return name, int(port)
+
+
+_HOSTS = MappingProxyType(
+    {
+        "python": ("pypi.org", "files.pythonhosted.org"),
+        "node": ("registry.npmjs.org",),
+        "go": ("proxy.golang.org", "sum.golang.org"),
+        "rust": ("index.crates.io", "static.crates.io"),
+        "java": (
+            "repo.maven.apache.org",
+            "repo1.maven.org",
+            "plugins.gradle.org",
+            "plugins-artifacts.gradle.org",
+        ),
+    }
+)
+
+PRESETS: tuple[str, ...] = tuple(_HOSTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """A registry of the workflow's own choice, in place of a preset's hosts. It alone may have a private address."""
+
+    preset: str
+    target: Target
+    url: str
+
+
+def mirror(text: str) -> Mirror:
+    """The mirror that `text`, `PRESET=https://host[:port]/path`, names. Raises `UsageError`."""
+    preset, _, url = text.strip().partition("=")
+    if preset not in _HOSTS:
+        raise UsageError(
+            f'The mirror "{text}" is of no preset. Write PRESET=URL, with one of {", ".join(PRESETS)}.'
+        )
+    scheme, _, rest = url.partition("://")
+    authority_text, _, _ = rest.partition("/")
+    if "@" in authority_text:
+        raise UsageError(
+            f"The mirror for {preset} has a user or password in its address, which every command could read. "
+            "Name one that may be read without."
+        )
+    host, _, _ = authority_text.partition(":")
+    address = authority(authority_text if ":" in authority_text else f"{authority_text}:{HTTPS}")
+    # A client sends the root's dot as part of the server name, which a tunnel would be refused for.
+    if scheme != "https" or address is None or host.endswith(".") or any(mark in url for mark in " ?#"):
+        raise UsageError(
+            f'The mirror for {preset} is no address of the form https://host/path: "{url}". The host must be a whole '
+            "name such as packages.example.com: no IP address, no single word, no dot at its end."
+        )
+    return Mirror(preset, Target(*address, private=True), url)
+
+
+def targets(presets: Iterable[str], mirrors: Sequence[Mirror] = ()) -> frozenset[Target]:
+    """Where `presets` lead: to the mirror where there is one, else to the registry's hosts.
+
+    Raises `UsageError` for a preset that does not exist.
+    """
+    result: set[Target] = set()
+    for name in presets:
+        if name not in _HOSTS:
+            raise UsageError(f'There is no egress preset "{name}". There are: {", ".join(PRESETS)}.')
+        own = {mirror.target for mirror in mirrors if mirror.preset == name}
+        result |= own or {Target(host, HTTPS) for host in _HOSTS[name]}
+    return frozenset(result)

@@ -13,16 +13,15 @@ from typing import Literal
 import yaml
 
 from bot.contracts.request import Tier
-from bot.policy import agent, attachments, diagnostics, diff, github, models, nodes, sandbox, steps, tiers
+from bot.policy import keys_agent, keys_commands, keys_github, keys_tiers, nodes
 from bot.policy.defaults import default_policy
 from bot.policy.errors import Problem
-from bot.policy.kinds import Kind, choice, literal, truth, whole
+from bot.policy.key_table import Key, Kind, Table, choice, literal, truth, whole
+from bot.policy.keys_commands import read_bring, read_checks
+from bot.policy.keys_tiers import read_budget
 from bot.policy.nodes import Problems
-from bot.policy.rules import RULES
+from bot.policy.read_rules import RULES
 from bot.policy.schema import Budget, Policy
-from bot.policy.steps import read_bring, read_checks
-from bot.policy.table import Key, Table
-from bot.policy.tiers import read_budget
 
 __all__ = [
     "KEYS",
@@ -46,42 +45,78 @@ def _read_version(node: yaml.Node, problems: Problems) -> None:
 
 _VERSION: Kind[None] = Kind(_read_version, {"enum": [int(VERSION), VERSION]}, VERSION)
 _HISTORY: Kind[int | Literal["full"]] = literal("full", "full", whole(1, 1_000_000))
-_BOTS = Key("bots", tiers.BOTS, "Accounts of bots that may ask, by id; there is no wildcard.")
+_BOTS = Key("bots", keys_tiers.BOTS, "Accounts of bots that may ask, by id; there is no wildcard.")
 
 ROOT = Table(
     (
         Key("version", _VERSION, "The version of this file's format."),
-        Key("tiers", tiers.TIERS, "Who may do what, and how much, if it differs from the defaults."),
+        Key("tiers", keys_tiers.TIERS, "Who may do what, and how much, if it differs from the defaults."),
         _BOTS,
-        Key("budget", tiers.BUDGET.over(Budget()), "Caps for every run, whoever asks."),
-        Key("options", agent.OPTIONS_KIND, "What the options of a command may ask for."),
-        Key("rules", RULES, "What tools may do where; the strictest rule that matches wins, whatever the order."),
-        Key("dangerous", sandbox.DANGEROUS_KIND, "Commands that are denied without a rule."),
+        Key("budget", keys_tiers.BUDGET.over(Budget()), "Caps for every run, whoever asks."),
+        Key("options", keys_agent.OPTIONS_KIND, "What the options of a command may ask for."),
+        Key(
+            "rules",
+            RULES,
+            "What tools may do where; the strictest rule that matches wins, whatever the order.",
+        ),
+        Key("dangerous", keys_commands.DANGEROUS_KIND, "Commands that are denied without a rule."),
         Key("on_deny", choice(("continue", "stop")), "Whether a run goes on after a call was denied."),
-        Key("checks", steps.CHECKS, "Commands run before and after a change; exit code 0 is a pass."),
-        Key("setup", steps.SETUP, "Commands run once, in the sandbox, before the first check."),
-        Key("bring", steps.BRING, "Folders that earlier steps of the workflow prepared, brought into the sandbox."),
+        Key("checks", keys_commands.CHECKS, "Commands run before and after a change; exit code 0 is a pass."),
+        Key("setup", keys_commands.SETUP, "Commands run once, in the sandbox, before the first check."),
+        Key(
+            "bring",
+            keys_commands.BRING,
+            "Folders that earlier steps of the workflow prepared, brought into the sandbox.",
+        ),
         Key("history", _HISTORY, "Commits that come along; full for tools that compute a version from git."),
-        Key("model", agent.MODEL, "The model of runs in Actions, unless the request or the workflow names one."),
-        Key("models", models.MODELS, "What is known better here of models than in the program's own table."),
-        Key("agent", agent.AGENT_KIND, "How the model is worked with."),
-        Key("attachments", attachments.ATTACHMENTS_KIND, "Whose pictures in a thread a model that can see is shown."),
-        Key("diagnostics", diagnostics.DIAGNOSTICS_KIND, "What is looked for in code while it is edited, and after."),
-        Key("pull_request", github.PULL_REQUEST_KIND, "How pull requests are made."),
+        Key(
+            "model",
+            keys_agent.MODEL,
+            "The model of runs in Actions, unless the request or the workflow names one.",
+        ),
+        Key(
+            "models",
+            keys_agent.MODELS,
+            "What is known better here of models than in the program's own table.",
+        ),
+        Key("agent", keys_agent.AGENT_KIND, "How the model is worked with."),
+        Key(
+            "attachments",
+            keys_agent.ATTACHMENTS_KIND,
+            "Whose pictures and files in a thread a model is shown.",
+        ),
+        Key(
+            "diagnostics",
+            keys_agent.DIAGNOSTICS_KIND,
+            "What is looked for in code while it is edited, and after.",
+        ),
+        Key("pull_request", keys_github.PULL_REQUEST_KIND, "How pull requests are made."),
         Key("push_to_head", truth(), "Put a fix on a pull request onto its own branch, fast-forward only."),
-        Key("forks", github.FORKS, "What a fix on a fork's pull request becomes."),
-        Key("dispatch", github.DISPATCH, "Workflows started on the bot's branch if none starts by itself."),
-        Key("review", github.REVIEW_KIND, "Reviews of pull requests."),
-        Key("thread_author", github.THREAD_AUTHOR, "What outsiders may ask for in a thread that they opened."),
-        Key("triggers", github.TRIGGERS_KIND, "What starts a run beside a command."),
-        Key("maintenance", github.MAINTENANCE_KIND, "Limits of scheduled tasks."),
-        Key("writes", github.WRITES_KIND, "Comments, labels and the like that a run may make; see maintenance.md."),
-        Key("diff", diff.DIFF_KIND, "What a change may hold that a review does not show."),
-        Key("sandbox", sandbox.SANDBOX_KIND, "How much of the machine a command may take."),
-        Key("detector", agent.DETECTOR_KIND, "The secret detector."),
-        Key("identity", agent.IDENTITY_KIND, "Who the commits are by."),
+        Key("forks", keys_github.FORKS, "What a fix on a fork's pull request becomes."),
+        Key(
+            "dispatch",
+            keys_github.DISPATCH,
+            "Workflows started on the bot's branch if none starts by itself.",
+        ),
+        Key("review", keys_github.REVIEW_KIND, "Reviews of pull requests."),
+        Key(
+            "thread_author",
+            keys_github.THREAD_AUTHOR,
+            "What outsiders may ask for in a thread that they opened.",
+        ),
+        Key("triggers", keys_github.TRIGGERS_KIND, "What starts a run beside a command."),
+        Key("maintenance", keys_github.MAINTENANCE_KIND, "Limits of scheduled tasks."),
+        Key(
+            "writes",
+            keys_github.WRITES_KIND,
+            "Comments, labels and the like that a run may make; see maintenance.md.",
+        ),
+        Key("diff", keys_github.DIFF_KIND, "What a change may hold that a review does not show."),
+        Key("sandbox", keys_commands.SANDBOX_KIND, "How much of the machine a command may take."),
+        Key("detector", keys_agent.DETECTOR_KIND, "The secret detector."),
+        Key("identity", keys_agent.IDENTITY_KIND, "Who the commits are by."),
     )
-)  # fmt: skip
+)
 KEYS = tuple(ROOT)
 
 
@@ -96,10 +131,10 @@ def check_policy(text: str, source: str) -> tuple[Policy, tuple[Problem, ...]]:
     root = nodes.compose(text, problems)
     policy = replace(default_policy(), source=source)
     if root is not None:
-        found = ROOT.read(root, problems)
-        policy = ROOT.onto(policy, found, leaving=("version", "bots"))
+        section = ROOT.read(root, problems)
+        policy = ROOT.onto(policy, section, ignored=("version", "bots"))
         of_tier = policy.tiers[Tier.BOT].verbs
-        listed = {one: of_tier if verbs is None else verbs for one, verbs in found.get(_BOTS, {}).items()}
+        listed = {one: of_tier if verbs is None else verbs for one, verbs in section.get(_BOTS, {}).items()}
         policy = replace(policy, bots=MappingProxyType(listed))
     problems.raise_any()
     return policy, problems.warnings

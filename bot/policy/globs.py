@@ -18,7 +18,7 @@ _WILDCARD = re.compile(r"[*?]")
 
 
 def matches(glob: str, path: str) -> bool:
-    """Whether `glob` covers `path`. Both are relative to the root, with `/` between names."""
+    """Whether `glob` matches `path`. Both are relative to the root, with `/` between names."""
     pattern = glob.rstrip("/").split("/")
     names = path.split("/")
     if _star_match(pattern, names, "**", _name_matches):
@@ -28,10 +28,9 @@ def matches(glob: str, path: str) -> bool:
 
 
 def normalise(path: str, root: str = "") -> str | None:
-    """`path` relative to the root, by its letters alone; `None` when it lies outside.
+    """`path` relative to the root, without following links; `None` if it is outside.
 
-    Links are not followed here: the tool host resolves them and asks about what it found, and the gate judges
-    the paths of the diff, which are real.
+    The tool host resolves links, and the gate checks the real paths of the diff.
     """
     if path.startswith("/"):
         if not root:
@@ -42,7 +41,7 @@ def normalise(path: str, root: str = "") -> str | None:
 
 
 def flaw(glob: str) -> str:
-    """Why no path can ever match `glob`; empty when one can."""
+    """Why no path can match `glob`; empty if one can."""
     if not glob:
         return "an empty glob matches nothing"
     if glob.startswith("/"):

@@ -1,10 +1,11 @@
-"""From the policy file's text to a `Policy`.
+"""Load the policy: the default, or the text of the file that a workflow names. Standard library only without a file.
 
-The text must be the base commit's: a pull request cannot change the rules that it is judged by. Nothing of
-YAML is imported where there is no file, which most runs start without.
+The text must be the base commit's: a pull request must not change the rules that apply to it.
 """
 
 from __future__ import annotations
+
+import re
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
@@ -27,3 +28,20 @@ def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
     from bot.policy.file import read_policy
 
     return read_policy(text, source)
+
+
+# Nothing below .github that an agent changes is ever published, so no policy there can be its own work.
+_PLACE = re.compile(r"\.github/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*\.ya?ml")
+_WORKFLOWS = ".github/workflows/"
+
+
+def policy_file(named: str) -> str:
+    """The path that the action's input `policy` names; the usual one where it is empty. Raises `UsageError` for any
+    that is not a YAML file below `.github/`."""
+    path = named.strip().removeprefix("./") or POLICY_FILE
+    if not _PLACE.fullmatch(path) or path.startswith(_WORKFLOWS):
+        raise UsageError(
+            f"The policy {path[:100]!r} is not a YAML file below .github/, such as .github/agent-strict.yml: the "
+            "input `policy` names one of the base branch there, from which nothing that the agent changes is published."
+        )
+    return path

@@ -1,7 +1,7 @@
-"""A YAML document as nodes with places, read with types: every complaint knows its line and column.
+"""Read a YAML document as typed nodes; every problem has its line and column.
 
-The text is the repository's, not ours: size, depth and what aliases expand to are capped before anything
-walks it, and no node is ever made into an object of its own choosing.
+The text is untrusted: size, depth and the expansion of aliases are limited before the nodes are walked, and no tag
+creates an object.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import yaml
 
-from bot.intake.nearest import nearest
+from bot.events.nearest import nearest
 from bot.policy.errors import PolicyError, Problem
 
 MAX_BYTES = 64 * 1024
@@ -32,33 +32,33 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Problems:
-    """Collects what is wrong, so that one look at the file can mend all of it."""
+    """Collects all errors and warnings of a file."""
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._found: list[Problem] = []
+        self._errors: list[Problem] = []
         self._warnings: list[Problem] = []
 
     def warn(self, node: yaml.Node, message: str) -> None:
-        """What is allowed, and may not be meant."""
-        self._warnings.append(Problem(*_place(node), message))
+        """Report something that is valid and possibly unintended."""
+        self._warnings.append(Problem(*_position(node), message))
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         return tuple(sorted(self._warnings))
 
     def add(self, node: yaml.Node, message: str) -> None:
-        self._found.append(Problem(*_place(node), message))
+        self._errors.append(Problem(*_position(node), message))
 
-    def place(self, node: yaml.Node) -> str:
-        return f"{self._source}:{_place(node)[0]}"
+    def position(self, node: yaml.Node) -> str:
+        return f"{self._source}:{_position(node)[0]}"
 
     def stop(self, line: int, column: int, message: str) -> NoReturn:
-        raise PolicyError(self._source, [*self._found, Problem(line, column, message)])
+        raise PolicyError(self._source, [*self._errors, Problem(line, column, message)])
 
     def raise_any(self) -> None:
-        if self._found:
-            raise PolicyError(self._source, self._found)
+        if self._errors:
+            raise PolicyError(self._source, self._errors)
 
 
 def compose(text: str, problems: Problems) -> yaml.Node | None:
@@ -85,20 +85,20 @@ def compose(text: str, problems: Problems) -> yaml.Node | None:
 
 def entries(node: yaml.Node, known: Collection[str], problems: Problems) -> dict[str, yaml.Node]:
     """A mapping's values by key. Unknown and repeated keys are problems; so is anything but a mapping."""
-    found: dict[str, yaml.Node] = {}
+    values: dict[str, yaml.Node] = {}
     for key, value in pairs(node, problems):
         name = text(key, problems)
         if name is None:
             continue
-        if name in found:
+        if name in values:
             problems.add(key, f"`{name}` is given twice")
         elif name in known:
-            found[name] = value
+            values[name] = value
         else:
             problems.add(
                 key, f"unknown key `{name[:40]}`; the nearest known one is `{nearest(name, sorted(known))}`"
             )
-    return found
+    return values
 
 
 def pairs(node: yaml.Node, problems: Problems) -> list[tuple[yaml.Node, yaml.Node]]:
@@ -227,16 +227,16 @@ def _check_depth(text: str, problems: Problems) -> None:
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
         if depth > MAX_DEPTH:
-            problems.stop(*_place(event), f"nested over {MAX_DEPTH} levels deep")
+            problems.stop(*_position(event), f"nested over {MAX_DEPTH} levels deep")
         if documents > 1:
-            problems.stop(*_place(event), "a second document begins here; there may be one")
+            problems.stop(*_position(event), "a second document begins here; there may be one")
 
 
 def _end_of(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _place(marked: yaml.Node | yaml.Event) -> tuple[int, int]:
+def _position(marked: yaml.Node | yaml.Event) -> tuple[int, int]:
     mark = marked.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
@@ -247,7 +247,7 @@ def place_of(text: str, path: Sequence[str]) -> tuple[int, int]:
     for name in path:
         values = {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
         node = values.get(name, node)
-    return _place(node) if node else (1, 1)
+    return _position(node) if node else (1, 1)
 
 
 def _check_expansion(root: yaml.Node, problems: Problems) -> None:
@@ -260,13 +260,13 @@ def _check_expansion(root: yaml.Node, problems: Problems) -> None:
         if known is not None:
             return known
         if id(node) in open_nodes:
-            problems.stop(*_place(node), "this anchor contains itself")
+            problems.stop(*_position(node), "this anchor contains itself")
         open_nodes.add(id(node))
         total = 1 + sum(map(size, _children(node)))
         open_nodes.remove(id(node))
         if total > MAX_NODES:
             problems.stop(
-                *_place(node),
+                *_position(node),
                 f"over {MAX_NODES} values with its aliases",
             )
         sizes[id(node)] = total

@@ -1,4 +1,4 @@
-"""Files that the gate withholds because a service or the bot itself obeys them, beyond those of `bot.gate.rules`.
+"""Files that the gate withholds because a service or the bot reads its configuration from them (`bot.gate.path_rules`).
 
 `SERVICES` are programs outside GitHub Actions that read a file of any pushed branch and then run something, deploy it
 or merge it, most of them with the project's secrets, before anybody has reviewed the change.
@@ -105,7 +105,7 @@ def protected_files(policy: Policy) -> ProtectedFiles:
 
 
 def service_of(path: str) -> str:
-    """The service that obeys the file at `path`, which is in lower case; "" if none does."""
+    """The service that reads the file at `path` (in lower case); empty if none does."""
     first, rest = _patterns()
     parts = path.split("/")
     match = first.fullmatch(parts[0]) or next(filter(None, map(rest.fullmatch, parts)), None)

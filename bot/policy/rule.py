@@ -1,4 +1,4 @@
-"""The three kinds of rules. `name` says which rule it is and where: `rules[2] (.github/agent.yml:14)`."""
+"""The three kinds of rules. `name` is the rule and its position: `rules[2] (.github/agent.yml:14)`."""
 
 from __future__ import annotations
 
@@ -54,3 +54,15 @@ class OpaqueRule:
 
 
 Rule = PathRule | CommandRule | OpaqueRule
+
+
+_HEADERS = tuple(f"*** {what}:" for what in ("Add File", "Delete File", "Update File", "Move to"))
+
+
+def patched_paths(patch: object) -> list[str]:
+    """The paths in a patch's text. Only headers stand in the first column: every line of a body has a prefix. What
+    hides from this is asked about by the tool itself, file by file, before anything is written."""
+    if not isinstance(patch, str):
+        return []
+    headers = (line.partition(":")[2].strip() for line in patch.split("\n") if line.startswith(_HEADERS))
+    return [path for path in headers if path]

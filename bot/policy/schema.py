@@ -1,6 +1,6 @@
-"""The policy as values: what `.github/agent.yml` says, checked, with the defaults filled in.
+"""The policy as frozen values, validated and with defaults.
 
-The kinds of rules are in `bot.policy.rule`, so that a run without rules does not pay for them at its start.
+The kinds of rules are in `bot.policy.rule`, which is imported only if there are rules. A new key begins in `file.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Effect(StrEnum):
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
     """Of one run, and with `_a_day` of one person within a day. `output` is what commands print, in MiB; `None` is no
-    limit. `egress` are names of presets, whose hosts the workshop may reach."""
+    limit. `egress` are names of presets, whose hosts the workspace may reach."""
 
     verbs: frozenset[Verb]
     usd: float
@@ -138,8 +138,7 @@ class MaintenancePolicy:
 
 @dataclass(frozen=True, slots=True)
 class StopHookPolicy:
-    """What the model is told when it says that it is done: open items of its list, new errors in what it changed,
-    checks that fail."""
+    """What is reported to the model when it ends: open todo items, new errors in changed files, failed checks."""
 
     todos: bool = True
     diagnostics: bool = True
@@ -148,7 +147,7 @@ class StopHookPolicy:
 
 @dataclass(frozen=True, slots=True)
 class AgentPolicy:
-    """How the model is worked with. `instructions` are names of files whose text goes into the first message."""
+    """`instructions` are names of files whose text goes into the first message."""
 
     stop_hook: StopHookPolicy = StopHookPolicy()
     instructions: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md")
@@ -174,7 +173,7 @@ class DetectorPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/workshop/host/limits.py`."""
+    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/toolhost/limits.py`."""
 
     memory: int = 8192
     processes: int = 1000
@@ -207,16 +206,17 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class DiffPolicy:
     """What a change may hold that the gate withholds otherwise: globs of binary files and of symbolic links, and names
-    of `bot.policy.protected.SERVICES`, whose configuration may be changed."""
+    of `bot.policy.protected.SERVICES`, whose configuration may be changed. `deletions`: more than half of the files."""
 
     binaries: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     services: tuple[str, ...] = ()
+    deletions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AttachmentsPolicy:
-    """Whose pictures a model is shown: `tiers` are of those who wrote the texts that they stand in."""
+    """Whose pictures and files a model is shown: `tiers` are of those who wrote the texts that they stand in."""
 
     tiers: frozenset[Tier] = frozenset({Tier.MAINTAINER})
 
@@ -232,7 +232,7 @@ class ServerPolicy:
 @dataclass(frozen=True, slots=True)
 class DiagnosticsPolicy:
     """What is looked for in code. `wait` is in seconds, of one edit; `servers` is by the names of
-    `bot.contracts.servers`. `checkers` run before and after: `None` for those that the repository has a use for."""
+    `bot.contracts.checkers`. `checkers` run before and after: `None` for those that the repository has a use for."""
 
     off: bool = False
     wait: float = 3.0

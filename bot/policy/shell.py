@@ -1,4 +1,4 @@
-"""What a shell command surely is: a positive grammar over tree-sitter's parse.
+"""Parse a shell command with tree-sitter, and prove it simple by a positive grammar.
 
 Proven simple is a list or pipeline (`&&`, `||`, `;`, `|`, newline) of commands that consist of plain words
 and quoted strings, nothing expanded, nothing redirected. Everything else is opaque: it runs in the sandbox
@@ -19,8 +19,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.policy.within import Words, commands_within, texts_within
-from bot.policy.wrappers import runs_another
+from bot.policy.wrappers import Words, commands_within, runs_another, texts_within
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree
@@ -63,7 +62,7 @@ class ShellCommand:
 
 
 def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
-    """What `command` is by the grammar above. Never raises, whatever the text."""
+    """`command` by the grammar above. Never raises."""
     if len(command.encode("utf-8", "surrogatepass")) > MAX_COMMAND:
         return ShellCommand(None, ())
     tree = _parse(command, seconds)
@@ -77,21 +76,21 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
 
 
 def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
-    """The commands in sight, then those within them, level by level."""
+    """The visible commands, then the commands in their words, level by level."""
     plain = _in_tree(tree, command)
     if "\\\n" in command and (joined := _parse(whole := command.replace("\\\n", ""), seconds)) is not None:
         plain += [words for words in _in_tree(joined, whole) if words not in plain]
-    found, end = list(plain), time.thread_time() + seconds
+    commands, end = list(plain), time.thread_time() + seconds
     ahead = deque((words, 1) for words in plain)
-    while ahead and len(found) < _MOST_SEEN and time.thread_time() < end:
+    while ahead and len(commands) < _MOST_SEEN and time.thread_time() < end:
         outer, depth = ahead.popleft()
-        for words in islice(_within(outer, seconds), _MOST_SEEN - len(found)):
-            found.append(words)
+        for words in islice(_within(outer, seconds), _MOST_SEEN - len(commands)):
+            commands.append(words)
             if depth < _DEEPEST:
                 ahead.append((words, depth + 1))
             if time.thread_time() > end:
                 break
-    return tuple(found)
+    return tuple(commands)
 
 
 def _in_tree(tree: Tree, command: str) -> list[Words]:
@@ -139,7 +138,7 @@ def _language() -> Language:
 
 
 def _simple_commands(root: Node, source: str) -> tuple[Words, ...] | None:
-    """Walks with a stack of its own: a list nests once for each of its operators."""
+    """Uses an explicit stack, since a list nests once for each of its operators."""
     commands: list[Words] = []
     position = 0
     stack = [root]
@@ -201,7 +200,7 @@ def _after_redirects(node: Node) -> list[Node]:
     if around is None or around.type != "redirected_statement":
         return []
     redirects = [child for child in around.children if child.type == "file_redirect"]
-    return [place for one in redirects for place in one.children_by_field_name("destination")[1:]]
+    return [child for one in redirects for child in one.children_by_field_name("destination")[1:]]
 
 
 def _unescaped(node: Node, source: str) -> str | None:
@@ -224,7 +223,7 @@ def _unescaped(node: Node, source: str) -> str | None:
 
 
 def _escapes(text: str) -> str | None:
-    """What `$'...'` stands for, where it is ASCII."""
+    """The value of `$'...'` if it is ASCII."""
     try:
         return text.encode("ascii").decode("unicode_escape")
     except UnicodeError:
@@ -232,7 +231,7 @@ def _escapes(text: str) -> str | None:
 
 
 def _literal(node: Node, source: str) -> str | None:
-    """The value of a word that nothing expands; `None` where its value is not plain from its letters."""
+    """The value of a word without expansions; `None` for any other word."""
     text = source[node.start_byte : node.end_byte]
     match node.type:
         case "word" | "number":

@@ -1,7 +1,7 @@
-"""What a run may write on threads besides its diff: the caps by tier and verb, and whether one write may be made.
+"""What a run may write on threads: the limits by tier and verb, and whether one write is allowed.
 
 The strictest wins: the tier's cap (or the policy's in its place, within `HIGHEST`), and the task's or the verb's own.
-Asked twice with the same words: when the model proposes a write, and when it is published.
+Checked twice: when the model proposes a write, and when it is published.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from bot.contracts.request import Tier, Verb
-from bot.contracts.triage import ThreadState
+from bot.contracts.request import ThreadState, Tier, Verb
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -22,19 +21,19 @@ from bot.contracts.writes import (
     RemoveLabel,
     Write,
     WriteCaps,
-    counted_as,
-    trouble_in,
+    cap_name,
+    write_problem,
 )
 from bot.policy.schema import WritesPolicy
 
 HIGHEST = WriteCaps(comment=50, reply=50, label=100, close=25, close_pulls=10, edit=10)
-"""What no policy and no task can go beyond. Their sum is over what one bundle holds: that is a limit of its own."""
+"""The maximum for any policy and task. Their sum exceeds what one bundle holds, which has its own limit."""
 
 TIERS: Mapping[Tier, WriteCaps] = {
     Tier.MAINTAINER: WriteCaps(comment=20, reply=10, label=40, close=10, close_pulls=5, edit=5),
     Tier.SCHEDULE: WriteCaps(comment=20, reply=10, label=40, close=10, close_pulls=5, edit=5),
 }
-"""A run by anybody else writes nothing of its own accord, whatever the policy says."""
+"""The runs of other tiers write nothing on threads, whatever the policy says."""
 
 VERBS: Mapping[Verb, WriteCaps] = {
     Verb.FIX: WriteCaps(reply=10, label=5),
@@ -60,8 +59,8 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What must hold of a thread at the moment of a write; the defaults ask nothing. See `bot.tasks.task`."""
+class ThreadConditions:
+    """Conditions of a thread for a write; the defaults require nothing. See `bot.maintenance.task`."""
 
     state: Literal["open", "closed"] | None = None
     kind: Literal["issues", "pulls", "all"] = "all"
@@ -75,17 +74,17 @@ class Standing:
 def caps_of(policy: WritesPolicy, tier: Tier) -> WriteCaps:
     """What the policy leaves to a tier."""
     own = TIERS.get(tier)
-    return WriteCaps() if own is None else replace(own, **policy.caps).within(HIGHEST)
+    return WriteCaps() if own is None else replace(own, **policy.caps).capped_by(HIGHEST)
 
 
 def is_ours(label: str) -> bool:
-    """Whether a label's name is of the kind that starts this bot: no run may set one."""
+    """Whether a label with this name starts the bot; no run may set one."""
     return _TRIGGER.match(label.strip()) is not None
 
 
 def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
-    """Why `write` may not be made after those `before`, a sentence with what to do instead; empty where it may."""
-    if why := trouble_in(write):
+    """Why `write` is not allowed after the writes `before`, a sentence with what to do instead; empty if it is."""
+    if why := write_problem(write):
         return f"{why}."
     if write.number not in allowance.threads:
         known = ", ".join(f"#{number}" for number in sorted(allowance.threads)[:50])
@@ -107,9 +106,9 @@ def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
 
 
 def _over(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
-    name = _counted(write, allowance)
+    name = _counter_of(write, allowance)
     most = getattr(allowance.caps, name)
-    if sum(_counted(one, allowance) == name for one in before) < most:
+    if sum(_counter_of(one, allowance) == name for one in before) < most:
         return ""
     what = f"`{name}`"
     if not most:
@@ -117,14 +116,14 @@ def _over(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
     return f"This run may make {most} writes of the kind {what}, and has proposed them: leave it at that."
 
 
-def _counted(write: Write, allowance: Allowance) -> str:
-    return counted_as(write, is_pull_request=allowance.threads.get(write.number, False))
+def _counter_of(write: Write, allowance: Allowance) -> str:
+    return cap_name(write, is_pull_request=allowance.threads.get(write.number, False))
 
 
-def misplaced(write: Write, seen: ThreadState, rules: Standing, *, at: str, since: str = "") -> str:
-    """Why `write` does not fit the thread as it stands, a clause; empty where it does.
+def mismatch(write: Write, seen: ThreadState, rules: ThreadConditions, *, at: str, since: str = "") -> str:
+    """Why `write` does not fit the current state of the thread, a clause; empty if it does.
 
-    `at` is now, `since` when the run looked: what happened after that was not thought of.
+    `at` is now, `since` the time at which the run read the thread.
     """
     if seen.locked:
         return "it is locked"
@@ -150,11 +149,11 @@ def misplaced(write: Write, seen: ThreadState, rules: Standing, *, at: str, sinc
     return ""
 
 
-def is_idle(seen: ThreadState, rules: Standing, at: str) -> bool:
+def is_idle(seen: ThreadState, rules: ThreadConditions, at: str) -> bool:
     return not rules.idle_days or days_between(seen.quiet_since, at) >= rules.idle_days
 
 
-def may_close(seen: ThreadState, rules: Standing, at: str) -> bool:
+def may_close(seen: ThreadState, rules: ThreadConditions, at: str) -> bool:
     return not _not_to_close(seen, rules, at)
 
 
@@ -168,7 +167,7 @@ def _may_label(seen: ThreadState, at: str) -> bool:
     return not seen.told_at or seen.answered or days_between(seen.told_at, at) <= 1
 
 
-def _not_to_close(seen: ThreadState, rules: Standing, at: str) -> str:
+def _not_to_close(seen: ThreadState, rules: ThreadConditions, at: str) -> str:
     after = rules.close_after_days
     if not after:
         return ""
@@ -188,8 +187,8 @@ def _names(labels: Iterable[str]) -> set[str]:
     return {label.casefold() for label in labels}
 
 
-def _unlike(seen: ThreadState, rules: Standing) -> str:
-    """How it differs from what the task's file says of threads."""
+def _unlike(seen: ThreadState, rules: ThreadConditions) -> str:
+    """How the thread differs from the conditions of the task's file; empty if it does not."""
     if rules.kind != "all" and seen.is_pull_request != (rules.kind == "pulls"):
         return f"it is {'a pull request' if seen.is_pull_request else 'an issue'}, and the task is about {rules.kind}"
     there = _names(seen.labels)

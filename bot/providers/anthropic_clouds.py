@@ -1,6 +1,7 @@
-"""Claude at Amazon Bedrock and Google Vertex AI: the Messages API behind those clouds' own doors and signatures.
+"""Claude at Amazon Bedrock and Google Vertex AI: the Messages API behind those clouds' endpoints and
+signatures.
 
-Over the `anthropic` package's own clients for them, which need packages that only their extras bring.
+Uses the `anthropic` package's clients for them, which need the packages of their extras.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
 from bot.providers.anthropic_messages import AnthropicMessages
-from bot.providers.endpoint import Endpoint, keep_known, open_client, read_endpoint
+from bot.providers.endpoint import Endpoint, keep_known_headers, open_client, read_endpoint
 from bot.providers.streaming import Frame
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _SIGNED = frozenset({"x-amz-date", "x-amz-security-token", "x-amz-content-sha256
 
 
 def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
-    """Claude at Bedrock. Raises `UsageError` where the extra, the region or the credentials are missing."""
-    _need("boto3", "bedrock")
+    """Return Claude at Bedrock. Raises `UsageError` if the extra, the region or the credentials are missing."""
+    _require_package("boto3", "bedrock")
     region = environment.get("AWS_REGION", "").strip() or environment.get("AWS_DEFAULT_REGION", "").strip()
     if not region:
         raise UsageError(f"bedrock/{info.name} needs a region: set AWS_REGION.")
@@ -45,21 +46,26 @@ def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessage
         "aws_session_token": "AWS_SESSION_TOKEN",
         "aws_profile": "AWS_PROFILE",
     }
-    given = {name: environment[variable] for name, variable in names.items() if environment.get(variable)}
+    client_options = {
+        name: environment[variable] for name, variable in names.items() if environment.get(variable)
+    }
     if endpoint.key:
-        given = {"api_key": endpoint.key}
-    elif "aws_profile" not in given and not {"aws_access_key", "aws_secret_key"} <= given.keys():
+        client_options = {"api_key": endpoint.key}
+    elif (
+        "aws_profile" not in client_options
+        and not {"aws_access_key", "aws_secret_key"} <= client_options.keys()
+    ):
         raise UsageError(
             f"bedrock/{info.name} needs credentials: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and "
             "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
         )
-    return _Bedrock(endpoint, info, {"aws_region": region, **given})
+    return _Bedrock(endpoint, info, {"aws_region": region, **client_options})
 
 
 def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
-    """Claude at Vertex AI. Raises `UsageError` where the extra, the region or the project is missing.
+    """Return Claude at Vertex AI. Raises `UsageError` if the extra, the region or the project is missing.
 
-    Without a token in the environment Google's own library finds the credentials of the machine.
+    Without a token in the environment Google's library finds the machine's credentials.
     """
     region = environment.get("CLOUD_ML_REGION", "").strip()
     project = environment.get("ANTHROPIC_VERTEX_PROJECT_ID", "").strip()
@@ -75,18 +81,18 @@ def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages
         f"https://{host}.googleapis.com/v1",
     )
     if not endpoint.key:
-        _need("google.auth", "vertex")
+        _require_package("google.auth", "vertex")
     return _Vertex(
         endpoint, info, {"region": region, "project_id": project, "access_token": endpoint.key or None}
     )
 
 
-def _need(package: str, extra: str) -> None:
+def _require_package(package: str, extra: str) -> None:
     try:
-        found = importlib.util.find_spec(package)
+        spec = importlib.util.find_spec(package)
     except ModuleNotFoundError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise UsageError(
             f"{extra}/ models need the package {package}, which the extra `{extra}` brings: "
             f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
@@ -94,13 +100,13 @@ def _need(package: str, extra: str) -> None:
 
 
 class _Cloud(AnthropicMessages):
-    """`given` is what the package's client is opened with."""
+    """`client_options` are for the package's client."""
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, given: Mapping[str, Any]) -> None:
-        self._given = given
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, client_options: Mapping[str, Any]) -> None:
+        self._client_options = client_options
         super().__init__(endpoint, info)
         # What finding and refreshing credentials may raise, beside the package's own errors.
-        self.errors = (*self.errors, *_of_credentials(), RuntimeError)
+        self.errors = (*self.errors, *_credential_errors(), RuntimeError)
 
     def send(self, body: bytes) -> httpx2.Response:
         import httpx2
@@ -120,19 +126,21 @@ class _Bedrock(_Cloud):
         class Client(AnthropicBedrock):
             def _prepare_request(self, request: httpx2.Request) -> None:
                 # Before the signature: it is over the headers too.
-                keep_known(request)
+                keep_known_headers(request)
                 super()._prepare_request(request)
 
         return Client(
-            **self._given,
+            **self._client_options,
             base_url=self.endpoint.url,
             max_retries=0,
             open_telemetry=False,
-            http_client=open_client(self.endpoint, self.line, {}, patience=patience, idle=idle, more=_SIGNED),
+            http_client=open_client(
+                self.endpoint, self.connection, {}, patience=patience, idle=idle, extra_headers=_SIGNED
+            ),
         )
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        """Amazon's binary event stream, read by the package's decoder."""
+        """Decode Amazon's binary event stream with the package's decoder."""
         from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
 
         return iter(AWSEventStreamDecoder().iter_bytes(response.iter_bytes()))
@@ -143,20 +151,20 @@ class _Vertex(_Cloud):
         from anthropic import AnthropicVertex
 
         return AnthropicVertex(
-            **self._given,
+            **self._client_options,
             base_url=self.endpoint.url,
             max_retries=0,
             open_telemetry=False,
-            http_client=open_client(self.endpoint, self.line, {}, patience=patience, idle=idle),
+            http_client=open_client(self.endpoint, self.connection, {}, patience=patience, idle=idle),
         )
 
 
-def _of_credentials() -> tuple[type[Exception], ...]:
-    """What the clouds' own libraries raise, of those that are there."""
-    found: list[type[Exception]] = []
+def _credential_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions of the clouds' libraries that are installed."""
+    errors: list[type[Exception]] = []
     for module, name in _CLOUD_ERRORS:
         try:
-            found.append(getattr(importlib.import_module(module), name))
+            errors.append(getattr(importlib.import_module(module), name))
         except ImportError:
             continue
-    return tuple(found)
+    return tuple(errors)

@@ -1,7 +1,7 @@
-"""The Messages API (Anthropic, and servers that speak it) over the `anthropic` package.
+"""The Messages API (Anthropic and compatible servers) over the `anthropic` package.
 
-Goes through the package's `client.post` with a body of bytes: its typed path walks every message again each
-turn (5.2 ms a turn at 200 turns against 2.4), and this way a request is a byte prefix of the next.
+Uses the package's `client.post` with a body of bytes: its typed path walks every message again each turn (5.2
+ms a turn at 200 turns against 2.4), and this way a request is a byte prefix of the next.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCal
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly
-from bot.providers.carried import is_foreign
-from bot.providers.choice import anthropic_choice
 from bot.providers.encoding import (
-    History,
-    Opening,
+    EncodedHistory,
+    RequestPrefix,
     argument_object,
     clean,
     clean_tree,
     dumps,
     fitting_id,
-    unseen,
+    image_note,
+    is_foreign,
 )
-from bot.providers.endpoint import Endpoint, Line, open_client
+from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
 from bot.providers.messages_reader import MessagesReader
 from bot.providers.streaming import Frame, events_of
 
@@ -47,7 +46,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NO_OUTPUT = "(no output)"
 # In tokens, for models that want a number; the API's least is 1,024.
 _BUDGET = 16_384
-_LEAST_BUDGET = 1_024
+_MIN_BUDGET = 1_024
 # One is on the end of the system text; the API takes four.
 _MESSAGE_MARKS = 3
 
@@ -62,21 +61,21 @@ class AnthropicMessages:
         import httpx2
 
         self.endpoint = endpoint
-        self.line = Line()
+        self.connection = ActiveConnection()
         self.errors: tuple[type[Exception], ...] = (
             anthropic.AnthropicError,
             httpx2.HTTPError,
             httpx2.StreamError,
         )
         self.info = info
-        self.by = f"messages/{info.name}"
-        self._history = History(self._message)
-        self._moved = History(self._unthinking)
-        self._opening = Opening(self._render)
+        self.writer = f"messages/{info.name}"
+        self._history = EncodedHistory(self._message)
+        self._moved = EncodedHistory(self._without_thinking)
+        self._prefix = RequestPrefix(self._render)
         self._client = self._open(patience or info.timeout, idle)
 
     def _open(self, patience: float, idle: float) -> Any:
-        """The package's client, with nothing of the process's environment in it."""
+        """Return the package's client, isolated from the process's environment."""
         import anthropic
 
         # Servers on the own machine need no key, but the package insists on one.
@@ -89,12 +88,12 @@ class AnthropicMessages:
             base_url=self.endpoint.url.removesuffix("/v1"),
             max_retries=0,
             open_telemetry=False,
-            http_client=open_client(self.endpoint, self.line, headers, patience=patience, idle=idle),
+            http_client=open_client(self.endpoint, self.connection, headers, patience=patience, idle=idle),
         )
 
     def close(self) -> None:
         self._client.close()
-        self.line.close()
+        self.connection.close()
 
     def send(self, body: bytes) -> httpx2.Response:
         import httpx2
@@ -115,45 +114,48 @@ class AnthropicMessages:
         return MessagesReader(assembly, len(request.messages))
 
     def encode(self, request: ModelRequest) -> bytes:
-        """The body. What changes from turn to turn comes last: messages, marks on their end, tool choice."""
-        rows = _joined(self._rows(request))
+        """Return the body. What changes from turn to turn comes last: messages, and cache marks on their end.
+
+        There is never a `tool_choice`: a changed one invalidates the cached messages. There is no list of
+        allowed tools either, and models that think refuse to be forced. The dispatch refuses other calls.
+        """
+        rows = _merge_roles(self._rows(request))
         # The newest message, and those marked before: a lookup walks back 20 blocks at most, and one turn with
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
-        users = (at for at in range(len(rows) - 1, -1, -1) if rows[at].startswith(_USER))
-        for at in islice(users, _MESSAGE_MARKS):
-            rows[at] = rows[at].removesuffix(_BLOCK_END) + _MARKED_BLOCK_END
-        forced = self.info.forced_choice and self.info.thinking == "off"
-        choice = anthropic_choice(request, forced=forced)
-        tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
-        return b'%s"messages":[%s]%s}' % (self._opening.of(request), b",".join(rows), tail)
+        users = (index for index in range(len(rows) - 1, -1, -1) if rows[index].startswith(_USER))
+        for index in islice(users, _MESSAGE_MARKS):
+            rows[index] = rows[index].removesuffix(_BLOCK_END) + _MARKED_BLOCK_END
+        return b'%s"messages":[%s]}' % (self._prefix.of(request), b",".join(rows))
 
     def _rows(self, request: ModelRequest) -> list[bytes]:
-        """Each message's bytes. Thinking is tied to everything before it: what was moved goes without."""
+        """Return each message's bytes. Thinking is tied to everything before it, so moved messages are sent
+        without it."""
         if not request.moved:
             return self._history.encoded(request.messages)
         moved, rest = request.messages[: request.moved], request.messages[request.moved :]
         return [*self._moved.encoded(moved), *self._history.encoded(rest)]
 
-    def _unthinking(self, message: Message, position: int) -> bytes:
-        """A moved message. Models that are given a number of tokens to think with tie nothing, and want it back."""
+    def _without_thinking(self, message: Message, position: int) -> bytes:
+        """Encode a moved message. Models with a thinking budget do not tie thinking to the context, and require
+        it back."""
         if self.info.thinking == "budget":
             return self._message(message, position)
         parts = tuple(part for part in message.parts if not isinstance(part, Thinking))
         return self._message(replace(message, parts=parts), position)
 
     def _render(self, request: ModelRequest) -> bytes:
-        """Everything before the messages."""
-        longest = min(request.max_output or self.info.max_output, self.info.max_output)
-        opening: dict[str, Any] = {"model": self.info.name, "max_tokens": longest, "stream": True}
-        thinking = _thinking(self.info, longest)
+        """Return everything before the messages."""
+        max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
+        body: dict[str, Any] = {"model": self.info.name, "max_tokens": max_tokens, "stream": True}
+        thinking = _thinking(self.info, max_tokens)
         if thinking is not None:
-            opening["thinking"] = thinking
+            body["thinking"] = thinking
         if request.tools:
-            opening["tools"] = [self._tool(spec) for spec in request.tools]
+            body["tools"] = [self._tool(spec) for spec in request.tools]
         if request.system.strip():
             block = {"type": "text", "text": clean(request.system), "cache_control": {"type": "ephemeral"}}
-            opening["system"] = [block]
-        return dumps(opening)[:-1] + b","
+            body["system"] = [block]
+        return dumps(body)[:-1] + b","
 
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
         tool = {
@@ -164,7 +166,7 @@ class AnthropicMessages:
         return {**tool, "eager_input_streaming": True} if self.info.streams_tools else tool
 
     def _message(self, message: Message, position: int) -> bytes:
-        """The message as it is sent, empty where nothing is left of it."""
+        """Return the encoded message, empty if nothing is left of it."""
         blocks = [block for part in message.parts if (block := self._block(part)) is not None]
         if message.role == "assistant":
             _trim_end(blocks)
@@ -174,12 +176,12 @@ class AnthropicMessages:
         return start + _CONTENT + b",".join(dumps(block) for block in blocks) + _END
 
     def _block(self, part: Part) -> dict[str, Any] | None:
-        """A content block, or `None` for what the API refuses: blank text, thinking without its signature, the
-        thinking of another model."""
+        """Return a content block, or `None` for what the API refuses: blank text, thinking without its
+        signature, thinking of another model."""
         if isinstance(part, Text):
             return {"type": "text", "text": clean(part.text)} if part.text.strip() else None
         if isinstance(part, Thinking):
-            return _own_thinking(part) if not is_foreign(part.extra, self.by) else None
+            return _own_thinking(part) if not is_foreign(part.extra, self.writer) else None
         if isinstance(part, Image):
             return self._image(part)
         if isinstance(part, ToolCall):
@@ -193,7 +195,7 @@ class AnthropicMessages:
 
     def _image(self, image: Image) -> dict[str, Any]:
         if not self.info.vision:
-            return {"type": "text", "text": clean(unseen(image))}
+            return {"type": "text", "text": clean(image_note(image))}
         data = base64.b64encode(image.data).decode()
         source = {"type": "base64", "media_type": image.media_type, "data": data}
         return {"type": "image", "source": source}
@@ -213,12 +215,13 @@ class AnthropicMessages:
         return block
 
 
-def _thinking(info: ModelInfo, longest: int) -> dict[str, Any] | None:
-    """How the model is asked to think. The text is asked for in summary: the newest models leave it out."""
+def _thinking(info: ModelInfo, max_tokens: int) -> dict[str, Any] | None:
+    """Return the thinking parameter. The text is requested as a summary: the newest models leave it out
+    otherwise."""
     if info.thinking == "adaptive":
         return {"type": "adaptive", "display": "summarized"}
-    budget = min(_BUDGET, longest // 2)
-    if info.thinking == "budget" and budget >= _LEAST_BUDGET:
+    budget = min(_BUDGET, max_tokens // 2)
+    if info.thinking == "budget" and budget >= _MIN_BUDGET:
         return {"type": "enabled", "budget_tokens": budget}
     return None
 
@@ -232,14 +235,14 @@ def _own_thinking(part: Thinking) -> dict[str, Any] | None:
 
 
 def _trim_end(blocks: list[dict[str, Any]]) -> None:
-    """White space at the end of the model's own last words is refused where nothing follows them."""
+    """Trim the end of the model's last text: the API refuses trailing white space."""
     if blocks and blocks[-1]["type"] == "text":
         blocks[-1]["text"] = blocks[-1]["text"].rstrip()
 
 
-def _joined(rows: list[bytes]) -> list[bytes]:
-    """The messages to send: empty ones left out, neighbours of one role made one."""
-    sent: list[bytes] = []
+def _merge_roles(rows: list[bytes]) -> list[bytes]:
+    """Return the messages to send, without empty ones, neighbours of one role merged."""
+    merged: list[bytes] = []
     last_role = b""
     for row in rows:
         if not row:
@@ -248,15 +251,15 @@ def _joined(rows: list[bytes]) -> list[bytes]:
         role = row[: len(_USER)]
         if role == last_role:
             content = row.partition(_CONTENT)[2]
-            sent[-1] = sent[-1].removesuffix(_END) + b"," + content
+            merged[-1] = merged[-1].removesuffix(_END) + b"," + content
         else:
-            sent.append(row)
+            merged.append(row)
             last_role = role
-    return sent
+    return merged
 
 
 def _input(raw: str) -> dict[str, Any]:
-    """The arguments as an object. Broken ones go back under a key of their own, so that call and result stay
+    """Return the arguments as an object. Invalid ones go under a key of their own, so that call and result stay
     a pair and the model sees what it wrote."""
     value = argument_object(raw)
     try:

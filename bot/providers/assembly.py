@@ -1,4 +1,4 @@
-"""One response as it grows: blocks in stream order, and the events that tell of them."""
+"""Collect a response's blocks in stream order, and emit the events for each change."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bot.contracts.events import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
-from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, Usage
-from bot.providers.carried import carry
-from bot.providers.encoding import argument_object, clean
+from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
+from bot.providers.encoding import argument_object, clean, encode_extra
 
 
 @dataclass(slots=True)
 class TextBlock:
-    """`half`, in every block, is a surrogate at the end of a delta whose other half the next delta may begin with."""
+    """`half`, in every block, is a high surrogate at the end of a delta whose low half the next delta may have."""
 
     pieces: list[str] = field(default_factory=list)
     half: str = ""
-    carried: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class ThinkingBlock:
-    """`part` is the section of a summary that was written last."""
+    """`part` is the summary section that was written last."""
 
     pieces: list[str] = field(default_factory=list)
     half: str = ""
     part: int = 0
     signature: str = ""
     redacted: str | None = None
-    carried: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,33 +43,33 @@ class CallBlock:
     pieces: list[str] = field(default_factory=list)
     half: str = ""
     ended: bool = False
-    carried: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 Block = TextBlock | ThinkingBlock | CallBlock
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
-_Added = TypeVar("_Added", TextBlock, ThinkingBlock, CallBlock)
+_BlockType = TypeVar("_BlockType", TextBlock, ThinkingBlock, CallBlock)
 
 
 class Assembly:
-    """Collects blocks; every change is told as events of the grammar. `by` is the model behind its wire format,
-    to which its thinking and what it wants back belong."""
+    """Collects blocks and emits events. `writer` is the wire format and model that thinking and `extra` belong
+    to."""
 
-    def __init__(self, by: str = "") -> None:
-        self._by = by
+    def __init__(self, writer: str = "") -> None:
+        self._writer = writer
         self._blocks: list[Block] = []
         self._calls = 0
-        self._settled = Usage()
+        self._earlier = Usage()
         self.usage = Usage()
 
     @property
     def total(self) -> Usage:
-        """The usage of every response so far. `usage` is the one's that is being read."""
-        return self._settled + self.usage
+        """The usage of all responses so far. `usage` is that of the current one."""
+        return self._earlier + self.usage
 
-    def settle(self) -> None:
-        """The response is whole, and another one goes on where it ended."""
-        self._settled += self.usage
+    def end_response(self) -> None:
+        """The response is complete, and another one continues it."""
+        self._earlier += self.usage
         self.usage = Usage()
 
     @property
@@ -85,16 +84,16 @@ class Assembly:
     def last(self) -> Block | None:
         return self._blocks[-1] if self._blocks else None
 
-    def add(self, block: _Added) -> _Added:
+    def add(self, block: _BlockType) -> _BlockType:
         self._blocks.append(block)
         return block
 
     def text(self, block: TextBlock, text: str) -> Iterator[Event]:
-        if text := _grown(block, text):
+        if text := _append(block, text):
             yield TextDelta(text)
 
     def thinking(self, block: ThinkingBlock, text: str) -> Iterator[Event]:
-        if text := _grown(block, text):
+        if text := _append(block, text):
             yield ThinkingDelta(text)
 
     def start_call(self, id: str, name: str) -> tuple[CallBlock, Event]:
@@ -103,13 +102,13 @@ class Assembly:
         return block, ToolStart(block.index, block.id, block.name)
 
     def arguments(self, block: CallBlock, text: str) -> Iterator[Event]:
-        if text := _grown(block, text):
+        if text := _append(block, text):
             yield ArgumentsDelta(block.index, text)
 
-    def settle_on(self, block: TextBlock | CallBlock, whole: str) -> None:
-        """What the server says in the end counts, if it is other than its deltas were. Those stay in the journal."""
-        if whole:
-            block.pieces[:], block.half = [clean(whole)], ""
+    def set_final_text(self, block: TextBlock | CallBlock, text: str) -> None:
+        """Replace the deltas by the server's final text. The journal keeps the deltas."""
+        if text:
+            block.pieces[:], block.half = [clean(text)], ""
 
     def end_call(self, block: CallBlock) -> Iterator[Event]:
         if not block.ended:
@@ -117,46 +116,46 @@ class Assembly:
             yield ToolEnd(block.index)
 
     def message(self, *, truncated: bool = False) -> Message:
-        """What there is so far. With `truncated`, the last call counts as whole only if its arguments are.
+        """Return the message so far. With `truncated`, the last call is complete only if its arguments are.
 
-        Vendors close the block they cut at the token limit, so an end event alone proves nothing there.
+        Vendors close the block that they cut at the token limit, so an end event alone proves nothing there.
         """
         parts: list[Part] = []
         for block in self._blocks:
             parts += self._part(block, suspicious=truncated and block is self._blocks[-1])
         return Message("assistant", tuple(parts))
 
-    def complete(self, finish: Finish, raw_reason: str) -> Complete:
-        """The terminal event. Whether calls are present decides over the vendor's word: some servers say
-        "stop" with calls, and a response whose calls are cut is cut (reference S-027)."""
-        message = self.message(truncated=finish is Finish.MAX_TOKENS)
-        if finish in (Finish.END_TURN, Finish.TOOL_USE):
+    def complete(self, finish: FinishReason, raw_reason: str) -> Complete:
+        """Return the terminal event. The presence of calls overrides the vendor's reason: some servers report
+        "stop" with calls, and a response with truncated calls is truncated (reference S-027)."""
+        message = self.message(truncated=finish is FinishReason.MAX_TOKENS)
+        if finish in (FinishReason.END_TURN, FinishReason.TOOL_USE):
             if not message.calls:
-                finish = Finish.END_TURN
+                finish = FinishReason.END_TURN
             elif all(call.complete for call in message.calls):
-                finish = Finish.TOOL_USE
+                finish = FinishReason.TOOL_USE
             else:
-                finish = Finish.MAX_TOKENS
+                finish = FinishReason.MAX_TOKENS
         return Complete(message, finish, clean(raw_reason), self.total)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces) + block.half)
-        extra = carry(self._by, block.carried) if block.carried else ""
+        extra = encode_extra(self._writer, block.extra) if block.extra else ""
         if isinstance(block, TextBlock):
             return [Text(text, extra)] if text else []
         if isinstance(block, ThinkingBlock):
-            if not (text or block.signature or block.redacted is not None or block.carried):
+            if not (text or block.signature or block.redacted is not None or block.extra):
                 return []
-            extra = extra or (carry(self._by) if self._by else "")
+            extra = extra or (encode_extra(self._writer) if self._writer else "")
             return [Thinking(text, block.signature or None, block.redacted, extra)]
-        whole = block.ended
+        complete = block.ended
         if suspicious:
-            whole = whole and bool(text.strip()) and argument_object(text) is not None
-        return [ToolCall(block.id, block.name, text, whole, extra)]
+            complete = complete and bool(text.strip()) and argument_object(text) is not None
+        return [ToolCall(block.id, block.name, text, complete, extra)]
 
 
-def _grown(block: Block, text: str) -> str:
-    """Add what the server sent to `block`; returns what can be told of it now."""
+def _append(block: Block, text: str) -> str:
+    """Append the server's text to `block`; return what can be emitted now."""
     text = block.half + text
     block.half = text[-1] if _FIRST_HALF.search(text) else ""
     text = clean(text.removesuffix(block.half))

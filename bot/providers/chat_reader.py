@@ -1,27 +1,28 @@
-"""Chunks of Chat Completions into the grammar, from any of the many servers that speak it."""
+"""Translate chunks of Chat Completions from any compatible server into the event grammar."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.contracts.events import Complete, Event
-from bot.contracts.messages import Finish, Usage
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Event
 from bot.providers.assembly import Assembly, CallBlock, TextBlock, ThinkingBlock
-from bot.providers.encoding import count, mapping, string
+from bot.providers.encoding import argument_object, count, mapping, string
 from bot.providers.failures import StreamError
 
-_REASONING = ("reasoning_content", "reasoning", "reasoning_text")
+REASONING = ("reasoning_content", "reasoning", "reasoning_text")
 _FINISH = {
-    "stop": Finish.END_TURN,
-    "tool_calls": Finish.TOOL_USE,
-    "function_call": Finish.TOOL_USE,
-    "length": Finish.MAX_TOKENS,
+    "stop": FinishReason.END_TURN,
+    "tool_calls": FinishReason.TOOL_USE,
+    "function_call": FinishReason.TOOL_USE,
+    "length": FinishReason.MAX_TOKENS,
 }
 
 
 class ChatReader:
-    """A `bot.providers.streaming.Reader`. Parallel calls are told apart by their `index`."""
+    """A `bot.providers.streaming.Reader`. Parallel calls are identified by their `index`."""
 
     def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
@@ -34,8 +35,8 @@ class ChatReader:
         if not self._finish:
             return None
         if self._refused:
-            return self._assembly.complete(Finish.ERROR, "refusal")
-        return self._assembly.complete(_FINISH.get(self._finish, Finish.ERROR), self._finish)
+            return self._assembly.complete(FinishReason.ERROR, "refusal")
+        return self._assembly.complete(_FINISH.get(self._finish, FinishReason.ERROR), self._finish)
 
     def read(self, event: str, data: Any) -> Iterator[Event]:
         data = mapping(data)
@@ -55,14 +56,18 @@ class ChatReader:
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[Event]:
         # Some servers send the same reasoning under two names: the first that says something counts.
-        reasoning = next((text for name in _REASONING if (text := string(delta.get(name)))), "")
+        name, reasoning = next(
+            ((name, text) for name in REASONING if (text := string(delta.get(name)))), ("", "")
+        )
         details = delta.get("reasoning_details")
         if reasoning or (isinstance(details, list) and details):
             last = self._assembly.last
             thinking = last if isinstance(last, ThinkingBlock) else self._assembly.add(ThinkingBlock())
+            if name:
+                thinking.extra["field"] = name
             yield from self._assembly.thinking(thinking, reasoning)
             for detail in details if isinstance(details, list) else ():
-                _add_detail(thinking.carried.setdefault("reasoning_details", []), mapping(detail))
+                _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(detail))
         refusal = string(delta.get("refusal"))
         self._refused = self._refused or bool(refusal)
         text = string(delta.get("content")) + refusal
@@ -88,25 +93,27 @@ class ChatReader:
             yield event
         if mapping(piece.get("extra_content")):
             # Gemini's signature, without which it refuses its own call.
-            call.carried["extra_content"] = piece["extra_content"]
-        yield from self._assembly.arguments(call, string(function.get("arguments")))
+            call.extra["extra_content"] = piece["extra_content"]
+        yield from self._assembly.arguments(call, _as_text(function.get("arguments")))
 
     def _known(self, index: int | None, id: str, name: str) -> CallBlock | None:
-        """The call that a piece continues, or `None` when it starts one.
+        """Return the call that a piece continues, or `None` if it starts one.
 
-        Some servers repeat id and name on every piece, some leave out the index, some count every call as 0:
-        an id of its own, given with a name, is a new call whatever the index says.
+        Some servers repeat id and name on every piece, some leave out the index, some count every call as 0: a
+        new id with a name is a new call whatever the index is. Without an id, a name starts a call if the
+        arguments of the previous one are complete.
         """
         if id and name:
             return next((call for call in self._assembly.calls if call.id == id), None)
         if index is not None:
-            return self._calls.get(index)
+            call = self._calls.get(index)
+            return None if call and name and _is_whole(call) else call
         calls = self._assembly.calls
         return calls[-1] if calls and not name else None
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """`prompt_tokens` includes what the cache held, `completion_tokens` the reasoning. A field that a later
-        chunk leaves out stays as it was."""
+        """`prompt_tokens` includes cached tokens, `completion_tokens` the reasoning. A field that a later chunk
+        leaves out keeps its value."""
         old = self._assembly.usage
         prompt = mapping(usage.get("prompt_tokens_details"))
         completion = mapping(usage.get("completion_tokens_details"))
@@ -122,8 +129,20 @@ class ChatReader:
         )
 
 
+def _as_text(arguments: Any) -> str:
+    """Return the arguments as text: some servers send the parsed value."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_whole(call: CallBlock) -> bool:
+    text = "".join(call.pieces)
+    return bool(text.strip()) and argument_object(text) is not None
+
+
 def _add_detail(details: list[dict[str, Any]], piece: Mapping[str, Any]) -> None:
-    """OpenRouter's reasoning comes in pieces; those of one block are joined, as it wants them back."""
+    """Append a piece of OpenRouter's reasoning; pieces of one block are joined, as it wants them back."""
     last = details[-1] if details else {}
     if not piece:
         return

@@ -1,4 +1,4 @@
-"""From `--model provider/name` and the environment to a provider. Imports no vendor's package before that."""
+"""From `--model provider/name` and the environment to a provider. No vendor's package is imported before that."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.providers.endpoint import Endpoint
-from bot.providers.models import DEFAULTS, full_name_of, model_info, overridden
-from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
-from bot.providers.retry import DEFAULT_POLICY, Policy
+from bot.providers.models import DEFAULTS, apply_override, full_name_of, model_info
+from bot.providers.presets import PLAIN, VENDORS, Dialect, Format, Vendor, endpoint_of
+from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
     from bot.providers.streaming import Wire
@@ -22,9 +22,9 @@ _NO_KEY = "To see it work without a key, run: slash-agent demo"
 
 
 def default_model(environment: Mapping[str, str]) -> str:
-    """The model for people who name none: of the first provider that has a key.
+    """Return the default model: of the first provider that has a key.
 
-    Raises `UsageError` where none has.
+    Raises `UsageError` if none has.
     """
     for provider, name in DEFAULTS.items():
         if environment.get(VENDORS[provider].key_variable, "").strip():
@@ -33,18 +33,18 @@ def default_model(environment: Mapping[str, str]) -> str:
     raise UsageError(f"No model is configured: set {keys}, or name one with --model provider/name. {_NO_KEY}")
 
 
-def connect(model: str, environment: Mapping[str, str], *, policy: Policy = DEFAULT_POLICY) -> Provider:
-    """The provider for `model`, as `provider/name`. Sends nothing yet.
+def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy = DEFAULT_POLICY) -> Provider:
+    """Return the provider for `model`, given as `provider/name`. Sends nothing yet.
 
-    Raises `UsageError` where the name is not of that form, the provider is unknown, its key or address is missing,
-    or the extra that has its package. A base URL of one's own needs no key: local servers want none.
+    Raises `UsageError` for an invalid name, an unknown provider, a missing key or address, or a missing extra.
+    A base URL of the user's own needs no key, since local servers need none.
     """
     _, name, vendor = _split(model)
     if vendor.format in ("bedrock", "vertex"):
         wire = _cloud(vendor, name, environment)
     else:
         endpoint = _endpoint(model, vendor, environment)
-        info = _placed(model_info(name, is_local=_is_local(endpoint)), endpoint)
+        info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor.dialect)
         prewarm(model)
         wire = _wire(vendor, endpoint, info)
     from bot.providers.streaming import StreamingProvider
@@ -52,17 +52,17 @@ def connect(model: str, environment: Mapping[str, str], *, policy: Policy = DEFA
     return StreamingProvider(wire, policy, model=model)
 
 
-def adapted(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
-    """`provider` with what the policy says of its model, by the name it was connected with."""
+def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
+    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
     from bot.providers.streaming import StreamingProvider
 
     if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
-        provider.adopt(overridden(provider.info, overrides[provider.model]))
+        provider.adopt(apply_override(provider.info, overrides[provider.model]))
     return provider
 
 
-def of_the_same_model(provider: Provider, other: Provider) -> Provider:
-    """`provider` with what is known of its model by `other`, which was connected with the same name."""
+def share_model_info(provider: Provider, other: Provider) -> Provider:
+    """Return `provider` with the model info of `other`, if both were connected with the same name."""
     from bot.providers.streaming import StreamingProvider
 
     if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
@@ -73,28 +73,29 @@ def of_the_same_model(provider: Provider, other: Provider) -> Provider:
 
 
 def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
-    given = environment.get(vendor.url_variable, "").strip()
-    if not given and not vendor.default_url:
+    url = environment.get(vendor.url_variable, "").strip()
+    if not url and not vendor.default_url:
         raise UsageError(f"{model} needs an address: set {vendor.url_variable}.")
     endpoint = endpoint_of(vendor, environment)
-    if not endpoint.key and not given and vendor.needs_key:
+    if not endpoint.key and not url and vendor.needs_key:
         raise UsageError(f"{model} needs a key: set {vendor.key_variable}. {_NO_KEY}")
     return endpoint
 
 
-def _placed(info: ModelInfo, endpoint: Endpoint) -> ModelInfo:
-    """What the vendor's own door takes, and doors that only speak alike may refuse."""
+def _at_endpoint(info: ModelInfo, endpoint: Endpoint, dialect: Dialect) -> ModelInfo:
+    """Restrict features to the vendor's own endpoint: compatible servers may refuse them."""
     return replace(
         info,
         allowed_tools=info.allowed_tools and endpoint.is_openai,
+        forced_choice=dialect != PLAIN or (info.forced_choice and endpoint.is_openai),
         streams_tools=info.streams_tools and endpoint.is_anthropic,
     )
 
 
 def prewarm(model: str) -> None:
-    """Import what `connect(model)` and its first request will need: most of the time to the first request.
+    """Import what `connect(model)` and its first request need, which is most of the time to the first request.
 
-    Safe to call on a thread while other start-up work goes on. Raises `UsageError` as `connect` does.
+    Safe to call on a thread during other start-up work. Raises `UsageError` as `connect` does.
     """
     import gc
     import importlib
@@ -138,7 +139,7 @@ def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
         return OpenAIResponses(endpoint, info)
     from bot.providers.openai_chat import OpenAIChat
 
-    return OpenAIChat(endpoint, info)
+    return OpenAIChat(endpoint, info, vendor.dialect)
 
 
 def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
@@ -154,8 +155,8 @@ def _split(model: str) -> tuple[str, str, Vendor]:
     provider, slash, name = model.partition("/")
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
-        meant = full_name_of(model)
-        hint = f"did you mean {meant}?" if meant else f"for example {_example()}"
+        suggestion = full_name_of(model)
+        hint = f"did you mean {suggestion}?" if suggestion else f"for example {_example()}"
         raise UsageError(f"--model takes provider/name, and {model!r} is not of that form; {hint}")
     vendor = VENDORS.get(provider)
     if vendor is None:

@@ -1,7 +1,7 @@
-"""Where a model is served, and the HTTP client that the vendor's package is given for it.
+"""The address of a model's server, and the HTTP client for the vendor's package.
 
-Everything comes from the mapping the caller passes: a client of our own and a fixed set of headers keep the
-packages from using further variables (proxies, organisations, custom headers) of the process's environment.
+All settings come from the mapping that the caller passes: our own client and a fixed set of headers keep the
+packages from using other environment variables (proxies, organisations, custom headers).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SEND = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A base URL with its key, and the names of the variables they came from. `key` is empty for none."""
+    """A base URL with its key, and the names of their variables. `key` is empty for none."""
 
     url: str
     key: str = field(repr=False)
@@ -67,7 +67,7 @@ class Endpoint:
 
     @property
     def is_openai(self) -> bool:
-        """OpenAI itself, or Azure's copy of it: they know every field of OpenAI's description."""
+        """OpenAI itself, or Azure's copy of it: they accept every field of OpenAI's description."""
         return self.is_openai_itself or self.is_azure
 
     @property
@@ -75,7 +75,7 @@ class Endpoint:
         return self.host == "api.anthropic.com"
 
     def __str__(self) -> str:
-        """The URL without what may be secret in it."""
+        """The URL without parts that may be secret."""
         parts = urlsplit(self.url)
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{parts.hostname}{port}{parts.path}".rstrip("/")
@@ -84,7 +84,7 @@ class Endpoint:
 def read_endpoint(
     environment: Mapping[str, str], url_variable: str, key_variable: str, default_url: str
 ) -> Endpoint:
-    """The endpoint that the variables describe. Raises `UsageError` for a value that cannot be one."""
+    """Return the endpoint from the variables. Raises `UsageError` for an invalid value."""
     url = environment.get(url_variable, "").strip() or default_url
     key = environment.get(key_variable, "").strip()
     if not _is_http_url(url):
@@ -110,7 +110,7 @@ def _is_http_url(url: str) -> bool:
 
 
 def _proxy(url: str, environment: Mapping[str, str]) -> str:
-    """The proxy of the usual variables for `url`, empty for none."""
+    """Return the proxy for `url` from the usual variables, empty for none."""
     scheme = urlsplit(url).scheme
     names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
     proxy = next((environment[name] for name in names if environment.get(name)), "")
@@ -118,16 +118,16 @@ def _proxy(url: str, environment: Mapping[str, str]) -> str:
         return ""
     host = urlsplit(url).hostname or ""
     listed = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    spared = [name.strip().lower().lstrip(".") for name in listed.split(",") if name.strip()]
-    is_spared = "*" in spared or any(host == name or host.endswith(f".{name}") for name in spared)
-    return "" if is_spared or host in ("localhost", "127.0.0.1", "::1") else proxy
+    no_proxy = [name.strip().lower().lstrip(".") for name in listed.split(",") if name.strip()]
+    bypassed = "*" in no_proxy or any(host == name or host.endswith(f".{name}") for name in no_proxy)
+    return "" if bypassed or host in ("localhost", "127.0.0.1", "::1") else proxy
 
 
-class Line:
-    """The connection in use, so that another thread can cut it and end a blocked read at once.
+class ActiveConnection:
+    """The connection in use. Another thread can cut it, which ends a blocked read at once.
 
     Holds a duplicate of the socket's descriptor: the original moves into the TLS layer during the handshake.
-    `patience`, if set, stands for that of the client from the next request on.
+    `patience`, if set, overrides the client's from the next request on.
     """
 
     def __init__(self) -> None:
@@ -148,12 +148,12 @@ class Line:
                 self._shut()
 
     def arm(self) -> None:
-        """Forget an earlier cut: a new stream begins."""
+        """Reset an earlier cut for a new stream."""
         with self._lock:
             self._is_cut = False
 
     def cut(self) -> None:
-        """End what is being read, and what is connected later, until `arm`."""
+        """End the current read, and later connections, until `arm`."""
         with self._lock:
             self._is_cut = True
             self._shut()
@@ -178,27 +178,27 @@ class Line:
 
 def open_client(
     endpoint: Endpoint,
-    line: Line,
+    connection: ActiveConnection,
     headers: Mapping[str, str],
     *,
     patience: float,
     idle: float,
-    more: frozenset[str] = frozenset(),
+    extra_headers: frozenset[str] = frozenset(),
 ) -> httpx2.Client:
-    """A client for this endpoint alone: one connection, no redirects, nothing from the environment.
+    """Return a client for this endpoint only: one connection, no redirects, nothing from the environment.
 
-    `patience` is how many seconds the answer may take to begin, `idle` how long it may pause after that.
-    Redirects are not followed, since they would carry the key to a host that nobody named. `more` are further
-    headers that may leave.
+    `patience` is the timeout in seconds until the response begins, `idle` the longest pause after that.
+    Redirects are not followed, since they would send the key to an unknown host. `extra_headers` are further
+    headers that may be sent.
     """
     import httpx2
 
     def before(request: httpx2.Request) -> None:
-        keep_known(request, more)
+        keep_known_headers(request, extra_headers)
         request.headers.update(headers)
-        request.extensions["trace"] = line.trace
-        if line.patience is not None:
-            request.extensions["timeout"]["read"] = line.patience
+        request.extensions["trace"] = connection.trace
+        if connection.patience is not None:
+            request.extensions["timeout"]["read"] = connection.patience
 
     def after(response: httpx2.Response) -> None:
         # Read by the transport when the body's first byte is awaited, so it governs the stream alone.
@@ -219,9 +219,9 @@ def open_client(
     )
 
 
-def keep_known(request: httpx2.Request, more: frozenset[str] = frozenset()) -> None:
-    """Take out every header that nobody listed here."""
-    for name in [name for name in request.headers if name not in _HEADERS and name not in more]:
+def keep_known_headers(request: httpx2.Request, extra_headers: frozenset[str] = frozenset()) -> None:
+    """Remove every header that is not on the list."""
+    for name in [name for name in request.headers if name not in _HEADERS and name not in extra_headers]:
         del request.headers[name]
 
 

@@ -1,7 +1,13 @@
-"""What went wrong with one attempt, in words for people: the one place that translates a vendor's errors."""
+"""Translate the errors of vendors' packages, HTTP and streams into a `Failure` for people, and detect context
+overflow.
+
+Every vendor words an overflow differently, most without a code. A rate limit in tokens (429) reads similarly
+but is none: too much a minute is not too much for the model.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -9,13 +15,12 @@ from typing import Any
 from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint
 from bot.providers.models import similar_name
-from bot.providers.overflow import is_overflow
-from bot.providers.retry import Failure, asked_wait, is_retryable
+from bot.providers.retry import FailedAttempt, is_retryable, requested_wait
 
-LONGEST_EVENT = 16 * 2**20
-"""Bytes of one event of a stream."""
+MAX_EVENT = 16 * 2**20
+"""Bytes of one stream event."""
 
-_LONGEST = 400
+_MAX_MESSAGE = 400
 # Errors inside a stream that began with 200 have a word in place of a status.
 _STATUS_OF_KIND = {
     "overloaded_error": 529,
@@ -32,11 +37,11 @@ _STATUS_OF_KIND = {
     "request_too_large": 413,
 }
 # An account without money answers 429 too, and waiting does not help it.
-_SPENT = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
+_NO_FUNDS = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
 
 
 class StreamError(Exception):
-    """An error the server reported inside a stream. `body` is its error object."""
+    """An error that the server reported inside a stream. `body` is its error object."""
 
     def __init__(self, body: Any) -> None:
         super().__init__(str(body))
@@ -48,15 +53,15 @@ class StreamCut(Exception):
 
 
 class StreamTooLong(Exception):
-    """The whole request has taken too long, although something still comes. `seconds` is the limit."""
+    """The request exceeded its time limit while data was still arriving. `seconds` is the limit."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"over {seconds:.0f} s")
         self.seconds = seconds
 
 
-def failure_of(error: Exception, endpoint: Endpoint, model: str) -> Failure:
-    """The failure behind an exception of a vendor's package, of its HTTP client, or of reading the stream."""
+def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
+    """Return the failure for an exception of a vendor's package, of its HTTP client, or of reading the stream."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         response = getattr(error, "response", None)
@@ -64,67 +69,73 @@ def failure_of(error: Exception, endpoint: Endpoint, model: str) -> Failure:
     if isinstance(error, StreamError):
         return _stream_failure(error.body, endpoint, model)
     if isinstance(error, StreamCut):
-        return Failure("the stream ended before the answer was whole", retryable=True)
+        return FailedAttempt("the stream ended before the answer was whole", retryable=True)
     if isinstance(error, StreamTooLong):
-        return Failure(
+        return FailedAttempt(
             f"{endpoint} was still answering after {error.seconds:.0f} s, the limit of one request"
         )
     return _connection_failure(error, endpoint)
 
 
-def _http_failure(status: int, body: Any, response: Any, endpoint: Endpoint, model: str) -> Failure:
+def _http_failure(status: int, body: Any, response: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
     headers: Mapping[str, str] = response.headers if response is not None else {}
-    kind, said = _error_object(body)
-    retryable = is_retryable(status) and kind not in _SPENT and headers.get("x-should-retry") != "false"
-    wait = asked_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
+    kind, message = _error_object(body)
+    retryable = is_retryable(status) and kind not in _NO_FUNDS and headers.get("x-should-retry") != "false"
+    wait = requested_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
     if 300 <= status < 400:
-        said = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
-    overflow = is_overflow(status, kind, said)
-    sentence = _sentence(status, said, endpoint, model)
-    return Failure(sentence, status, retryable and not overflow, wait, overflow, said=said or kind)
+        message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
+    overflow = is_overflow(status, kind, message)
+    sentence = _sentence(status, message, endpoint, model)
+    return FailedAttempt(
+        sentence, status, retryable and not overflow, wait, overflow, server_message=message or kind
+    )
 
 
-def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> Failure:
-    kind, said = _error_object(body)
+def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
+    kind, message = _error_object(body)
     code = body.get("code") if isinstance(body, dict) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else _STATUS_OF_KIND.get(kind)
-    overflow = is_overflow(status, kind, said)
-    retryable = not overflow and kind not in _SPENT and (status is None or is_retryable(status))
+    overflow = is_overflow(status, kind, message)
+    retryable = not overflow and kind not in _NO_FUNDS and (status is None or is_retryable(status))
     if status is None:
-        said = f"{endpoint} reported an error: {_clean(said or kind, endpoint)}"
-        return Failure(said, None, retryable, overflow=overflow)
-    return Failure(_sentence(status, said, endpoint, model), status, retryable, overflow=overflow)
+        message = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
+        return FailedAttempt(message, None, retryable, overflow=overflow)
+    return FailedAttempt(_sentence(status, message, endpoint, model), status, retryable, overflow=overflow)
 
 
-def _connection_failure(error: Exception, endpoint: Endpoint) -> Failure:
+def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
     cause = error
     while cause.__cause__ is not None and isinstance(cause.__cause__, Exception):
         cause = cause.__cause__
-    said = _clean(str(cause), endpoint) or type(cause).__name__
+    message = _clean(str(cause), endpoint) or type(cause).__name__
     name = type(error.__cause__ or error).__name__
-    if "CERTIFICATE_VERIFY_FAILED" in said:
-        return Failure(
-            f"{endpoint} is not trusted: {said}; SSL_CERT_FILE may name the authority that signed it"
+    if "CERTIFICATE_VERIFY_FAILED" in message:
+        return FailedAttempt(
+            f"{endpoint} is not trusted: {message}; SSL_CERT_FILE may name the authority that signed it"
         )
     if "Timeout" in name:
-        return Failure(
+        return FailedAttempt(
             f"{endpoint} did not answer in time ({name})", retryable=True, unanswered=name == "ReadTimeout"
         )
-    if name == "SSEError" and "exceeded" in said:
-        limit = LONGEST_EVENT // 2**20
-        return Failure(
+    if name == "SSEError" and "exceeded" in message:
+        limit = MAX_EVENT // 2**20
+        return FailedAttempt(
             f"{endpoint} sent one event of over {limit} MiB, more than any answer of a model needs"
         )
     if name == "SSEError":
-        message = f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {said}"
-        return Failure(message, retryable=False)
+        message = (
+            f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {message}"
+        )
+        return FailedAttempt(message, retryable=False)
     if isinstance(error, ValueError):
-        return Failure(f"{endpoint} sent what is not valid in an event stream: {said}", retryable=True)
-    return Failure(f"the connection to {endpoint} failed: {said}", retryable=True)
+        return FailedAttempt(
+            f"{endpoint} sent what is not valid in an event stream: {message}", retryable=True
+        )
+    return FailedAttempt(f"the connection to {endpoint} failed: {message}", retryable=True)
 
 
-def _sentence(status: int, said: str, endpoint: Endpoint, model: str) -> str:
-    detail = _clean(said, endpoint)
+def _sentence(status: int, message: str, endpoint: Endpoint, model: str) -> str:
+    detail = _clean(message, endpoint)
     tail = f": {detail}" if detail else ""
     if status == 401 and not endpoint.key:
         return f"{endpoint} wants a key (401), and {endpoint.key_variable} is not set{tail}"
@@ -144,7 +155,7 @@ def _sentence(status: int, said: str, endpoint: Endpoint, model: str) -> str:
 
 
 def _error_object(body: Any) -> tuple[str, str]:
-    """The kind and the message of a vendor's error body; it may be a plain text, HTML or nothing."""
+    """Return the kind and the message of a vendor's error body, which may be plain text, HTML or empty."""
     if isinstance(body, list) and body:
         body = body[0]  # Google's
     if isinstance(body, dict):
@@ -158,8 +169,57 @@ def _error_object(body: Any) -> tuple[str, str]:
 
 
 def _clean(text: str, endpoint: Endpoint) -> str:
-    """One line without the key, which some servers repeat."""
+    """Return one line without the key, which some servers repeat."""
     if endpoint.key:
         text = text.replace(endpoint.key, "***")
     line = clean(" ".join(text.split()))
-    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+    return line if len(line) <= _MAX_MESSAGE else line[:_MAX_MESSAGE] + "…"
+
+
+_OVERFLOW_CODES = frozenset(
+    {
+        "context_length_exceeded",  # OpenAI, Azure, DeepSeek
+        "context_window_exceeded",
+        "exceed_context_size_error",  # llama.cpp
+        "model_context_window_exceeded",
+        "request_too_large",  # Anthropic: 32 MB
+        "tokens_limit_reached",  # GitHub Models
+        "string_above_max_length",  # OpenAI: one message too long
+    }
+)
+_OVERFLOW_MESSAGES = re.compile(
+    "|".join(
+        (
+            r"prompt (is |was )?too long",  # Anthropic, Ollama
+            r"input length and `?max_tokens`? exceed",  # Anthropic
+            r"input is too long for (the )?requested model",  # Bedrock
+            r"exceeds? the (model's )?(maximum )?context (window|length|size)",  # OpenAI Responses, LiteLLM
+            r"maximum context length",  # OpenAI Chat, OpenRouter, vLLM, DeepSeek, Mistral
+            r"longer than the (maximum model|model's context) length",  # vLLM; SGLang, Together
+            r"input token count.{0,40}exceeds the maximum",  # Gemini
+            r"maximum prompt length is",  # xAI
+            r"reduce the length of (the|your) (messages|prompt|input)",  # Groq, OpenAI
+            r"request body too large for .{1,80} model",  # GitHub Models
+            r"prompt token count .{0,20}exceeds the limit",  # GitHub Copilot's doors
+            r"exceeds the available context size",  # llama.cpp
+            r"greater than the context length",  # LM Studio
+            r"exceed(ed|s)? (the )?(max )?context (length|window)",  # Ollama, MiniMax
+            r"context window exceeds limit",  # MiniMax
+            r"exceeded model token limit",  # Kimi
+            r"inputs?\W* tokens? \+ .{0,20}max_new_tokens. must be",  # Hugging Face, Together
+            r"too large for model with \d+ maximum context",  # Mistral
+            r"too many (input )?tokens for (this|the) model",
+        )
+    ),
+    re.IGNORECASE,
+)
+# Never the conversation's length, whatever the words say.
+_NOT_OVERFLOW = frozenset({401, 402, 403, 404, 429})
+
+
+def is_overflow(status: int | None, kind: str, message: str) -> bool:
+    """Whether a refusal means that the conversation is longer than the model can read. `status` is the HTTP
+    status, `kind` the vendor's code or type; each may be missing."""
+    if status in _NOT_OVERFLOW or (status is not None and status < 400):
+        return False
+    return status == 413 or kind in _OVERFLOW_CODES or _OVERFLOW_MESSAGES.search(message[:4000]) is not None

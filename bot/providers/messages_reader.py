@@ -1,41 +1,42 @@
-"""Events of the Messages API into the grammar. Blocks are told apart by `index`; several may be open."""
+"""Translate events of the Messages API into the event grammar. Blocks are identified by `index`; several may be
+open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.contracts.events import Complete, Event
-from bot.contracts.messages import Finish, Usage
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Event
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
-from bot.providers.encoding import count, kept, mapping, string
+from bot.providers.encoding import count, dumps_or_empty, mapping, string
 from bot.providers.failures import StreamError
 
 _FINISH = {
-    "end_turn": Finish.END_TURN,
+    "end_turn": FinishReason.END_TURN,
     # Taken up where it stopped by `streaming.py`; at last it is what it is.
-    "pause_turn": Finish.END_TURN,
-    "stop_sequence": Finish.END_TURN,
-    "tool_use": Finish.TOOL_USE,
-    "max_tokens": Finish.MAX_TOKENS,
-    "model_context_window_exceeded": Finish.MAX_TOKENS,
+    "pause_turn": FinishReason.END_TURN,
+    "stop_sequence": FinishReason.END_TURN,
+    "tool_use": FinishReason.TOOL_USE,
+    "max_tokens": FinishReason.MAX_TOKENS,
+    "model_context_window_exceeded": FinishReason.MAX_TOKENS,
 }
 
 
 class MessagesReader:
-    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls that come without one."""
+    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls without one."""
 
     def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
         self._turn = turn
         self._open: dict[Any, Block] = {}
-        self._given: dict[int, Any] = {}
+        self._inputs: dict[int, Any] = {}
         self._stop = ""
 
     def end(self) -> Complete | None:
         if not self._stop:
             return None
-        return self._assembly.complete(_FINISH.get(self._stop, Finish.ERROR), self._stop)
+        return self._assembly.complete(_FINISH.get(self._stop, FinishReason.ERROR), self._stop)
 
     def read(self, event: str, data: Any) -> Iterator[Event]:
         data = mapping(data)
@@ -72,7 +73,7 @@ class MessagesReader:
             id = string(content.get("id")) or f"call_{self._turn}_{len(assembly.calls)}"
             call, event = assembly.start_call(id, string(content.get("name")))
             self._open[index] = call
-            self._given[call.index] = content.get("input")
+            self._inputs[call.index] = content.get("input")
             yield event
 
     def _delta(self, block: Block | None, delta: Mapping[str, Any]) -> Iterator[Event]:
@@ -87,14 +88,14 @@ class MessagesReader:
     def _end(self, block: Block | None) -> Iterator[Event]:
         if not isinstance(block, CallBlock):
             return
-        given = self._given.get(block.index)
-        if given and isinstance(given, dict) and not block.pieces:
+        arguments = self._inputs.get(block.index)
+        if arguments and isinstance(arguments, dict) and not block.pieces:
             # Some servers give the whole input at the start and no deltas.
-            yield from self._assembly.arguments(block, kept(given))
+            yield from self._assembly.arguments(block, dumps_or_empty(arguments))
         yield from self._assembly.end_call(block)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """Later figures replace earlier ones; a field that a proxy leaves out stays as it was."""
+        """Later figures replace earlier ones; a missing field keeps its value."""
         old = self._assembly.usage
         details = mapping(usage.get("output_tokens_details"))
         self._assembly.usage = Usage(

@@ -1,7 +1,7 @@
-"""What is known of models: limits in tokens, prices in USD per million tokens, abilities, as the vendors listed them
-in November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing).
+"""Table of models: limits in tokens, prices in USD per million tokens, abilities, as the vendors listed them in
+November 2026 (platform.claude.com/docs/en/about-claude/pricing, developers.openai.com/api/docs/pricing).
 
-A policy may know better (`models:`, see docs/models.md); a model that nobody lists is guessed on the careful side.
+A policy may override it (`models:`, see docs/models.md); an unlisted model gets a conservative guess.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _THOUSAND = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LongPrompts:
-    """A dearer rate for requests whose prompt is over `above` tokens, as factors of the listed one."""
+    """A higher price for requests with a prompt over `above` tokens, as factors of the listed one."""
 
     above: int
     input: float
@@ -86,11 +86,13 @@ _LONG = {
 _GUESS = (128, 8, 5.0, 25.0, 0.5, 6.25)
 _SNAPSHOT = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 # Bedrock: us.anthropic.claude-sonnet-5-5-v1:0. Vertex: claude-haiku-4-5@20251001.
-_PLACED = re.compile(r"^(?:[a-z-]+\.)?anthropic\.|(?:-v\d+)?(?::\d+)?$|@.*$")
+_CLOUD_AFFIX = re.compile(r"^(?:[a-z-]+\.)?anthropic\.|(?:-v\d+)?(?::\d+)?$|@.*$")
 
 # Claude before it thought as much as it likes; the oldest do not think unless they are given a number.
-_NUMBERED = frozenset({"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"})
-_SILENT = frozenset({"claude-opus-4-1", "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano", "gpt-4o", "gpt-4o-mini"})
+_BUDGET_THINKING = frozenset({"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"})
+_NO_THINKING = frozenset(
+    {"claude-opus-4-1", "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano", "gpt-4o", "gpt-4o-mini"}
+)
 # The shortest prefix that is kept, in tokens, where it is not 1,024.
 _CACHEABLE = {
     **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-haiku-4-5"), 4096),
@@ -109,38 +111,38 @@ DEFAULTS = {"anthropic": "claude-sonnet-5-5", "openai": "gpt-6.2-sol"}
 
 
 def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
-    """The model's limits, prices and abilities; a guess on the careful side, with `known` false, where it is not
-    listed: it sees nothing, is asked for nothing special, and costs much.
+    """Return the model's limits, prices and abilities. An unlisted model gets a conservative guess with `known`
+    false: no vision, no special features, a high price.
 
-    `name` may carry a maker's prefix (`anthropic/claude-sonnet-5-5` at OpenRouter) and a snapshot's date.
-    A model nobody listed on the own machine (`is_local`) costs nothing.
+    `name` may have a maker's prefix (`anthropic/claude-sonnet-5-5` at OpenRouter) and a snapshot's date. An
+    unlisted model on the user's machine (`is_local`) costs nothing.
     """
     listed = _listed(name)
     row = _TABLE.get(listed)
-    window, longest, *prices = row or _GUESS
+    window, max_output, *prices = row or _GUESS
     if row is None and is_local:
         prices = [0.0, 0.0, 0.0, 0.0]
-    given, answered, read, written = prices
+    input_price, output_price, cache_read_price, cache_write_price = prices
     info = ModelInfo(
         name,
         context_window=int(window * _THOUSAND),
-        max_output=int(longest * _THOUSAND),
-        input_price=given,
-        output_price=answered,
-        cache_read_price=read,
-        cache_write_price=written,
+        max_output=int(max_output * _THOUSAND),
+        input_price=input_price,
+        output_price=output_price,
+        cache_read_price=cache_read_price,
+        cache_write_price=cache_write_price,
         known=row is not None,
     )
-    return _able(info, listed) if row else info
+    return _with_abilities(info, listed) if row else info
 
 
-def _able(info: ModelInfo, listed: str) -> ModelInfo:
-    """The abilities of a listed model. All of them see."""
+def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
+    """Add the abilities of a listed model. All of them have vision."""
     is_claude = listed in _ANTHROPIC
     thinking: ThinkingKind = "adaptive" if is_claude else "effort"
-    if listed in _SILENT:
+    if listed in _NO_THINKING:
         thinking = "off"
-    elif listed in _NUMBERED:
+    elif listed in _BUDGET_THINKING:
         thinking = "budget"
     return replace(
         info,
@@ -149,12 +151,12 @@ def _able(info: ModelInfo, listed: str) -> ModelInfo:
         streams_tools=is_claude and thinking == "adaptive",
         min_cacheable=_CACHEABLE.get(listed, 1024),
         allowed_tools=not is_claude,
-        forced_choice=not is_claude or thinking == "off",
+        forced_choice=not is_claude,
     )
 
 
 def similar_name(name: str) -> str:
-    """The listed model that a misspelt name was meant to be; empty if none is near, and for a listed one."""
+    """Return the listed model that a misspelt name resembles; empty if none is near, and for a listed one."""
     listed = _listed(name)
     if listed in _TABLE:
         return ""
@@ -164,36 +166,36 @@ def similar_name(name: str) -> str:
 
 
 def full_name_of(name: str) -> str:
-    """`provider/name` of a listed model that is named without its provider, or nearly; empty for any other."""
+    """Return `provider/name` of a listed model named, or nearly named, without its provider; else empty."""
     listed = name if name in _TABLE else similar_name(name)
     return f"{'anthropic' if listed in _ANTHROPIC else 'openai'}/{listed}" if listed else ""
 
 
-def overridden(info: ModelInfo, override: ModelOverride) -> ModelInfo:
-    """`info` as the policy has it. Whoever gives window and prices knows the model."""
-    given: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
-    known = info.known or {"context_window", "input_price", "output_price"} <= given.keys()
-    return replace(info, **given, known=known)
+def apply_override(info: ModelInfo, override: ModelOverride) -> ModelInfo:
+    """Return `info` with the policy's values. A model with window and prices counts as known."""
+    values: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
+    known = info.known or {"context_window", "input_price", "output_price"} <= values.keys()
+    return replace(info, **values, known=known)
 
 
-def doubts(info: ModelInfo) -> tuple[str, ...]:
-    """What people should know of a guess, as notes for the outcome."""
+def guess_notes(info: ModelInfo) -> tuple[str, ...]:
+    """Return notes for the outcome about a guessed model."""
     if info.known:
         return ()
-    said = (
+    note = (
         f"The model {info.name} is not listed. This run took its context window for {info.context_window:,} tokens and "
         f"its prices for {info.input_price:g} and {info.output_price:g} USD per million tokens. "
         "The policy's `models:` can set them."
     )
-    return (said,)
+    return (note,)
 
 
 def cost(usage: Usage, info: ModelInfo) -> float:
-    """What one response cost, in USD."""
+    """Return the cost of one response in USD."""
     input_factor = output_factor = 1.0
-    dearer = _LONG.get(_listed(info.name))
-    if dearer is not None and usage.input + usage.cache_read + usage.cache_write > dearer.above:
-        input_factor, output_factor = dearer.input, dearer.output
+    long_rate = _LONG.get(_listed(info.name))
+    if long_rate is not None and usage.input + usage.cache_read + usage.cache_write > long_rate.above:
+        input_factor, output_factor = long_rate.input, long_rate.output
     prompt = (
         usage.input * info.input_price
         + usage.cache_read * info.cache_read_price
@@ -203,4 +205,4 @@ def cost(usage: Usage, info: ModelInfo) -> float:
 
 
 def _listed(name: str) -> str:
-    return _SNAPSHOT.sub("", _PLACED.sub("", name.rpartition("/")[2]))
+    return _SNAPSHOT.sub("", _CLOUD_AFFIX.sub("", name.rpartition("/")[2]))

@@ -1,9 +1,9 @@
-"""Chat Completions (OpenAI, Ollama, vLLM, OpenRouter, Azure's `/openai/v1`) over the `openai` package.
+"""Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`) over the `openai` package.
 
-Goes through the package's `client.post` with a body of bytes, one step below `extra_body`: neither pays for
-the typed transform (0.2 ms a message a turn), and this one does not encode the history again either (2.9 ms a
-turn at 200 turns against 4.3). The package's own `Stream` is not used: it leaves the body's end unread, which
-costs a new connection every turn.
+Uses the package's `client.post` with a body of bytes, one step below `extra_body`: neither pays for the typed
+transform (0.2 ms a message a turn), and this one does not encode the history again either (2.9 ms a turn at 200
+turns against 4.3). The package's own `Stream` is not used: it does not read the body's end, which costs a new
+connection every turn.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCal
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly
-from bot.providers.carried import carried
-from bot.providers.chat_reader import ChatReader
-from bot.providers.choice import openai_choice
+from bot.providers.chat_reader import REASONING, ChatReader
 from bot.providers.encoding import (
-    History,
-    Opening,
+    EncodedHistory,
+    RequestPrefix,
     clean,
     data_url,
+    decode_extra,
     dumps,
     fitting_id,
-    flagged,
+    image_note,
+    result_text,
     sendable_arguments,
-    unseen,
 )
 from bot.providers.endpoint import Endpoint
-from bot.providers.openai_client import OpenAIConnection
+from bot.providers.openai_client import OpenAIConnection, openai_choice
 from bot.providers.openai_responses import cache_key
+from bot.providers.presets import PLAIN, Dialect
 from bot.providers.streaming import Frame, events_of
 
 if TYPE_CHECKING:
@@ -47,22 +47,29 @@ class OpenAIChat:
     """A `bot.providers.streaming.Wire`."""
 
     def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
+        self,
+        endpoint: Endpoint,
+        info: ModelInfo,
+        dialect: Dialect = PLAIN,
+        *,
+        patience: float | None = None,
+        idle: float = _IDLE,
     ) -> None:
-        self._connection = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
+        self._client = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
         self.endpoint = endpoint
-        self.line = self._connection.line
-        self.errors = self._connection.errors
-        self.by = f"chat/{info.name}"
+        self.connection = self._client.connection
+        self.errors = self._client.errors
+        self.writer = f"chat/{info.name}"
         self.info = info
-        self._history = History(self._message)
-        self._opening = Opening(self._render)
+        self._dialect = dialect
+        self._history = EncodedHistory(self._message)
+        self._prefix = RequestPrefix(self._render)
 
     def close(self) -> None:
-        self._connection.close()
+        self._client.close()
 
     def send(self, body: bytes) -> httpx2.Response:
-        return self._connection.post("/chat/completions", body)
+        return self._client.post("/chat/completions", body)
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
         return events_of(response)
@@ -71,53 +78,57 @@ class OpenAIChat:
         return ChatReader(assembly, len(request.messages))
 
     def encode(self, request: ModelRequest) -> bytes:
-        """The body. What changes from turn to turn comes last: messages, then tool choice."""
+        """Return the body. What changes from turn to turn comes last: messages, then tool choice."""
         rows = b",".join(row for row in self._history.encoded(request.messages) if row)
-        choice = openai_choice(request, takes_allowed=self.info.allowed_tools, nested=True)
+        choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
         tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
-        return b"%s%s]%s}" % (self._opening.of(request), rows, tail)
+        return b"%s%s]%s}" % (self._prefix.of(request), rows, tail)
 
     def _render(self, request: ModelRequest) -> bytes:
-        """Everything before the first message of the history."""
-        opening: dict[str, Any] = {
+        """Return everything before the first message of the history."""
+        body: dict[str, Any] = {
             "model": self.info.name,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.
-            opening["prompt_cache_key"] = cache_key(request.session)
+            body["prompt_cache_key"] = cache_key(request.session)
         if request.max_output:
             # The newer name, which OpenAI insists on; others know the older one only.
             name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"
-            opening[name] = request.max_output
+            body[name] = request.max_output
         if request.tools:
-            opening["tools"] = [_tool(spec) for spec in request.tools]
+            body["tools"] = [_tool(spec) for spec in request.tools]
+            if self._dialect.asks_parallel:
+                body["parallel_tool_calls"] = True
         system = b""
         if request.system.strip():
             # With the comma: a conversation has at least one message.
             system = dumps({"role": "system", "content": clean(request.system)}) + b","
-        return dumps(opening)[:-1] + b',"messages":[' + system
+        return dumps(body)[:-1] + b',"messages":[' + system
 
     def _message(self, message: Message, position: int) -> bytes:
-        """The wire messages, joined by commas: one, or one for each result; empty where nothing is left."""
+        """Return the wire messages, joined by commas: one, or one for each result; empty if nothing is left."""
         if message.role == "assistant":
             rows = self._assistant(message)
         else:
             rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
             # A result is text alone, so the pictures of results follow all of them, as the user's.
-            shown = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
-            rows += self._user([*shown, *message.parts])
+            images = [
+                image for part in message.parts if isinstance(part, ToolResult) for image in part.images
+            ]
+            rows += self._user([*images, *message.parts])
         return b",".join(dumps(row) for row in rows)
 
     def _user(self, parts: list[Part]) -> list[dict[str, Any]]:
-        """One user message: a string where it is text alone, which every server takes."""
+        """Return one user message: a string if it is only text, which every server accepts."""
         content: list[dict[str, Any]] = []
         for part in parts:
             if isinstance(part, Image) and self.info.vision:
                 content.append({"type": "image_url", "image_url": {"url": data_url(part)}})
             elif isinstance(part, Image):
-                content.append({"type": "text", "text": clean(unseen(part))})
+                content.append({"type": "text", "text": clean(image_note(part))})
             elif isinstance(part, Text) and part.text.strip():
                 content.append({"type": "text", "text": clean(part.text)})
         if not content:
@@ -132,14 +143,13 @@ class OpenAIChat:
         if not calls and not text.strip():
             return []
         row: dict[str, Any] = {"role": "assistant", "content": text or None}
-        details = [
-            detail
-            for part in message.parts
-            if isinstance(part, Thinking)
-            for detail in carried(part.extra, self.by).get("reasoning_details", ())
-        ]
-        if details:
-            row["reasoning_details"] = details
+        for part in message.parts:
+            if isinstance(part, Thinking):
+                own = decode_extra(part.extra, self.writer)
+                if details := own.get("reasoning_details"):
+                    row.setdefault("reasoning_details", []).extend(details)
+                elif self._dialect.returns_reasoning and (name := own.get("field")) in REASONING:
+                    row[name] = row.get(name, "") + clean(part.text)
         if calls:
             row["tool_calls"] = calls
         return [row]
@@ -147,7 +157,7 @@ class OpenAIChat:
     def _call(self, call: ToolCall) -> dict[str, Any]:
         function = {"name": clean(call.name), "arguments": sendable_arguments(call.arguments)}
         row = {"id": fitting_id(call.id, _ID), "type": "function", "function": function}
-        own = carried(call.extra, self.by).get("extra_content")
+        own = decode_extra(call.extra, self.writer).get("extra_content")
         return {**row, "extra_content": own} if own else row
 
 
@@ -160,5 +170,5 @@ def _result(part: ToolResult) -> dict[str, Any]:
     return {
         "role": "tool",
         "tool_call_id": fitting_id(part.call_id, _ID),
-        "content": clean(flagged(part)),
+        "content": clean(result_text(part)),
     }

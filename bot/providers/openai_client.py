@@ -1,25 +1,32 @@
-"""The `openai` package's client for an endpoint, with nothing of the process's environment in it."""
+"""The `openai` package's client for an endpoint, isolated from the process's environment, and `tool_choice` for
+OpenAI's formats.
+
+The Messages API gets no `tool_choice`: `bot/providers/anthropic_messages.py` (`encode`) says why.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from bot.providers.endpoint import Endpoint, Line, open_client
+from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
 
+from bot.contracts.model import ModelInfo, ModelRequest
+
+
 class OpenAIConnection:
-    """One endpoint's client and its line. `errors` is what sending and reading may raise."""
+    """One endpoint's client and its connection. `errors` are the exceptions of sending and reading."""
 
     def __init__(self, endpoint: Endpoint, *, patience: float, idle: float) -> None:
         import httpx2
         import openai
 
-        self.line = Line()
+        self.connection = ActiveConnection()
         self.errors: tuple[type[Exception], ...] = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError)
         # Servers on the own machine need no key, but the package insists on one.
         key = endpoint.key or "none"
@@ -34,11 +41,12 @@ class OpenAIConnection:
             base_url=url._replace(query="").geturl(),
             default_query=dict(parse_qsl(url.query)),
             max_retries=0,
-            http_client=open_client(endpoint, self.line, headers, patience=patience, idle=idle),
+            http_client=open_client(endpoint, self.connection, headers, patience=patience, idle=idle),
         )
 
     def post(self, path: str, body: bytes) -> httpx2.Response:
-        """The streamed response to `body`, word for word. Raises the package's errors for anything but success."""
+        """Return the streamed response to `body`, sent unchanged. Raises the package's errors for anything but
+        success."""
         import httpx2
 
         options: Any = {"headers": {"Content-Type": "application/json"}}
@@ -46,4 +54,35 @@ class OpenAIConnection:
 
     def close(self) -> None:
         self._client.close()
-        self.line.close()
+        self.connection.close()
+
+
+def allowed_names(request: ModelRequest) -> tuple[str, ...] | None:
+    """Return the existing tools that are allowed, in the order of the tools; `None` if all are allowed."""
+    if request.allowed is None:
+        return None
+    allowed = frozenset(request.allowed)
+    return tuple(spec.name for spec in request.tools if spec.name in allowed)
+
+
+def openai_choice(request: ModelRequest, info: ModelInfo, *, nested: bool, takes_named: bool = True) -> Any:
+    """Return `tool_choice` for a model, `None` for the default. `nested` is the form of Chat Completions. What
+    a vendor does not support is left to the dispatch."""
+    if not request.tools:
+        return None
+    names = allowed_names(request)
+    if request.tool_choice == "none" or names == ():
+        return "none"
+    required = request.tool_choice == "required" and info.forced_choice
+
+    def tool(name: str) -> dict[str, Any]:
+        return (
+            {"type": "function", "function": {"name": name}} if nested else {"type": "function", "name": name}
+        )
+
+    if names is not None and required and len(names) == 1 and takes_named:
+        return tool(names[0])
+    if names is not None and info.allowed_tools:
+        choice = {"mode": "required" if required else "auto", "tools": [tool(name) for name in names]}
+        return {"type": "allowed_tools", **({"allowed_tools": choice} if nested else choice)}
+    return "required" if required else None

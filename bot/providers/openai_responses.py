@@ -1,7 +1,7 @@
-"""The Responses API (OpenAI, Azure's `/openai/v1`) over the `openai` package, without any state at the server.
+"""The Responses API (OpenAI, Azure's `/openai/v1`) over the `openai` package, without state at the server.
 
-Nothing is stored there (`store: false`): reasoning comes encrypted and goes back as it came, before the item that it
-led to. Bodies are bytes, for the reason given in `openai_chat.py`.
+Nothing is stored there (`store: false`): reasoning comes encrypted and is sent back unchanged, before the item
+that it led to. Bodies are bytes, for the reason given in `openai_chat.py`.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCal
 from bot.contracts.model import ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly
-from bot.providers.carried import carried, is_foreign
-from bot.providers.choice import openai_choice
 from bot.providers.encoding import (
-    History,
-    Opening,
+    EncodedHistory,
+    RequestPrefix,
     clean,
     data_url,
+    decode_extra,
     dumps,
     fitting_id,
-    flagged,
+    image_note,
+    is_foreign,
     mapping,
+    result_text,
     sendable_arguments,
-    unseen,
 )
 from bot.providers.endpoint import Endpoint
-from bot.providers.openai_client import OpenAIConnection
+from bot.providers.openai_client import OpenAIConnection, openai_choice
 from bot.providers.responses_reader import ResponsesReader
 from bot.providers.streaming import Frame, events_of
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 # There are no pings here, and a model that reasons is silent meanwhile.
 _IDLE = 300.0
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_LONGEST_KEY = 64
+_MAX_KEY = 64
 # The least the API takes for `max_output_tokens`.
-_LEAST_OUTPUT = 16
+_MIN_OUTPUT = 16
 
 
 class OpenAIResponses:
@@ -52,20 +52,20 @@ class OpenAIResponses:
     def __init__(
         self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
     ) -> None:
-        self._connection = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
+        self._client = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
         self.endpoint = endpoint
-        self.line = self._connection.line
-        self.errors = self._connection.errors
-        self.by = f"responses/{info.name}"
+        self.connection = self._client.connection
+        self.errors = self._client.errors
+        self.writer = f"responses/{info.name}"
         self.info = info
-        self._history = History(self._message)
-        self._opening = Opening(self._render)
+        self._history = EncodedHistory(self._message)
+        self._prefix = RequestPrefix(self._render)
 
     def close(self) -> None:
-        self._connection.close()
+        self._client.close()
 
     def send(self, body: bytes) -> httpx2.Response:
-        return self._connection.post("/responses", body)
+        return self._client.post("/responses", body)
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
         return events_of(response)
@@ -74,35 +74,39 @@ class OpenAIResponses:
         return ResponsesReader(assembly, len(request.messages))
 
     def encode(self, request: ModelRequest) -> bytes:
-        """The body. What changes from turn to turn comes last: the input, then tool choice."""
+        """Return the body. What changes from turn to turn comes last: the input, then tool choice."""
         rows = b",".join(row for row in self._history.encoded(request.messages) if row)
-        choice = openai_choice(request, takes_allowed=self.info.allowed_tools, nested=False)
+        choice = openai_choice(request, self.info, nested=False)
         tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
-        return b"%s%s]%s}" % (self._opening.of(request), rows, tail)
+        return b"%s%s]%s}" % (self._prefix.of(request), rows, tail)
 
     def _render(self, request: ModelRequest) -> bytes:
-        opening: dict[str, Any] = {"model": self.info.name, "stream": True, "store": False}
+        body: dict[str, Any] = {"model": self.info.name, "stream": True, "store": False}
         if self.info.thinking != "off" or not self.info.known:
             # Models known not to reason refuse to be asked for it.
-            opening["include"] = ["reasoning.encrypted_content"]
+            body["include"] = ["reasoning.encrypted_content"]
         if request.session:
-            opening["prompt_cache_key"] = cache_key(request.session)
+            body["prompt_cache_key"] = cache_key(request.session)
         if request.max_output:
-            opening["max_output_tokens"] = max(request.max_output, _LEAST_OUTPUT)
+            body["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
         if request.tools:
-            opening["tools"] = [_tool(spec) for spec in request.tools]
+            body["tools"] = [_tool(spec) for spec in request.tools]
         if request.system.strip():
-            opening["instructions"] = clean(request.system)
-        return dumps(opening)[:-1] + b',"input":['
+            body["instructions"] = clean(request.system)
+        return dumps(body)[:-1] + b',"input":['
 
     def _message(self, message: Message, position: int) -> bytes:
-        """The input items, joined by commas; empty where nothing is left."""
+        """Return the input items, joined by commas; empty if nothing is left."""
         if message.role == "assistant":
             items = self._assistant(message.parts)
         else:
             items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-            shown = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
-            content = [item for part in (*shown, *message.parts) if (item := self._content(part)) is not None]
+            images = [
+                image for part in message.parts if isinstance(part, ToolResult) for image in part.images
+            ]
+            content = [
+                item for part in (*images, *message.parts) if (item := self._content(part)) is not None
+            ]
             if content:
                 items.append(_user(content))
         return b",".join(items)
@@ -111,45 +115,46 @@ class OpenAIResponses:
         if isinstance(part, Image):
             if self.info.vision:
                 return {"type": "input_image", "image_url": data_url(part)}
-            return {"type": "input_text", "text": clean(unseen(part))}
+            return {"type": "input_text", "text": clean(image_note(part))}
         if isinstance(part, Text) and part.text.strip():
             return {"type": "input_text", "text": clean(part.text)}
         return None
 
     def _assistant(self, parts: tuple[Part, ...]) -> list[bytes]:
-        """The model's own items. Reasoning is refused without the item it led to, so it waits for that."""
+        """Return the model's own items. Reasoning is refused without the item it led to, so it is held until
+        that."""
         items: list[bytes] = []
-        waiting: list[bytes] = []
+        pending: list[bytes] = []
         for part in parts:
             if isinstance(part, Thinking):
                 reasoning = self._reasoning(part)
-                waiting += [reasoning] if reasoning else []
+                pending += [reasoning] if reasoning else []
                 continue
             item = self._item(part)
             if item is not None:
-                items += [*waiting, dumps(item)]
-                waiting = []
+                items += [*pending, dumps(item)]
+                pending = []
         return items
 
     def _reasoning(self, part: Thinking) -> bytes:
-        """The item as it came, where this model made it and its content came along."""
-        if part.signature is None or is_foreign(part.extra, self.by):
+        """Return the item unchanged, if this model wrote it and its content is included."""
+        if part.signature is None or is_foreign(part.extra, self.writer):
             return b""
         try:
             item = json.loads(part.signature)
         except (ValueError, RecursionError):
             return b""
-        whole = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
-        return part.signature.encode("utf-8", "replace") if whole else b""
+        complete = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
+        return part.signature.encode("utf-8", "replace") if complete else b""
 
     def _item(self, part: Part) -> dict[str, Any] | None:
         if isinstance(part, Text) and part.text.strip():
-            known = carried(part.extra, self.by)
+            known = decode_extra(part.extra, self.writer)
             content = [{"type": "output_text", "text": clean(part.text), "annotations": []}]
             item: dict[str, Any] = {"type": "message", "role": "assistant", "content": content}
             return {**item, **{name: known[name] for name in ("id", "status", "phase") if known.get(name)}}
         if isinstance(part, ToolCall):
-            known = carried(part.extra, self.by)
+            known = decode_extra(part.extra, self.writer)
             call = {
                 "type": "function_call",
                 "call_id": fitting_id(part.id, _ID),
@@ -161,8 +166,8 @@ class OpenAIResponses:
 
 
 def cache_key(session: str) -> str:
-    """The session's id as a `prompt_cache_key`, which may have 64 characters."""
-    return session if len(session) <= _LONGEST_KEY else sha256(session.encode()).hexdigest()
+    """Return the session's id as a `prompt_cache_key` of at most 64 characters."""
+    return session if len(session) <= _MAX_KEY else sha256(session.encode()).hexdigest()
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -180,5 +185,5 @@ def _user(content: list[dict[str, Any]]) -> bytes:
 
 
 def _result(part: ToolResult) -> bytes:
-    output = clean(flagged(part))
+    output = clean(result_text(part))
     return dumps({"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output})

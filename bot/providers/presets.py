@@ -1,5 +1,5 @@
-"""The providers there are, by the name before the slash in `--model provider/name`: where each is, what its variables
-are called, and which wire format it speaks. Adding one that speaks a known format is one row here."""
+"""The providers, by the name before the slash in `--model provider/name`: address, variables and wire format. A
+provider with a known format is one row here."""
 
 from __future__ import annotations
 
@@ -15,11 +15,28 @@ Format = Literal["messages", "responses", "chat", "openai", "bedrock", "vertex"]
 
 
 @dataclass(frozen=True, slots=True)
-class Vendor:
-    """A provider's variables and where it is when they do not say. `package` is what `prewarm` imports.
+class Dialect:
+    """Differences of a Chat Completions server from OpenAI's. docs/models.md has the table.
 
-    `key_variable` is empty where there is more to it than a key; `default_url` where there is no such place.
-    `path` is put behind a URL that has none. `needs_key` is for places that are never without.
+    `named_choice`: `tool_choice` accepts an object that names a tool. `asks_parallel`: several calls in one
+    response must be requested. `returns_reasoning`: it accepts a message's reasoning back, in the field that it
+    used.
+    """
+
+    named_choice: bool = True
+    asks_parallel: bool = False
+    returns_reasoning: bool = False
+
+
+PLAIN = Dialect()
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """A provider's variables and its default address. `package` is what `prewarm` imports.
+
+    `key_variable` is empty if a key is not enough; `default_url` is empty if there is none. `path` is appended
+    to a URL without a path. `needs_key`: the provider always requires a key.
     """
 
     package: str
@@ -29,6 +46,14 @@ class Vendor:
     default_url: str
     path: str = ""
     needs_key: bool = True
+    dialect: Dialect = PLAIN
+
+
+def _self_hosted(name: str, port: int, **dialect: bool) -> Vendor:
+    """Return a server that people run themselves: by default on this machine and without a key."""
+    key, base, url = f"{name}_API_KEY", f"{name}_BASE_URL", f"http://localhost:{port}/v1"
+    own = Dialect(returns_reasoning=True, **dialect)
+    return Vendor("openai", "chat", key, base, url, path="/v1", needs_key=False, dialect=own)
 
 
 VENDORS = {
@@ -58,31 +83,17 @@ VENDORS = {
         "GEMINI_BASE_URL",
         "https://generativelanguage.googleapis.com/v1beta/openai",
     ),
-    "ollama": Vendor(
-        "openai",
-        "chat",
-        "OLLAMA_API_KEY",
-        "OLLAMA_BASE_URL",
-        "http://localhost:11434/v1",
-        path="/v1",
-        needs_key=False,
-    ),
-    "vllm": Vendor(
-        "openai",
-        "chat",
-        "VLLM_API_KEY",
-        "VLLM_BASE_URL",
-        "http://localhost:8000/v1",
-        path="/v1",
-        needs_key=False,
-    ),
+    "ollama": _self_hosted("OLLAMA", 11434),
+    "vllm": _self_hosted("VLLM", 8000),
+    "sglang": _self_hosted("SGLANG", 30000),
+    "llamacpp": _self_hosted("LLAMACPP", 8080, named_choice=False, asks_parallel=True),
     "bedrock": Vendor("anthropic", "bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
     "vertex": Vendor("anthropic", "vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),
 }
 
 
 def endpoint_of(vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
-    """Where `vendor` is by its variables. Raises `UsageError` for a value that cannot be one."""
+    """Return the endpoint of `vendor` from its variables. Raises `UsageError` for an invalid value."""
     endpoint = read_endpoint(environment, vendor.url_variable, vendor.key_variable, vendor.default_url)
     if vendor.path and urlsplit(endpoint.url).path in ("", "/"):
         return replace(endpoint, url=urlsplit(endpoint.url)._replace(path=vendor.path).geturl())

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import (
+from bot.contracts.messages import Message, Text, Thinking, ToolCall
+from bot.contracts.model import (
     ArgumentsDelta,
     Complete,
     Event,
     Failed,
+    ModelInfo,
+    ModelRequest,
     TextDelta,
     ThinkingDelta,
     ToolEnd,
     ToolStart,
 )
-from bot.contracts.messages import Message, Text, Thinking, ToolCall
-from bot.contracts.model import ModelInfo, ModelRequest
 
 
 class ReplayProvider:
-    """Answers request n with response n, whatever is asked. Beyond the recording every request fails."""
+    """Answers request n with response n. Further requests fail."""
 
     def __init__(self, responses: Sequence[Complete], info: ModelInfo) -> None:
         self._responses = tuple(responses)
@@ -44,7 +45,7 @@ class ReplayProvider:
         yield response
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
 
 def _deltas(message: Message) -> Iterator[Event]:

@@ -1,32 +1,33 @@
-"""Events of the Responses API into the grammar. Items are told apart by `output_index`; several may be open."""
+"""Translate events of the Responses API into the event grammar. Items are identified by `output_index`; several
+may be open."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.contracts.events import Complete, Event
-from bot.contracts.messages import Finish, Usage
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Event
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
-from bot.providers.encoding import count, kept, mapping, string
+from bot.providers.encoding import count, dumps_or_empty, mapping, string
 from bot.providers.failures import StreamError
 
 # Some servers give no reason; an answer that is not whole was cut.
-_INCOMPLETE = {"max_output_tokens": Finish.MAX_TOKENS, "incomplete": Finish.MAX_TOKENS}
+_INCOMPLETE = {"max_output_tokens": FinishReason.MAX_TOKENS, "incomplete": FinishReason.MAX_TOKENS}
 _TEXT = ("response.output_text.delta", "response.refusal.delta")
 _THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
 class ResponsesReader:
-    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls that come without one."""
+    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls without one."""
 
     def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
         self._turn = turn
         self._open: dict[int, Block] = {}
-        self._places: dict[str, int] = {}
-        self._end: tuple[Finish, str] | None = None
+        self._indexes: dict[str, int] = {}
+        self._end: tuple[FinishReason, str] | None = None
         self._refused = False
 
     def end(self) -> Complete | None:
@@ -34,7 +35,7 @@ class ResponsesReader:
             return None
         finish, raw = self._end
         if self._refused:
-            return self._assembly.complete(Finish.ERROR, "refusal")
+            return self._assembly.complete(FinishReason.ERROR, "refusal")
         return self._assembly.complete(finish, raw)
 
     def read(self, event: str, data: Any) -> Iterator[Event]:
@@ -44,7 +45,7 @@ class ResponsesReader:
             self._refused = self._refused or kind == "response.refusal.delta"
             yield from self._text(data)
         elif kind == "response.function_call_arguments.delta":
-            call = self._open.get(self._place(data))
+            call = self._open.get(self._index(data))
             if isinstance(call, CallBlock):
                 yield from self._assembly.arguments(call, string(data.get("delta")))
         elif kind in _THINKING:
@@ -58,31 +59,31 @@ class ResponsesReader:
         elif kind == "error":
             raise StreamError(data.get("error") or data)
 
-    def _place(self, data: Mapping[str, Any]) -> int:
-        """The item's index; of a server that gives none, the one that its id was first seen with."""
+    def _index(self, data: Mapping[str, Any]) -> int:
+        """Return the item's index; without one, the index that its id had first."""
         index = data.get("output_index")
         if isinstance(index, int):
             return index
-        return self._places.get(string(data.get("item_id") or mapping(data.get("item")).get("id")), -1)
+        return self._indexes.get(string(data.get("item_id") or mapping(data.get("item")).get("id")), -1)
 
     def _start(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
-        place, kind = self._place(data), item.get("type")
-        if place < 0:
-            place = len(self._open)
-        if place in self._open:
+        index, kind = self._index(data), item.get("type")
+        if index < 0:
+            index = len(self._open)
+        if index in self._open:
             return
-        self._places[string(item.get("id"))] = place
+        self._indexes[string(item.get("id"))] = index
         if kind == "message":
-            self._open[place] = self._assembly.add(TextBlock())
+            self._open[index] = self._assembly.add(TextBlock())
         elif kind == "reasoning":
-            self._open[place] = self._assembly.add(ThinkingBlock())
+            self._open[index] = self._assembly.add(ThinkingBlock())
         elif kind == "function_call":
             id = string(item.get("call_id")) or f"call_{self._turn}_{len(self._assembly.calls)}"
-            self._open[place], event = self._assembly.start_call(id, string(item.get("name")))
+            self._open[index], event = self._assembly.start_call(id, string(item.get("name")))
             yield event
 
     def _text(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        block = self._open.get(self._place(data))
+        block = self._open.get(self._index(data))
         if block is None:
             # A server that does not announce its items.
             last = self._assembly.last
@@ -91,7 +92,7 @@ class ResponsesReader:
             yield from self._assembly.text(block, string(data.get("delta")))
 
     def _thinking(self, data: Mapping[str, Any]) -> Iterator[Event]:
-        block = self._open.get(self._place(data))
+        block = self._open.get(self._index(data))
         if isinstance(block, ThinkingBlock):
             part = data.get("summary_index")
             if isinstance(part, int) and part != block.part and block.pieces:
@@ -100,31 +101,33 @@ class ResponsesReader:
             yield from self._assembly.thinking(block, string(data.get("delta")))
 
     def _done(self, data: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Event]:
-        """The item as a whole. What no delta said is taken from here: some servers stream none."""
-        if self._place(data) not in self._open:
+        """Read the complete item. Text without deltas is taken from here: some servers stream none."""
+        if self._index(data) not in self._open:
             yield from self._start(data, item)
-        block = self._open.get(self._place(data))
+        block = self._open.get(self._index(data))
         if isinstance(block, TextBlock) and item.get("type") == "message":
-            block.carried.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
-            said = self._said(item)
+            block.extra.update({name: item[name] for name in ("id", "status", "phase") if item.get(name)})
+            text = self._message_text(item)
             if not block.pieces:
-                yield from self._assembly.text(block, said)
-            self._assembly.settle_on(block, said)
+                yield from self._assembly.text(block, text)
+            self._assembly.set_final_text(block, text)
         elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
-            block.signature = kept({name: value for name, value in item.items() if value is not None})
+            block.signature = dumps_or_empty(
+                {name: value for name, value in item.items() if value is not None}
+            )
             if not block.pieces:
                 yield from self._assembly.thinking(block, _summary(item))
         elif isinstance(block, CallBlock) and item.get("type") == "function_call":
             if item.get("id"):
-                block.carried["id"] = string(item["id"])
+                block.extra["id"] = string(item["id"])
             arguments = string(item.get("arguments"))
             if not block.pieces:
                 yield from self._assembly.arguments(block, arguments)
-            self._assembly.settle_on(block, arguments)
+            self._assembly.set_final_text(block, arguments)
             if item.get("status") != "incomplete":
                 yield from self._assembly.end_call(block)
 
-    def _said(self, item: Mapping[str, Any]) -> str:
+    def _message_text(self, item: Mapping[str, Any]) -> str:
         content = item.get("content")
         blocks = [mapping(block) for block in content] if isinstance(content, list) else []
         self._refused = self._refused or any(block.get("type") == "refusal" for block in blocks)
@@ -140,23 +143,29 @@ class ResponsesReader:
             if index not in self._open:
                 yield from self._done({"output_index": index}, mapping(item))
         if status == "completed":
-            self._end = (Finish.END_TURN, status)
+            self._end = (FinishReason.END_TURN, status)
         elif status == "incomplete":
             reason = string(mapping(response.get("incomplete_details")).get("reason")) or status
-            self._end = (_INCOMPLETE.get(reason, Finish.ERROR), reason)
+            self._end = (_INCOMPLETE.get(reason, FinishReason.ERROR), reason)
         else:
-            self._end = (Finish.ERROR, status)
+            self._end = (FinishReason.ERROR, status)
 
     def _count(self, usage: Mapping[str, Any]) -> None:
-        """`input_tokens` includes what the cache held, `output_tokens` the reasoning."""
-        given, said = mapping(usage.get("input_tokens_details")), mapping(usage.get("output_tokens_details"))
-        read, written = count(given.get("cached_tokens")), count(given.get("cache_write_tokens"))
+        """`input_tokens` includes cached tokens, `output_tokens` the reasoning."""
+        input_details, output_details = (
+            mapping(usage.get("input_tokens_details")),
+            mapping(usage.get("output_tokens_details")),
+        )
+        read, written = (
+            count(input_details.get("cached_tokens")),
+            count(input_details.get("cache_write_tokens")),
+        )
         self._assembly.usage = Usage(
             max(0, count(usage.get("input_tokens")) - read - written),
             read,
             written,
             count(usage.get("output_tokens")),
-            count(said.get("reasoning_tokens")),
+            count(output_details.get("reasoning_tokens")),
         )
 
 

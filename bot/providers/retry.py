@@ -1,4 +1,4 @@
-"""When a failed request is sent again, and after how long. Decisions only; the caller does the waiting.
+"""Decide whether a failed request is sent again, and after how long. The caller waits.
 
 `Retry-After` follows RFC 9110, section 10.2.3; `retry-after-ms`, `x-should-retry` and the `x-ratelimit-reset*`
 family are the vendors' own.
@@ -16,9 +16,9 @@ _RETRYABLE = frozenset({408, 409, 425, 429, 529})
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """`attempts` counts the first one. Times are in seconds; `cap` bounds our wait and the server's wish,
-    `deadline` all attempts of one request together with the answer."""
+class RetryPolicy:
+    """`attempts` counts the first one. Times are in seconds; `cap` limits our delay and the server's request,
+    `deadline` all attempts of one request including the response."""
 
     attempts: int = 6
     base: float = 1.0
@@ -26,47 +26,47 @@ class Policy:
     deadline: float = 1800.0
 
 
-DEFAULT_POLICY = Policy()
+DEFAULT_POLICY = RetryPolicy()
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # A plain number is seconds to go up to here (2001 as a moment), and milliseconds of a moment from there on.
-_A_MOMENT = 1e9
-_IN_MILLISECONDS = 1e11
+_MIN_TIMESTAMP = 1e9
+_MIN_MILLISECONDS = 1e11
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why one attempt failed. `wait` is what the server asked for in seconds, where it did. `overflow`: the
-    conversation is too long, which no waiting helps. `said` is the server's own word, if it had one. `unanswered`: the
-    request was taken and no answer came in time."""
+class FailedAttempt:
+    """Why one attempt failed. `wait` is the delay in seconds that the server requested, if any. `overflow`: the
+    conversation is too long, which no retry fixes. `server_message` is the server's own text. `unanswered`: the
+    request was accepted and no response came in time."""
 
     message: str
     status: int | None = None
     retryable: bool = False
     wait: float | None = None
     overflow: bool = False
-    said: str = ""
+    server_message: str = ""
     unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """No further attempt. `reason` continues the failure's message; empty where that says it all."""
+    """No further attempt. `reason` continues the failure's message; empty if that is complete."""
 
     reason: str = ""
 
 
 def is_retryable(status: int) -> bool:
-    """Whether an HTTP status may go away by itself. A request that is wrong stays wrong."""
+    """Whether an HTTP status may be temporary. An invalid request stays invalid."""
     return status in _RETRYABLE or 500 <= status < 600
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime, *, is_rate_limit: bool = False) -> float | None:
-    """The seconds a server asks to wait, from `retry-after-ms` or `Retry-After` (seconds or an HTTP date), and where
-    `is_rate_limit` from when the limits that are used up begin anew.
+def requested_wait(headers: Mapping[str, str], now: datetime, *, is_rate_limit: bool = False) -> float | None:
+    """Return the delay in seconds that a server requests, from `retry-after-ms` or `Retry-After` (seconds or an
+    HTTP date), and with `is_rate_limit` from the reset time of exhausted limits.
 
-    `None` where it asks for nothing that can be read. `headers` has lower-case names or ignores case.
+    `None` if there is no valid value. `headers` has lower-case names or ignores case.
     """
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
@@ -90,30 +90,31 @@ def _http_date(value: str) -> datetime | None:
 
 
 def _reset_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """The longest wait of the limits that are used up; of all of them where none says how much is left."""
+    """Return the longest wait of the exhausted limits, or of all if none reports its remainder."""
     waits: dict[str, float] = {}
-    spent: list[str] = []
+    exhausted: list[str] = []
     for name in list(headers):
-        prefix, found, kind = name.lower().partition("ratelimit-")
+        prefix, separator, kind = name.lower().partition("ratelimit-")
         limit = kind.replace("reset", "*")
-        if not found or "reset" not in kind:
+        if not separator or "reset" not in kind:
             continue
         wait = _reset(headers[name], now)
         if wait is None:
             continue
         waits[limit] = wait
         if _number(headers.get(f"{prefix}ratelimit-{kind.replace('reset', 'remaining')}", "")) == 0:
-            spent.append(limit)
-    return max((waits[limit] for limit in spent or waits), default=None)
+            exhausted.append(limit)
+    return max((waits[limit] for limit in exhausted or waits), default=None)
 
 
 def _reset(value: str, now: datetime) -> float | None:
-    """Seconds until a reset, given as `6m0s`, as seconds, as a moment in seconds or milliseconds, or as a date."""
+    """Return the seconds until a reset, given as `6m0s`, as seconds, as a timestamp in seconds or milliseconds,
+    or as a date."""
     number = _number(value)
     if number is not None:
-        if number < _A_MOMENT:
+        if number < _MIN_TIMESTAMP:
             return number
-        return max(0.0, (number / 1000 if number > _IN_MILLISECONDS else number) - now.timestamp())
+        return max(0.0, (number / 1000 if number > _MIN_MILLISECONDS else number) - now.timestamp())
     spans = _SPAN.findall(value)
     if spans and _SPAN.sub("", value).strip() == "":
         return sum(float(size) * _SECONDS[unit] for size, unit in spans)
@@ -126,16 +127,17 @@ def _reset(value: str, now: datetime) -> float | None:
 
 
 def next_wait(
-    failure: Failure,
+    failure: FailedAttempt,
     attempt: int,
-    policy: Policy,
-    draw: Callable[[], float],
-    left: float = float("inf"),
+    policy: RetryPolicy,
+    random_fraction: Callable[[], float],
+    seconds_left: float = float("inf"),
 ) -> float | GiveUp:
-    """Seconds before attempt `attempt + 1`, or that there is none.
+    """Return the seconds before attempt `attempt + 1`, or `GiveUp`.
 
-    `attempt` counts from 1; `draw` gives a number in [0, 1); `left` are the seconds until the deadline. Full
-    jitter: any time up to the doubling bound, so that many runs that failed together do not come back together.
+    `attempt` counts from 1; `random_fraction` returns a number in [0, 1); `seconds_left` is the time until the
+    deadline. Full jitter: any delay up to the doubling bound, so that runs which failed together do not retry
+    together.
     """
     if not failure.retryable:
         return GiveUp()
@@ -145,14 +147,14 @@ def next_wait(
         return GiveUp(f"the server asks to wait {failure.wait:.0f} s, over the limit of {policy.cap:.0f} s")
     wait = failure.wait
     if wait is None:
-        wait = draw() * min(policy.cap, policy.base * 2.0 ** (attempt - 1))
-    if wait > left:
+        wait = random_fraction() * min(policy.cap, policy.base * 2.0 ** (attempt - 1))
+    if wait > seconds_left:
         return GiveUp(f"after {attempt} attempts and {policy.deadline:.0f} s, the limit of one request")
     return wait
 
 
 def _number(value: str) -> float | None:
-    """A plain non-negative decimal; no sign, exponent, infinity or NaN."""
+    """Parse a plain non-negative decimal; no sign, exponent, infinity or NaN."""
     text = value.strip()
     if not text.isascii() or not text.replace(".", "", 1).isdigit():
         return None

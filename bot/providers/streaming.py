@@ -1,4 +1,5 @@
-"""What all adapters share: send, read, turn failures into retries or a last event, obey the cancel token.
+"""The part that all adapters share: send, read, turn failures into retries or a last event, obey the cancel
+token.
 
 A wire format is a `Wire`; this module knows none. It is the only place that waits.
 """
@@ -13,21 +14,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed, Retrying
 from bot.contracts.messages import Message
-from bot.contracts.model import ModelInfo, ModelRequest
+from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
 from bot.providers.assembly import Assembly
-from bot.providers.endpoint import Endpoint, Line
-from bot.providers.failures import LONGEST_EVENT, StreamCut, StreamError, StreamTooLong, failure_of
-from bot.providers.pairs import Pairs
-from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, next_wait
+from bot.providers.endpoint import ActiveConnection, Endpoint
+from bot.providers.failures import MAX_EVENT, StreamCut, StreamError, StreamTooLong, failure_of
+from bot.providers.pairs import ResultPairing
+from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
 
 if TYPE_CHECKING:
     import httpx2
 
 
 class Frame(Protocol):
-    """One server-sent event, or what a vendor has in its place."""
+    """One server-sent event, or the vendor's equivalent."""
 
     @property
     def event(self) -> str | None: ...
@@ -37,12 +37,12 @@ class Frame(Protocol):
 
 
 class Reader(Protocol):
-    """Reads one response. Nothing a server sends may make it raise anything but `StreamError`."""
+    """Reads one response. Whatever a server sends, it raises only `StreamError`."""
 
     def read(self, event: str, data: Any) -> Iterator[Event]: ...
 
     def end(self) -> Complete | None:
-        """The terminal event, or `None` when the response is not whole."""
+        """The terminal event, or `None` if the response is incomplete."""
         ...
 
 
@@ -50,10 +50,10 @@ class Wire(Protocol):
     """One vendor's format over that vendor's package."""
 
     endpoint: Endpoint
-    line: Line
+    connection: ActiveConnection
     info: ModelInfo
     # The wire format and the model, as parts name them that only these two can read.
-    by: str
+    writer: str
     # What sending and reading may raise: the package's errors and its HTTP client's.
     errors: tuple[type[Exception], ...]
 
@@ -64,7 +64,7 @@ class Wire(Protocol):
         ...
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        """The response's events, to its very end."""
+        """All events of the response."""
         ...
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> Reader: ...
@@ -77,19 +77,19 @@ _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
     "SECONDS}}}}` sets how long to wait"
 )
-_MOST_PAUSES = 8
-_MOST_CUT_ANSWERS = 2
-"""So many answers of one request are dropped and paid: one that is cut each time would go on for ever."""
+_MAX_PAUSES = 8
+_MAX_INTERRUPTED = 2
+"""Limit of interrupted responses to one request: each of them costs money."""
 # A guess, for requests that were refused without a reason.
 _BYTES_A_TOKEN = 4
 _LONG_SHARE = 0.5
 
 
 def events_of(response: httpx2.Response) -> Iterator[Frame]:
-    """Server-sent events, to the very end: only then is the connection kept for the next turn."""
+    """Return the server-sent events up to the very end: only then is the connection reused."""
     import httpx2
 
-    return iter(httpx2.EventSource(response, max_event_size=LONGEST_EVENT))
+    return iter(httpx2.EventSource(response, max_event_size=MAX_EVENT))
 
 
 class StreamingProvider:
@@ -98,8 +98,8 @@ class StreamingProvider:
     def __init__(
         self,
         wire: Wire,
-        policy: Policy = DEFAULT_POLICY,
-        draw: Callable[[], float] = random.random,
+        policy: RetryPolicy = DEFAULT_POLICY,
+        random_fraction: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
         model: str = "",
     ) -> None:
@@ -108,8 +108,8 @@ class StreamingProvider:
         self._wire = wire
         self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut, StreamTooLong)
         self._policy = policy
-        self._draw = draw
-        self._pairs = Pairs()
+        self._random_fraction = random_fraction
+        self._pairs = ResultPairing()
         self._clock = clock
 
     @property
@@ -121,31 +121,31 @@ class StreamingProvider:
         return self._wire.endpoint
 
     def adopt(self, info: ModelInfo) -> None:
-        """Take `info` for what the model is, before the first request."""
+        """Set the model's info, before the first request."""
         self._wire.info = info
-        self._wire.line.patience = info.timeout
+        self._wire.connection.patience = info.timeout
 
     def close(self) -> None:
         self._wire.close()
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-        """Events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
+        """Yield events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
         messages = self._pairs.of(request.messages)
         if messages is not request.messages:
             request = replace(request, messages=messages)
         body = self._wire.encode(request)
-        self._wire.line.arm()
-        forget = cancel.on_fire(self._wire.line.cut)
+        self._wire.connection.arm()
+        forget = cancel.on_fire(self._wire.connection.cut)
         try:
             yield from self._attempts(request, body, cancel)
         finally:
             forget()
 
     def _attempts(self, request: ModelRequest, body: bytes, cancel: CancelToken) -> Iterator[Event]:
-        attempt, pauses, cut = 1, 0, 0
-        first = body
+        attempt, pauses, interrupted = 1, 0, 0
+        first_body = body
         deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
-        assembly = Assembly(self._wire.by)
+        assembly = Assembly(self._wire.writer)
         while True:
             try:
                 complete: Complete | None = None
@@ -156,24 +156,24 @@ class StreamingProvider:
                         yield event
                 if complete is not None:
                     paused = complete.raw_reason == _PAUSED and not complete.message.calls
-                    if not paused or pauses >= _MOST_PAUSES:
-                        yield self._judged(complete)
+                    if not paused or pauses >= _MAX_PAUSES:
+                        yield self._check_window(complete)
                         return
                     pauses += 1
-                    assembly.settle()
+                    assembly.end_response()
                     body = self._wire.encode(_continued(request, complete.message))
                     continue
-                failure = Failure("the request was canceled")
+                failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
-                failure = _judged_by_size(failure, body, self._wire.info)
+                failure = _overflow_by_size(failure, body, self._wire.info)
             if cancel.fired:
                 yield _canceled(assembly)
                 return
-            left = deadline - self._clock()
-            wait = next_wait(failure, attempt, self._policy, self._draw, left)
+            seconds_left = deadline - self._clock()
+            wait = next_wait(failure, attempt, self._policy, self._random_fraction, seconds_left)
             partial = _partial(assembly)
-            if partial is not None and cut >= _MOST_CUT_ANSWERS:
+            if partial is not None and interrupted >= _MAX_INTERRUPTED:
                 wait = GiveUp(f"after {attempt} attempts") if failure.retryable else GiveUp()
             if failure.unanswered and partial is None:
                 wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
@@ -181,9 +181,9 @@ class StreamingProvider:
                 yield _failed(failure, wait, assembly)
                 return
             yield Retrying(attempt, wait, failure.message, partial, assembly.total)
-            cut += partial is not None
-            attempt, pauses, body = attempt + 1, 0, first
-            assembly = Assembly(self._wire.by)
+            interrupted += partial is not None
+            attempt, pauses, body = attempt + 1, 0, first_body
+            assembly = Assembly(self._wire.writer)
             if cancel.wait(wait):
                 yield _canceled(assembly)
                 return
@@ -196,7 +196,7 @@ class StreamingProvider:
         cancel: CancelToken,
         deadline: float,
     ) -> Iterator[Event]:
-        """One request and its response. Ends without `Complete` only when the token fired."""
+        """Send one request and yield its response. Ends without `Complete` only when the token fired."""
         if cancel.wait(0):
             return
         response = self._wire.send(body)
@@ -221,14 +221,16 @@ class StreamingProvider:
             raise StreamCut
         yield complete
 
-    def _judged(self, complete: Complete) -> Complete | Failed:
-        """Some servers cut a conversation that is too long without a word, and answer what is left of it."""
+    def _check_window(self, complete: Complete) -> Complete | Failed:
+        """Fail if the prompt exceeds the window and the response is empty: some servers cut a long conversation
+        silently."""
         usage, info = complete.usage, self._wire.info
-        read = usage.input + usage.cache_read + usage.cache_write
-        if not info.known or read <= info.context_window or complete.message.parts:
+        prompt_tokens = usage.input + usage.cache_read + usage.cache_write
+        if not info.known or prompt_tokens <= info.context_window or complete.message.parts:
             return complete
-        said = f"{self._wire.endpoint} took {read} tokens, over the window of {info.context_window}, and said nothing"
-        return Failed(said, partial=None, usage=usage, overflow=True)
+        window = info.context_window
+        message = f"{self._wire.endpoint} took {prompt_tokens} tokens, over the window of {window}, and said nothing"
+        return Failed(message, partial=None, usage=usage, overflow=True)
 
 
 def _parsed(data: str) -> Any:
@@ -238,18 +240,18 @@ def _parsed(data: str) -> Any:
         raise StreamError({"message": f"an event is not JSON: {error}"}) from error
 
 
-def _continued(request: ModelRequest, said: Message) -> ModelRequest:
-    return replace(request, messages=(*request.messages, said))
+def _continued(request: ModelRequest, message: Message) -> ModelRequest:
+    return replace(request, messages=(*request.messages, message))
 
 
-def _judged_by_size(failure: Failure, body: bytes, info: ModelInfo) -> Failure:
-    """A refusal without a word, of a request that is long: some vendors have no more to say to one too long."""
+def _overflow_by_size(failure: FailedAttempt, body: bytes, info: ModelInfo) -> FailedAttempt:
+    """Treat a refusal without a message as an overflow if the request is long: some vendors report no more."""
     long = len(body) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
-    silent = failure.status == 400 and not failure.said
-    return replace(failure, overflow=True) if silent and long else failure
+    without_message = failure.status == 400 and not failure.server_message
+    return replace(failure, overflow=True) if without_message and long else failure
 
 
-def _failed(failure: Failure, end: GiveUp, assembly: Assembly) -> Failed:
+def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:
     message = f"{failure.message} ({end.reason})" if end.reason else failure.message
     return Failed(message, failure.status, False, _partial(assembly), assembly.total, failure.overflow)
 

@@ -1,36 +1,39 @@
-"""What is said and not done: the answer of an `explain`, and the question of a run that needs one."""
+"""Publish the answer of an `explain`, or the question of a run that needs one."""
 
 from __future__ import annotations
+
+from itertools import takewhile
 
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.github.errors import GitHubError
-from bot.publish.body.footer import Links, footer
-from bot.publish.telling import Telling
+from bot.publish.body.title_and_footer import Links, footer
+from bot.publish.context import PublishContext
 from bot.publish.text import markdown
-from bot.publish.text.shown import shown_answer, shown_line, shown_markdown
+from bot.publish.text.filters import safe_answer, safe_line, safe_markdown
 from bot.publish.thread.comments import put_result
 from bot.publish.thread.markers import ANSWER
 
-ROOM = 64_000
+COMMENT_LIMIT = 64_000
 """Characters of a comment without its mark, below GitHub's limit of 65,536."""
 _QUESTION_LIMIT = 4_000
+_QUESTION_HEAD = "**A question before this goes on:**"
 _NOTE_LIMIT = 500
 
 
-def publish_answer(telling: Telling) -> tuple[str, ...]:
+def publish_answer(context: PublishContext) -> tuple[str, ...]:
     """Say the bundle's answer or question where somebody asked; done twice it changes nothing.
 
     Returns soft failures, a sentence each. Raises `PublishError` if the thread could not be told.
     """
-    host, place, outcome = telling.host, telling.place, telling.bundle.outcome
-    text = answer_text(outcome, telling.links, on_lines=bool(place and place.lines))
-    if place is None:
-        telling.say(f"the request came from no thread, so this is not posted:\n{text}")
+    github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
+    text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
+    if thread_ref is None:
+        context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()
     headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
     try:
-        return put_result(host, place, ANSWER, text, headline, {"result": "done"})
+        return put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"})
     except GitHubError as error:
         raise PublishError(f"The answer could not be posted: {error}") from error
 
@@ -38,24 +41,33 @@ def publish_answer(telling: Telling) -> tuple[str, ...]:
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
     """The comment, without its mark; `on_lines`, in a thread on lines of a diff, what goes beyond two sentences is
     folded. Raises `PublishError` for a bundle that holds nothing to say."""
-    tail = [*notes_of(outcome), footer(outcome, links)]
+    tail = [*run_notes(outcome), footer(outcome, links)]
     if outcome.status is Status.NEEDS_INPUT:
-        question = shown_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
+        question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
         how = "Answer with `/agent continue` and your answer: the run goes on from where it stopped."
-        return "\n\n".join(["**A question before this goes on:**", markdown.quoted(question), how, *tail])
-    room = ROOM - sum(len(part) + 2 for part in tail)
-    answer = shown_answer(_text(outcome.answer, "answer"), room, rest(links))
+        return "\n\n".join([_QUESTION_HEAD, markdown.quoted(question), how, *tail])
+    limit = COMMENT_LIMIT - sum(len(part) + 2 for part in tail)
+    answer = safe_answer(_text(outcome.answer, "answer"), limit, rest_note(links))
     return "\n\n".join([markdown.folded(answer) if on_lines else answer, *tail])
 
 
-def notes_of(outcome: Outcome) -> list[str]:
+def posted_question(comment: str) -> str:
+    """The question in a comment that `answer_text` wrote; empty if it holds none."""
+    head, _, remainder = comment.replace("\r\n", "\n").partition("\n\n")
+    if head != _QUESTION_HEAD:
+        return ""
+    quote = takewhile(lambda line: line.startswith(">"), remainder.split("\n"))
+    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in quote)
+
+
+def run_notes(outcome: Outcome) -> list[str]:
     """What people are told of a run besides its result."""
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
-    return [shown_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
+    return [safe_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
 
 
-def rest(links: Links) -> str:
+def rest_note(links: Links) -> str:
     """Where the rest of a text is that was too long for a comment."""
     where = next(
         (f"[{name}]({url})" for name, url in (("report", links.report), ("run", links.run)) if url), ""

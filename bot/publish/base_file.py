@@ -1,4 +1,4 @@
-"""Files of the base branch, by plumbing: policy, template, a task. There is no work tree, and nothing of it is run."""
+"""Read files of the base branch by plumbing: policy, template, task. There is no work tree."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def read_base_file(git: Git, sha: str, path: str) -> str | None:
 def read_template(git: Git, sha: str) -> str:
     """The repository's pull-request template at the base commit, or empty."""
     for folder in template.FOLDERS:
-        place = f"{sha}:{folder}"
-        names = _names(git, place) if not folder or _is_folder(git, sha, folder) else []
+        treeish = f"{sha}:{folder}"
+        names = _names(git, treeish) if not folder or _is_folder(git, sha, folder) else []
         for name in sorted(names):
             if template.NAME.fullmatch(name):
                 return read_base_file(git, sha, f"{folder}/{name}".lstrip("/")) or ""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from bot.contracts.errors import GateError
 from bot.contracts.pulls import Annotation
 from bot.github.checks import ACTIONS
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.host import Host
 from bot.github.values import Account, CheckRunData
 
 _COMPARED = 2_000
@@ -33,10 +33,12 @@ class CheckReport:
     key: str = ""
 
 
-def report(host: Host, repository: str, one: CheckReport, *, forbidden: str = "") -> tuple[str, ...]:
+def post_check_run(
+    github: GitHub, repository: str, one: CheckReport, *, forbidden: str = ""
+) -> tuple[str, ...]:
     """Soft failures, a sentence each; `forbidden` is the one where the token may not make a check run."""
     try:
-        _put(host, repository, one)
+        _put(github, repository, one)
     except GitHubError as error:
         if error.status in (403, 404):
             return (forbidden,) if forbidden else ()
@@ -46,17 +48,17 @@ def report(host: Host, repository: str, one: CheckReport, *, forbidden: str = ""
     return ()
 
 
-def _put(host: Host, repository: str, one: CheckReport) -> None:
+def _put(github: GitHub, repository: str, one: CheckReport) -> None:
     """A publishing that died half-way left the first annotations: they are added to, never doubled."""
-    found = host.check_runs(repository, one.head_sha, one.name) if one.key else ()
-    for there in found:
-        if there.external_id == one.key and is_by_us(there, host.me()) and _says(there, one):
+    runs = github.check_runs(repository, one.head_sha, one.name) if one.key else ()
+    for there in runs:
+        if there.external_id == one.key and is_by_us(there, github.me()) and _says(there, one):
             if missing := one.annotations[there.annotations :]:
-                host.add_annotations(
+                github.add_annotations(
                     repository, there.id, title=one.title, summary=one.summary, annotations=missing
                 )
             return
-    host.create_check_run(
+    github.create_check_run(
         repository,
         name=one.name,
         head_sha=one.head_sha,
@@ -78,5 +80,5 @@ def is_by_us(run: CheckRunData, me: Account | None) -> bool:
 
 def _says(run: CheckRunData, one: CheckReport) -> bool:
     """Whoever else writes as our app, such as another workflow, says something else."""
-    said, wanted = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
-    return said[: len(wanted)] == wanted
+    actual, expected = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
+    return actual[: len(expected)] == expected

@@ -1,9 +1,10 @@
-"""From a bundle to what people see: a draft pull request, a commit, a review, or a comment that says why there is none.
+"""Publish a bundle: read it, judge it, write to GitHub.
 
-`publish` reads in the order in which things happen: what the bundle says is judged, then the repository's own rules
-for secrets are known, then something is written. All that is written goes by `host`, where each field passes the gate
-(`bot/gate/exit.py`), or by `Remote`, whose two pushes take a commit that `change/ready.py` has judged.
-Doing it twice changes nothing: the commit is the same, the pull request and the comments are found again.
+The bundle's parts are checked first, then the repository's own rules for secrets are loaded, then something is written:
+a pull request, a commit, a review, or a comment that says why there is none. All writes go through `context.github`,
+whose fields pass the outbound filter (`bot/gate/outbound.py`), or through `Remote`, whose two pushes take a commit that
+`change/prepare.py` has judged. Publishing twice changes nothing: the commit is the same, and the pull request and the
+comments are found by their marks.
 """
 
 from __future__ import annotations
@@ -13,36 +14,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.checkout import layout
-from bot.checkout.git import Git
 from bot.contracts.errors import AgentError, GateError, PublishError
 from bot.contracts.outcome import Status
-from bot.contracts.request import Request, Verb
+from bot.contracts.request import Verb
 from bot.gate.verdict import MayWrite
-from bot.github.host import Host
-from bot.github.recorder import Recorder
+from bot.github.client import GitHub
+from bot.github.errors import RepositoryMovedError
 from bot.policy.schema import Identity
-from bot.publish.body.footer import NO_LINKS, Links
+from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
-from bot.publish.change.publish import publish_change
-from bot.publish.change.work import OpeningRefusedError, Work
-from bot.publish.kind import check_repository, check_verb, has_change, kind_of
-from bot.publish.published import Published
-from bot.publish.pull import check_request
+from bot.publish.change.on_pull import publish_on_pull
+from bot.publish.change.pull_request import publish_on_branch
+from bot.publish.context import LoadRules, OpeningRefusedError, PublishContext, SecretRules, make_bare
 from bot.publish.remote import Remote
-from bot.publish.rules import KnowRules, Rules
-from bot.publish.telling import Telling
-from bot.publish.thread.ending import Ending, ThreadUntoldError
-from bot.publish.thread.place import Place, place_of
+from bot.publish.result import (
+    PublishResult,
+    ThreadCommentError,
+    report_change,
+    report_failure,
+    report_no_change,
+)
+from bot.publish.thread.ref import thread_ref_of
+from bot.publish.validate import check_repository, check_request, check_verb, has_change, kind_of
 
 if TYPE_CHECKING:
-    from bot.publish.plan.approved import Approval
-    from bot.publish.writes.judged import Proposed
+    from bot.publish.plan_approval import Approval
+    from bot.publish.writes.validate import ValidatedWrites
 
 
 def publish(
     bundle: Bundle,
-    github: Host,
+    github: GitHub,
     *,
     git_url: str,
     token: str,
@@ -53,120 +55,127 @@ def publish(
     links: Links = NO_LINKS,
     may_write: MayWrite | None = None,
     say: Callable[[str], None] = lambda line: None,
-    rules: KnowRules = lambda read: None,
-    workflow: Callable[[], tuple[Host, str]] | None = None,
-) -> Published:
-    """Publish `bundle` to the repository at `git_url`, working below `folder`, which must not exist.
+    rules: LoadRules = lambda read: None,
+    workflow: Callable[[], tuple[GitHub, str]] | None = None,
+) -> PublishResult:
+    """Publish `bundle` to the repository at `git_url`, working in `folder`, which must not exist.
 
-    `identity` and `may_write` override the policy's. `repository` is the one we act for: a bundle for another
-    is refused. With `dry_run` nothing is written, and every write is said through `say`. `rules` is called before
-    the first of them. `workflow` is for a CI that has to wait, see `Work`. Raises `PublishError` and `GateError`, after
-    the thread was told, also of what `rules` raises.
+    `repository` is the one that this job acts for; a bundle for another is refused. With `dry_run` nothing is written,
+    and each write goes to `say`. For the other parameters see `PublishContext`. Raises `PublishError` and `GateError`,
+    after a comment in the thread, also for an error of `rules`.
     """
-    outcome = bundle.outcome
-    check_repository(outcome, repository)
-    recorder = Recorder(github, say, getattr(github, "leaving", None)) if dry_run else None
-    host = recorder or github
-    known = Rules(rules)
-    told = Ending(host, outcome, links, place_of(outcome.request), known)
-    remote = Remote(folder, git_url, token)
+    check_repository(bundle.outcome, repository)
+    context = PublishContext(
+        bundle=bundle,
+        github=github.dry(say) if dry_run else github,
+        remote=Remote(folder, git_url, token),
+        thread_ref=thread_ref_of(bundle.outcome.request),
+        rules=SecretRules(rules),
+        links=links,
+        say=say,
+        identity=identity,
+        may_write=may_write,
+        workflow=workflow,
+    )
     try:
         check_verb(bundle)
-        proposed = _proposed(bundle, remote, folder, links, known)
-        publish_kind = _publisher_of(kind_of(bundle))
-        if publish_kind is not None:
-            known()
-            if outcome.request.pull is not None:
-                check_request(outcome.request, outcome.base_sha)
-            notes = publish_kind(Telling(bundle, host, told.place, links, remote, folder, say))
-            return _with_writes(Published(notes=notes), proposed, host)
-        if not has_change(bundle):
-            return _with_writes(Published(notes=told.ended()), proposed, host)
-        approval = _check_approved(host, told.place, outcome.request)
-        git = _bare(folder, outcome.base_sha)
-        links = replace(links, plan=approval.url if approval else "")
-        work = Work(
-            bundle, host, remote, git, links, recorder, identity, may_write, rules=known, workflow=workflow
-        )
-        published = publish_change(work)
+        writes = _validate_writes(context)
+        if _publisher(context) is not None or not has_change(bundle):
+            return _apply_writes(context, writes, _publish_reply(context))
+        approval = _check_approval(context)
+        result = _publish_change(context, approval.url if approval else "")
     except OpeningRefusedError as error:
-        raise PublishError(told.failed(str(error), error.compare_url)) from error
+        raise PublishError(report_failure(context, str(error), error.compare_url)) from error
     except GateError as error:
-        raise GateError(told.failed(str(error))) from error
-    except ThreadUntoldError:
+        raise GateError(report_failure(context, str(error))) from error
+    except (ThreadCommentError, RepositoryMovedError):
         raise
     except KeyboardInterrupt:
-        told.failed("Publishing was cancelled. Publish the bundle again, or run the job again.")
+        report_failure(context, "Publishing was cancelled. Publish the bundle again, or run the job again.")
         raise
     except AgentError as error:
-        raise PublishError(told.failed(str(error))) from error
-    # In a dry run the thread's comments are not there to be finished.
-    number = 0 if recorder is not None else published.pr_number
-    notes = (*published.notes, *told.published(number, published))
-    notes = (*notes, *_tell_carried_out(host, told.place, approval, number))
-    return _with_writes(replace(published, notes=notes), proposed, host)
+        raise PublishError(report_failure(context, str(error))) from error
+    if not dry_run:  # else the thread's comments do not exist
+        result = replace(result, notes=(*result.notes, *report_change(context, result)))
+    result = replace(result, notes=(*result.notes, *_report_execution(context, approval, result)))
+    return _apply_writes(context, writes, result)
 
 
-def _publisher_of(status: Status) -> Callable[[Telling], tuple[str, ...]] | None:
-    """What publishes a run that came to no change, and returns soft failures; imported when it is needed."""
-    if status is Status.REVIEWED:
-        from bot.publish.review.publish import publish_review
+def _publish_reply(context: PublishContext) -> PublishResult:
+    """Publish a run that made no change: a review, a plan, an answer, a question, or why there is no change."""
+    publisher = _publisher(context)
+    if publisher is None:
+        return PublishResult(notes=report_no_change(context))
+    context.rules()
+    if context.request.pull is not None:
+        check_request(context.request, context.outcome.base_sha)
+    return PublishResult(notes=publisher(context))
 
-        return publish_review
-    if status is Status.PLANNED:
-        from bot.publish.plan.posted import publish_plan
 
-        return publish_plan
-    if status in (Status.ANSWERED, Status.NEEDS_INPUT):
-        from bot.publish.answer import publish_answer
+def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str, ...]] | None:
+    """What posts the bundle's reply and returns soft failures, imported on use; `None` for a change and for nothing."""
+    match kind_of(context.bundle):
+        case Status.REVIEWED:
+            from bot.publish.review.publish import publish_review
 
-        return publish_answer
+            return publish_review
+        case Status.PLANNED:
+            from bot.publish.plan_comment import publish_plan
+
+            return publish_plan
+        case Status.ANSWERED | Status.NEEDS_INPUT:
+            from bot.publish.answer import publish_answer
+
+            return publish_answer
     return None
 
 
-def _proposed(bundle: Bundle, remote: Remote, folder: Path, links: Links, known: Rules) -> Proposed | None:
-    """What the run wants written on threads, judged before anything is published."""
-    if bundle.writes is None:
+def _publish_change(context: PublishContext, plan_url: str) -> PublishResult:
+    make_bare(context.remote.git_dir, context.outcome.base_sha)
+    context = replace(context, links=replace(context.links, plan=plan_url))
+    thread = context.request.thread
+    if context.request.pull is not None or (thread is not None and thread.is_pull_request):
+        return publish_on_pull(context)
+    return publish_on_branch(context)
+
+
+def _validate_writes(context: PublishContext) -> ValidatedWrites | None:
+    """The writes on threads that the run proposed, judged before anything is published."""
+    if context.bundle.writes is None:
         return None
-    from bot.publish.writes.judged import judge
+    from bot.publish.writes.validate import validate_writes
 
-    return judge(bundle, remote, folder.with_name(f"{folder.name}-rules"), links, known())
-
-
-def _with_writes(published: Published, proposed: Proposed | None, host: Host) -> Published:
-    if proposed is None:
-        return published
-    from bot.publish.writes.made import make
-
-    made = make(proposed, host)
-    # A dry run has said each of them, and made none.
-    written = () if isinstance(host, Recorder) else made.written
-    return replace(published, written=written, withheld=made.withheld)
+    return validate_writes(context)
 
 
-def _check_approved(host: Host, place: Place | None, request: Request) -> Approval | None:
-    """A plan is carried out once, as it was posted. `None` where there is no plan in this."""
+def _apply_writes(
+    context: PublishContext, writes: ValidatedWrites | None, result: PublishResult
+) -> PublishResult:
+    if writes is None:
+        return result
+    from bot.publish.writes.apply import apply_writes
+
+    applied = apply_writes(writes, context.github)
+    written = () if context.github.dry_run is not None else applied.written
+    return replace(result, written=written, withheld=applied.withheld)
+
+
+def _check_approval(context: PublishContext) -> Approval | None:
+    """The approved plan, which is executed once and as it was posted; `None` if this request has none."""
+    request = context.request
     if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
         return None
-    from bot.publish.plan.approved import check_approved
+    from bot.publish.plan_approval import check_approval
 
-    return check_approved(host, place, request)
+    return check_approval(context.github, context.thread_ref, request)
 
 
-def _tell_carried_out(
-    host: Host, place: Place | None, approval: Approval | None, number: int
+def _report_execution(
+    context: PublishContext, approval: Approval | None, result: PublishResult
 ) -> tuple[str, ...]:
     if approval is None:
         return ()
-    from bot.publish.plan.approved import tell_carried_out
+    from bot.publish.plan_approval import report_execution
 
-    return tell_carried_out(host, place, approval, number)
-
-
-def _bare(folder: Path, base_sha: str) -> Git:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        layout.make_git_dir(folder, bare=True, object_format=layout.object_format_of(base_sha))
-    except OSError as error:
-        raise PublishError(f"No git directory could be made at {folder}: {error.strerror}.") from error
-    return Git(folder)
+    number = 0 if context.github.dry_run is not None else result.pr_number
+    return report_execution(context.github, context.thread_ref, approval, number)

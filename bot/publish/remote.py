@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from bot.checkout import remote as transport
 from bot.checkout.git import Git, last_line
 from bot.checkout.pull import branch_ref
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import AgentError, PublishError
+from bot.github.errors import RepositoryMovedError
 
 if TYPE_CHECKING:
     from bot.github.retry import Pace
@@ -77,7 +78,7 @@ class Remote:
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Bring the commit `sha` here, with no more history than `depth` commits."""
-        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], self.pace)
+        transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], pace=self.pace)
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).
@@ -128,10 +129,10 @@ class Remote:
 
         transport.check_url(self.url, self.token)
         try:
-            return transport.drive(self.git_dir, self.url, self.token, arguments, self.pace)
+            return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
         except GitCommandError as error:
             # `from None`: the vendor's exception carries the whole command line.
-            raise _said_plainly(branch, doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
+            raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
 
     def _hidden(self) -> list[str]:
         if not self.token:
@@ -139,50 +140,56 @@ class Remote:
         return [self.token, base64.b64encode(f"x-access-token:{self.token}".encode()).decode()]
 
 
-def _said_plainly(branch: str, doing: str, said: str, hidden: list[str]) -> PublishError:
+def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> AgentError:
     """GitHub's words are those of its pages "Troubleshooting rules", "About protected branches" and "Rate limits for
     the REST API"; an archived repository says "This repository was archived so it is read-only"."""
-    if any(words in said for words in _OVERTAKEN):
+    if any(words in output for words in _OVERTAKEN):
         return BranchMovedError(f"Somebody changed the branch while {doing}; run publish again.")
-    if "without `workflow" in said or "without workflow" in said or "workflows` permission" in said:
+    if "without `workflow" in output or "without workflow" in output or "workflows` permission" in output:
         return PublishError(
             "The push was refused: it changes a workflow file and the token lacks the `workflows` permission."
         )
-    if any(words in said for words in ("GH006", "GH013", "push declined due to", "protected branch")):
+    if any(words in output for words in ("GH006", "GH013", "push declined due to", "protected branch")):
         advice = f"let the bot write branches under {PREFIX}"
         if not branch.startswith(PREFIX):
             advice = f"let the bot push to {branch}, or set `push_to_head: false` in its policy"
         return ProtectedBranchError(
-            f"The push was refused by a rule of the repository while {doing}: {_reason(said, hidden)}; {advice}."
+            f"The push was refused by a rule of the repository while {doing}: {_reason(output, hidden)}; {advice}."
         )
-    if "archived" in said and "read-only" in said:
+    if "archived" in output and "read-only" in output:
         return PublishError(
             f"The repository is archived, which stops {doing}: unarchive it, then publish again."
         )
-    failure = transport.http_failure(said)
+    failure = transport.http_failure(output)
     if failure is not None and failure.rate_limited:
         return PublishError(f"A rate limit of GitHub stopped {doing}; publish again in some minutes.")
     if failure is not None and failure.transient:
         return PublishError(
-            f"The server did not answer while {doing}, after several tries: {_reason(said, hidden)}. "
+            f"The server did not answer while {doing}, after several tries: {_reason(output, hidden)}. "
             "Publish again later."
         )
-    if "error: 403" in said or "Permission to" in said or "Write access to repository not granted" in said:
+    if failure is not None and failure.moved:
+        return RepositoryMovedError(doing)
+    if (
+        "error: 403" in output
+        or "Permission to" in output
+        or "Write access to repository not granted" in output
+    ):
         return PublishError(
             f"The token may not push (403) while {doing}: give the job `permissions: contents: write`."
         )
-    if "Authentication failed" in said or "error: 401" in said or "could not read Username" in said:
+    if "Authentication failed" in output or "error: 401" in output or "could not read Username" in output:
         return PublishError(f"The server did not accept the token while {doing}: it is wrong or has expired.")
-    if "not found" in said or "error: 404" in said:
+    if "not found" in output or "error: 404" in output:
         return PublishError(f"There is no such repository while {doing}, or the token may not see it.")
-    return PublishError(f"git failed while {doing}: {_reason(said, hidden)}.")
+    return PublishError(f"git failed while {doing}: {_reason(output, hidden)}.")
 
 
-def _reason(said: str, hidden: list[str]) -> str:
+def _reason(output: str, hidden: list[str]) -> str:
     """The server's own words where it gave some, else git's last ones."""
-    for line in said.splitlines():
+    for line in output.splitlines():
         rejected = re.search(r"\[(?:remote )?rejected\] \((.+?)\)\s*$", line)
         if rejected:
             return rejected.group(1)
-    cleaned = said.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")
+    cleaned = output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")
     return last_line(cleaned, hidden).rstrip(".")

@@ -1,12 +1,19 @@
-"""A unified diff as rows with line numbers and coloured code, for the page to show in one column or in two."""
+"""A unified diff as rows with line numbers and code highlighted by Pygments, for one column or two.
+
+Only common lexers are used, chosen by file name, and only up to a budget: their input is hostile, and some patterns are
+slow for it (Java's: half a minute for 20 kB of one word). Beyond the budget, text stays plain.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
-from bot.report.colours import Colours, Line, Piece
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 MOST_ROWS = 600
 _LONGEST_ROW = 2_000
@@ -53,9 +60,9 @@ def _rows(rows: Sequence[str], path: str, colours: Colours) -> Iterator[Row]:
         yield Row("hunk", None, None, (Piece("", rows[at]),))
         end = next(
             (
-                place
-                for place in range(at + 1, len(rows))
-                if rows[place][:1] not in _KINDS and rows[place][:1] != "\\"
+                index
+                for index in range(at + 1, len(rows))
+                if rows[index][:1] not in _KINDS and rows[index][:1] != "\\"
             ),
             len(rows),
         )
@@ -89,3 +96,122 @@ def _cut(row: str) -> str:
         if len(row) <= _LONGEST_ROW
         else f"{row[:_LONGEST_ROW]} … {len(row) - _LONGEST_ROW:,} more characters"
     )
+
+
+BUDGET = 400_000
+"""Characters of one page."""
+
+_SECONDS = 4.0
+"""Of the processor's time, of one page. One that is honest takes less than one."""
+
+_LONGEST = 20_000
+_LONGEST_LINE = 400
+_LEXERS: Mapping[str, str] = {
+    suffix: lexer
+    for row in """
+        python: .py .pyi
+        javascript: .js .mjs .cjs .jsx
+        typescript: .ts .tsx
+        go: .go
+        rust: .rs
+        c: .c .h
+        cpp: .cc .cpp .hpp
+        java: .java
+        kotlin: .kt
+        ruby: .rb
+        php: .php
+        csharp: .cs
+        swift: .swift
+        bash: .sh .bash
+        json: .json
+        toml: .toml
+        yaml: .yml .yaml
+        css: .css
+        sql: .sql
+    """.strip().splitlines()
+    for lexer, _, suffixes in [row.strip().partition(": ")]
+    for suffix in suffixes.split()
+}
+_CLASSES = (
+    ("Comment", "c"),
+    ("Keyword", "k"),
+    ("Literal.String", "s"),
+    ("Literal.Number", "m"),
+    ("Name.Function", "f"),
+    ("Name.Class", "f"),
+    ("Name.Decorator", "f"),
+    ("Name.Builtin", "b"),
+    ("Name.Tag", "k"),
+    ("Name.Attribute", "b"),
+    ("Operator.Word", "k"),
+)
+
+
+class Piece(NamedTuple):
+    """`kind` is empty for what has no colour of its own."""
+
+    kind: str
+    text: str
+
+
+Line = tuple[Piece, ...]
+
+
+class Colours:
+    """The colours of one page."""
+
+    def __init__(self, budget: int = BUDGET, seconds: float = _SECONDS) -> None:
+        self._left = budget
+        self._seconds = seconds
+        self._lexers: dict[str, Lexer] = {}
+        self._kinds: dict[object, str] = {}
+
+    def lines(self, path: str, text: str) -> list[Line]:
+        """One line for each of `text`, with as many characters: nothing is added, nothing lost."""
+        rows = text.split("\n")
+        lexer = self._lexer(path)
+        too_much = len(text) > min(_LONGEST, self._left) or any(len(row) > _LONGEST_LINE for row in rows)
+        if lexer is None or too_much:
+            return [(Piece("", row),) for row in rows]
+        self._left -= len(text)
+        began = time.thread_time()
+        coloured = list(self._split(lexer, text, began + self._seconds))
+        self._seconds -= time.thread_time() - began
+        plain = ["".join(piece.text for piece in line) for line in coloured]
+        return coloured if plain == rows else [(Piece("", row),) for row in rows]
+
+    def _lexer(self, path: str) -> Lexer | None:
+        name = _LEXERS.get(PurePosixPath(path).suffix.lower())
+        if name is None:
+            return None
+        if name not in self._lexers:
+            from pygments.lexers import get_lexer_by_name
+
+            self._lexers[name] = get_lexer_by_name(name, stripnl=False, ensurenl=False)
+        return self._lexers[name]
+
+    def _split(self, lexer: Lexer, text: str, until: float) -> Iterator[Line]:
+        """Ends early once it is `until`: then the lines are not those of `text`, and stay plain."""
+        line: list[Piece] = []
+        for count, (token, value) in enumerate(lexer.get_tokens(text)):
+            if count % 32 == 0 and time.thread_time() >= until:
+                self._left = 0
+                return
+            kind = self._kind(token)
+            for number, part in enumerate(value.split("\n")):
+                if number:
+                    yield tuple(line)
+                    line = []
+                if not part:
+                    continue
+                if line and (line[-1].kind == kind or not part.strip()):
+                    line[-1] = Piece(line[-1].kind, line[-1].text + part)
+                else:
+                    line.append(Piece(kind, part))
+        yield tuple(line)
+
+    def _kind(self, token: object) -> str:
+        if token not in self._kinds:
+            name = str(token).removeprefix("Token.")
+            self._kinds[token] = next((kind for start, kind in _CLASSES if name.startswith(start)), "")
+        return self._kinds[token]

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bot.contracts.evidence import Answer, CheckerComparison, Coverage, Problem, Severity, TestChanges
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.problems import Answer, Compared, Problem, Severity
-from bot.contracts.tested import Coverage, TestChanges
-from bot.evidence.words import kinds_of, no_figures, number_of
-from bot.report.story import CheckRow, Story
+from bot.evidence.labels import kinds_of, no_figures, number_of
+from bot.report.timeline import CheckRow, Timeline
 
 MOST_SHOWN = 200
 """Of a list of problems or tests."""
@@ -31,7 +30,7 @@ _NEWLY_FLAKY = "Of these, passed before the change"
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class TestList:
     """Names under a word; `more` are those that are not shown."""
 
     kind: str
@@ -60,12 +59,12 @@ class Check(NamedTuple):
     scope_note: str = ""
 
     @property
-    def listed(self) -> list[Listed]:
+    def listed(self) -> list[TestList]:
         return test_lists(self.tests) if self.tests else []
 
 
 class Checker(NamedTuple):
-    compared: Compared
+    compared: CheckerComparison
 
     @property
     def new(self) -> Sequence[Problem]:
@@ -89,21 +88,28 @@ class Checker(NamedTuple):
         """Why its figures say nothing, empty where they do."""
         one = self.compared
         sides = ((side, run) for side, run in (("before", one.before), ("after", one.after)))
-        said = [
+        clauses = [
             f"{side}: {answer_word(run.answer)}" for side, run in sides if run.answer is not Answer.COMPLETE
         ]
-        return "; ".join(said)
+        return "; ".join(clauses)
 
 
-def checks_of(story: Story) -> list[Check]:
+def checks_of(story: Timeline) -> list[Check]:
     if story.evidence is not None and story.evidence.checks:
         return [
             Check(
-                one.name, one.command, one.before, one.after, one.detected, one.flaky, one.tests, one.related,
+                one.name,
+                one.command,
+                one.before,
+                one.after,
+                one.detected,
+                one.flaky,
+                one.tests,
+                one.related,
                 one.scope_note,
             )
             for one in story.evidence.checks
-        ]  # fmt: skip
+        ]
     return [_on_the_way(row) for row in story.checks.values()]
 
 
@@ -130,15 +136,15 @@ def coverage_of(evidence: Evidence | None) -> Coverage | None:
     return evidence.coverage if evidence else None
 
 
-def test_lists(tests: TestChanges) -> list[Listed]:
-    found = []
+def test_lists(tests: TestChanges) -> list[TestList]:
+    lists = []
     for kind in kinds_of(tests):
         reasons = dict(tests.reasons) if kind.grave else {}
         what = f"{kind.words.capitalize()} ({_MEANING[kind.field]})"
-        found.append(Listed(kind.field, what, kind.number, kind.names[:MOST_SHOWN], kind.grave, reasons))
+        lists.append(TestList(kind.field, what, kind.number, kind.names[:MOST_SHOWN], kind.grave, reasons))
         if kind.field == "flaky" and (number := number_of(tests, "newly_flaky")):
-            found.append(Listed("newly_flaky", _NEWLY_FLAKY, number, tests.newly_flaky[:MOST_SHOWN]))
-    return found
+            lists.append(TestList("newly_flaky", _NEWLY_FLAKY, number, tests.newly_flaky[:MOST_SHOWN]))
+    return lists
 
 
 def worst_first(problems: Sequence[Problem]) -> Sequence[Problem]:

@@ -1,22 +1,28 @@
-"""The first screen of the page: what a colleague would tell you of a run before you look at any step of it."""
+"""The first screen of the page: a summary of the run, and what the model handed over (plan, question, findings)."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.findings import REPORT_FINDING
+from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN, AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
+from bot.agent.replay import RecordedCall, recorded_calls
+from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence
 from bot.contracts.outcome import ChangedFile, Description, Outcome, Status, StopReason
-from bot.contracts.wording import count_of, duration
+from bot.contracts.plan import Plan
 from bot.evidence.summary import CheckSummary, summarize_checks
-from bot.report.changes import counts
-from bot.report.story import Story
-from bot.report.words import usd
+from bot.report.calls import counts
+from bot.report.text import usd
+from bot.report.timeline import Timeline
 
 _SECTION = re.compile(r"^diff --git ", re.MULTILINE)
 _NAME = re.compile(r"^(?:\+\+\+ \"?b/|rename to \"?)([^\n\t]+?)\"?\t?$", re.MULTILINE)
@@ -24,10 +30,16 @@ _OLD_NAME = re.compile(r"^--- \"?a/([^\n\t]+?)\"?\t?$", re.MULTILINE)
 _BOTH_NAMES = re.compile(r"\"?a/(.+?)\"? \"?b/(.+?)\"?$", re.MULTILINE)
 _THREAD = re.compile(r"(https?://[^/\s]+/[\w.-]+/[\w.-]+)/(?:issues|pull)/\d+")
 _STATUS: Mapping[str, tuple[str, str]] = {
-    "changed": ("Changed", "good"), "reviewed": ("Reviewed", "good"), "planned": ("Planned", "good"),
-    "answered": ("Answered", "good"), "partial": ("Ended early", "open"), "no_change": ("Nothing changed", "open"),
-    "needs_input": ("A question is open", "open"), "refused": ("Refused", "bad"), "failed": ("Failed", "bad"),
-}  # fmt: skip
+    "changed": ("Changed", "good"),
+    "reviewed": ("Reviewed", "good"),
+    "planned": ("Planned", "good"),
+    "answered": ("Answered", "good"),
+    "partial": ("Ended early", "open"),
+    "no_change": ("Nothing changed", "open"),
+    "needs_input": ("A question is open", "open"),
+    "refused": ("Refused", "bad"),
+    "failed": ("Failed", "bad"),
+}
 
 
 class NetFile(NamedTuple):
@@ -62,7 +74,9 @@ class Letter:
         return f"{count_of(self.files, 'file')}, +{added:,} −{removed:,}" if self.files else ""
 
 
-def write_letter(journal: JournalFile, story: Story, description: Description, patch: bytes | None) -> Letter:
+def write_letter(
+    journal: JournalFile, story: Timeline, description: Description, patch: bytes | None
+) -> Letter:
     request, ended = journal.header.request, story.run
     files = _net_files(patch or b"")
     thread = request.thread
@@ -73,7 +87,9 @@ def write_letter(journal: JournalFile, story: Story, description: Description, p
         status, kind = f"{status}, not verified", "open"
     last = story.turns[-1].texts if story.turns else []
     return Letter(
-        title=description.title or (thread.title if thread else request.wish) or request.verb.value,
+        title=description.title
+        or (thread.title if thread else request.full_instruction)
+        or request.verb.value,
         status=status,
         kind=kind,
         description=description,
@@ -105,19 +121,104 @@ def _net_file(section: str) -> NetFile:
     return NetFile(path, *counts(text), text)
 
 
-def _outcome(journal: JournalFile, story: Story, files: Sequence[NetFile]) -> Outcome:
+def _outcome(journal: JournalFile, story: Timeline, files: Sequence[NetFile]) -> Outcome:
     """As much of an outcome as the words on its checks go by."""
     header, evidence = journal.header, story.evidence or Evidence()
     paths = [one.path for one in files] or list(story.files)
     return Outcome(
-        header.schema, header.version, Status.CHANGED, StopReason.END_TURN, "", header.request, header.base_sha,
-        header.model, header.sandbox, header.started_at, header.started_at, len(story.turns), story.usage, story.cost,
+        header.schema,
+        header.version,
+        Status.CHANGED,
+        StopReason.END_TURN,
+        "",
+        header.request,
+        header.base_sha,
+        header.model,
+        header.sandbox,
+        header.started_at,
+        header.started_at,
+        len(story.turns),
+        story.usage,
+        story.cost,
         checks=evidence.checks,
         files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
-    )  # fmt: skip
+    )
 
 
 def _pulls_url(thread_url: str, number: int) -> str:
-    """The server's search for pull requests from the branch of an issue: the page is made before there is one."""
+    """The server's search for pull requests from the branch of an issue: the page is made before there is one. `head:`
+    takes how a branch's name begins, says GitHub's page "Searching issues and pull requests"."""
     site = _THREAD.fullmatch(thread_url)
     return f"{site[1]}/pulls?q={quote(f'is:pr head:agent/issue-{number}-')}" if site else ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingRow:
+    """`code` is the lines that it is about, `diff` what they should become; both may be empty."""
+
+    where: str
+    severity: str
+    title: str
+    body: str
+    path: str = ""
+    code: str = ""
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Empty where the run was of another kind. A cut journal has what was handed over until then."""
+
+    description: Description = field(default_factory=Description)
+    plan: Plan | None = None
+    question: str = ""
+    findings: tuple[FindingRow, ...] = ()
+
+
+def handover_of(journal: JournalFile) -> Handover:
+    submit, ask, describe = SubmitPlan(), AskUser(), DescribeChange()
+    findings: list[FindingRow] = []
+    for call in recorded_calls(journal):
+        if not call.handed_over:
+            continue
+        if call.call.name == SUBMIT_PLAN.name:
+            submit(_arguments(call, submit.spec.parameters), CancelToken())
+        elif call.call.name == DESCRIBE_CHANGE.name:
+            describe(_arguments(call, describe.spec.parameters), CancelToken())
+        elif call.call.name == ASK_USER.name:
+            ask(_arguments(call, ask.spec.parameters), CancelToken())
+        elif call.call.name == REPORT_FINDING.name:
+            findings.append(_finding(call))
+    return Handover(describe.description, submit.plan, ask.question, tuple(findings))
+
+
+def _arguments(call: RecordedCall, schema: Any) -> dict[str, Any]:
+    """What the redactor masked may have been a bracket: then the result's own account has to do."""
+    try:
+        return dict(parse_arguments(call.call.arguments, schema).values)
+    except BadArgumentsError:
+        noted = call.result.metadata if call.result else {}
+        title, question = str(noted.get("title", "")), str(noted.get("question", ""))
+        return {"title": title, "steps": [], "question": question, "summary": ""}
+
+
+def _finding(call: RecordedCall) -> FindingRow:
+    noted = call.result.metadata if call.result else {}
+    line = noted.get("line")
+    where = f"{noted.get('path', '')}:{line}" if line else str(noted.get("path", ""))
+    arguments = _arguments(call, REPORT_FINDING.parameters)
+    path, code, suggestion = (
+        str(noted.get("path", "")),
+        str(noted.get("code", "")),
+        arguments.get("suggestion"),
+    )
+    start = int(arguments.get("start_line") or arguments.get("line") or 0)
+    return FindingRow(
+        where,
+        str(noted.get("severity", "")),
+        str(noted.get("title", "")),
+        str(arguments.get("body", "")),
+        path,
+        code,
+        suggestion_diff(code, suggestion, start) if code and isinstance(suggestion, str) else "",
+    )

@@ -14,34 +14,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.agent.journal_file import JournalFile, read_journal
+from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
-from bot.contracts.limits import Limits
-from bot.contracts.wording import count_of, duration, ending, money
+from bot.contracts.request import Limits
 from bot.publish.bundle.files import PATCH
 from bot.publish.text.markdown import unescaped
-from bot.report import evidence, words
-from bot.report.colours import Colours
-from bot.report.context import points_of
-from bot.report.diffs import diff_of
-from bot.report.handed import HandedOver, handed_over
-from bot.report.inputs import people_see
-from bot.report.letter import Letter, write_letter
-from bot.report.markdown import blocks
-from bot.report.pictures import Pictures
-from bot.report.plots import plots_of
-from bot.report.story import Said, Story
-from bot.report.telling import tell
-from bot.report.visible import make_visible, safe_link
+from bot.report import evidence
+from bot.report import text as words
+from bot.report.build_timeline import build_timeline
+from bot.report.calls import people_see
+from bot.report.diffs import Colours, diff_of
+from bot.report.letter import Handover, Letter, handover_of, write_letter
+from bot.report.plots import plots_of, points_of
+from bot.report.text import blocks, make_visible, safe_link
+from bot.report.timeline import TextEntry, Timeline
 
 if TYPE_CHECKING:
     import jinja2
     from markupsafe import Markup
 
+
+from collections.abc import Mapping
+
+from bot.contracts.messages import Image
+
 _FOLDER = Path(__file__).parent / "templates"
-_PARTS = (("change", "The change"), ("question", "Question"), ("plan", "Plan"), ("findings", "Findings"),
-          ("evidence", "Evidence"),
-          ("files", "Files"), ("figures", "Figures"), ("timeline", "What happened"), ("about", "About the run"),
-          ("given", "What the model was given"))  # fmt: skip
+_PARTS = (
+    ("change", "The change"),
+    ("question", "Question"),
+    ("plan", "Plan"),
+    ("findings", "Findings"),
+    ("evidence", "Evidence"),
+    ("files", "Files"),
+    ("figures", "Figures"),
+    ("timeline", "What happened"),
+    ("about", "About the run"),
+    ("given", "What the model was given"),
+)
 _NAMED = 10
 LARGEST = 10_000_000
 """Bytes of a page."""
@@ -60,8 +69,12 @@ class Detail(NamedTuple):
     entries: int
 
 
-_DETAILS = (Detail(words.LONGEST, 600, 10_000, 500), Detail(4_000, 200, 600, 100), Detail(1_000, 40, 60, 30),
-            Detail(300, 10, 20, 10))  # fmt: skip
+_DETAILS = (
+    Detail(words.LONGEST, 600, 10_000, 500),
+    Detail(4_000, 200, 600, 100),
+    Detail(1_000, 40, 60, 30),
+    Detail(300, 10, 20, 10),
+)
 
 
 def render_page(journal_path: Path, patch: bytes | None = None) -> str:
@@ -86,38 +99,38 @@ def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
 def render(journal: JournalFile, patch: bytes | None = None) -> str:
     """`render_page` for a journal that was read already. What would make the page larger than `LARGEST` is left out,
     and counted where it is missing."""
-    story, handed = tell(journal), handed_over(journal)
-    letter = write_letter(journal, story, handed.description, patch)
+    story, handover = build_timeline(journal), handover_of(journal)
+    letter = write_letter(journal, story, handover.description, patch)
     for net in letter.files:
         if row := story.files.get(net.path):
             row.additions, row.removals, row.net = net.additions, net.removals, True
     page = ""
     for detail in _DETAILS[_rows(story) * _ROW > LARGEST :]:
-        page = _render(journal, story, handed, letter, detail)
+        page = _render(journal, story, handover, letter, detail)
         if len(page.encode()) <= LARGEST:
             break
     return page
 
 
-def _render(journal: JournalFile, story: Story, handed: HandedOver, letter: Letter, detail: Detail) -> str:
+def _render(journal: JournalFile, story: Timeline, handover: Handover, letter: Letter, detail: Detail) -> str:
     colours = Colours()
     points = points_of(story)
     plots = plots_of(points, journal.header.info.context_window)
-    given = {
+    sections = {
         "change": letter.files,
-        "question": handed.question,
-        "plan": handed.plan,
-        "findings": handed.findings,
+        "question": handover.question,
+        "plan": handover.plan,
+        "findings": handover.findings,
         "figures": plots,
     }
     return _template().render(
         header=journal.header,
         story=story,
-        handed=handed,
+        handover=handover,
         letter=letter,
         detail=detail,
         notices=list(_notices(journal)),
-        parts=[(anchor, name) for anchor, name in _PARTS if given.get(anchor, True)],
+        parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
         checks=evidence.checks_of(story),
         checkers=evidence.checkers_of(story.evidence),
         coverage=evidence.coverage_of(story.evidence),
@@ -162,7 +175,7 @@ def _template() -> jinja2.Template:
         word=words.plain_word,
         seconds=duration,
         count_of=count_of,
-        ending=ending,
+        ending=exit_text,
         link=safe_link,
         thousands="{:,}".format,
         people_see=people_see,
@@ -188,11 +201,11 @@ def _asset(name: str) -> Asset:
 
 def bounded(items: Iterable[object], most: int) -> list[object]:
     """The first and the last of them, at most `most`; between them stands how many are left out, a number."""
-    found = list(items)
-    if len(found) <= most:
-        return found
+    listed = list(items)
+    if len(listed) <= most:
+        return listed
     head, tail = most - most // 2, most // 2
-    return [*found[:head], len(found) - most, *found[len(found) - tail :]]
+    return [*listed[:head], len(listed) - most, *listed[len(listed) - tail :]]
 
 
 def limit_words(limits: Limits) -> Sequence[str]:
@@ -204,7 +217,7 @@ def limit_words(limits: Limits) -> Sequence[str]:
         (limits.commands, "{:,} commands"),
         (limits.output and limits.output / (1 << 20), "{:,.4g} MiB of output"),
     )
-    return [said.format(value) for value, said in named if value is not None]
+    return [phrase.format(value) for value, phrase in named if value is not None]
 
 
 def _notices(journal: JournalFile) -> Iterator[str]:
@@ -223,17 +236,17 @@ def _notices(journal: JournalFile) -> Iterator[str]:
         yield journal.cut
 
 
-def _rows(story: Story) -> int:
+def _rows(story: Timeline) -> int:
     """How many rows the diffs of a story have, apart from its subagents'."""
     changes = (change for turn in story.turns for call in turn.calls for change in call.changes)
     found = (file for turn in story.turns for file in turn.files)
     return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *found))
 
 
-def _sizes(story: Story) -> Iterator[int]:
+def _sizes(story: Timeline) -> Iterator[int]:
     """How long the texts of a story are that a page may have to shorten."""
     for item in story.timeline:
-        if isinstance(item, Said):
+        if isinstance(item, TextEntry):
             yield len(item.text)
             continue
         yield from (len(text) for text in (*item.texts, *item.thoughts))
@@ -242,3 +255,31 @@ def _sizes(story: Story) -> Iterator[int]:
             yield len(call.result.content) if call.result else 0
             for agent in call.agents:
                 yield from _sizes(agent.story)
+
+
+MAX_PICTURE = 400_000
+BUDGET = 4_000_000
+"""Bytes of one picture, and of all pictures of a page."""
+
+_STARTS: Mapping[str, tuple[bytes, ...]] = {
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+}
+
+
+class Pictures:
+    """The pictures of one page: those beyond its budget are only named."""
+
+    def __init__(self, budget: int = BUDGET) -> None:
+        self._left = budget
+
+    def address(self, image: Image) -> str:
+        """A `data:` address, empty for what is not shown: its bytes must be of the kind that it claims to be."""
+        starts = _STARTS.get(image.media_type, ())
+        size = len(image.data)
+        if not image.data.startswith(starts) or size > min(MAX_PICTURE, self._left):
+            return ""
+        self._left -= size
+        return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""Where the lines, bars and labels of a plot lie. The template draws them as SVG; nothing here knows markup."""
+"""Plots over the turns of a run: tokens held, cache share, cost, seconds. The template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -7,14 +7,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from bot.contracts.wording import duration
-from bot.report.context import Point
-from bot.report.words import seconds_on_axis, tokens, usd
+from bot.contracts.formatting import duration
+from bot.contracts.messages import Usage
+from bot.report.text import seconds_on_axis, tokens, usd
+from bot.report.timeline import Timeline
 
 WIDTH, HEIGHT = 460, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
 MOST_MARKS = 240
 """Turns shown one by one; of more, as many stand together as needed, and the largest of them is shown."""
+
+
+class Point(NamedTuple):
+    """One turn. `held` is in tokens, `cached` in percent of them, `cost_so_far` is the cost so far, in USD."""
+
+    turn: int
+    key: str
+    at: float
+    model_seconds: float
+    tool_seconds: float
+    held: int
+    cached: int
+    usage: Usage
+    cost: float
+    cost_so_far: float
 
 
 class Tick(NamedTuple):
@@ -30,16 +46,16 @@ class Mark(NamedTuple):
     width: float
     height: float
     kind: str
-    said: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """`said` is what it shows in one sentence. `limit` is where a line stands that is not to be crossed."""
+    """`description` is what it shows in one sentence. `limit` is where a line stands that is not to be crossed."""
 
     key: str
     title: str
-    said: str
+    description: str
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
     bars: Sequence[Mark] = ()
@@ -63,12 +79,12 @@ class _Frame:
     count: int
     top: float
 
-    def x(self, place: float) -> float:
-        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (place + 0.5) / max(1, self.count), 1)
+    def x(self, index: float) -> float:
+        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (index + 0.5) / max(1, self.count), 1)
 
     def y(self, value: float) -> float:
-        room = HEIGHT - _TOP - _BOTTOM
-        return round(_TOP + room * (1 - max(0.0, min(1.0, value / self.top))), 1)
+        plot_height = HEIGHT - _TOP - _BOTTOM
+        return round(_TOP + plot_height * (1 - max(0.0, min(1.0, value / self.top))), 1)
 
     @property
     def step(self) -> float:
@@ -84,34 +100,55 @@ def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
     seconds = sum(point.model_seconds for point in points), sum(point.tool_seconds for point in points)
     return [
         _line(
-            "held", "Context held", f"At most {tokens(held)} of {tokens(window)} tokens.",
-            points, lambda point: point.held, tokens, limit=window,
+            "held",
+            "Context held",
+            f"At most {tokens(held)} of {tokens(window)} tokens.",
+            points,
+            value=lambda point: point.held,
+            word=tokens,
+            limit=window,
         ),
         _line(
-            "cached", "Share from cache", f"{100 * share:.0f} % of all tokens read came from the cache.",
-            points, lambda point: point.cached, lambda value: f"{value:.0f} %", top=100,
+            "cached",
+            "Share from cache",
+            f"{100 * share:.0f} % of all tokens read came from the cache.",
+            points,
+            value=lambda point: point.cached,
+            word=lambda value: f"{value:.0f} %",
+            top=100,
         ),
         _stacked(
-            "tokens", "Tokens a turn", "Read and written.", points, tokens,
-            (
+            "tokens",
+            "Tokens a turn",
+            "Read and written.",
+            points,
+            word=tokens,
+            layers=(
                 ("a", "from cache", lambda point: point.usage.cache_read),
                 ("b", "read without the cache", lambda point: point.usage.input + point.usage.cache_write),
                 ("c", "written", lambda point: point.usage.output),
             ),
         ),
         _line(
-            "spent", "Cost so far", f"{usd(points[-1].spent)} at the end.",
-            points, lambda point: point.spent, usd,
+            "spent",
+            "Cost so far",
+            f"{usd(points[-1].cost_so_far)} at the end.",
+            points,
+            value=lambda point: point.cost_so_far,
+            word=usd,
         ),
         _stacked(
-            "seconds", "Seconds a turn",
-            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.", points, seconds_on_axis,
-            (
+            "seconds",
+            "Seconds a turn",
+            f"The model took {duration(seconds[0])}, tools took {duration(seconds[1])}.",
+            points,
+            word=seconds_on_axis,
+            layers=(
                 ("b", "model", lambda point: point.model_seconds),
                 ("d", "tools", lambda point: point.tool_seconds),
             ),
         ),
-    ]  # fmt: skip
+    ]
 
 
 _Value = Callable[[Point], float]
@@ -120,66 +157,76 @@ _Value = Callable[[Point], float]
 def _line(
     key: str,
     title: str,
-    said: str,
+    description: str,
     points: Sequence[Point],
+    *,
     value: _Value,
     word: Callable[[float], str],
-    *,
     top: float = 0,
     limit: float = 0,
 ) -> Plot:
-    shown = [max(group, key=value) for group in _groups(points)]
-    most = top or max(value(point) for point in shown) * 1.05
+    points_shown = [max(group, key=value) for group in _groups(points)]
+    most = top or max(value(point) for point in points_shown) * 1.05
     ticks = steps(most)
     near = 0 < limit <= most * 2
-    frame = _Frame(len(shown), max(most, ticks[-1], limit * 1.05 if near else 0))
+    frame = _Frame(len(points_shown), max(most, ticks[-1], limit * 1.05 if near else 0))
     if near:
         ticks = steps(frame.top)
-    places = [(frame.x(place), frame.y(value(point))) for place, point in enumerate(shown)]
-    line = "M" + " L".join(f"{x} {y}" for x, y in places)
+    positions = [(frame.x(index), frame.y(value(point))) for index, point in enumerate(points_shown)]
+    line = "M" + " L".join(f"{x} {y}" for x, y in positions)
     floor = HEIGHT - _BOTTOM
     return Plot(
-        key, title, said, _x_ticks(shown, frame), [Tick(frame.y(tick), word(tick)) for tick in ticks],
+        key,
+        title,
+        description,
+        _x_ticks(points_shown, frame),
+        [Tick(frame.y(tick), word(tick)) for tick in ticks],
         dots=[
             Mark(x, y, 0, 0, "dot", f"Turn {point.turn}: {word(value(point))}")
-            for (x, y), point in zip(places, shown, strict=True)
+            for (x, y), point in zip(positions, points_shown, strict=True)
         ],
         line=line,
-        area=f"{line} L{places[-1][0]} {floor} L{places[0][0]} {floor} Z",
+        area=f"{line} L{positions[-1][0]} {floor} L{positions[0][0]} {floor} Z",
         limit=Tick(frame.y(limit), f"window, {word(limit)}") if near else None,
-    )  # fmt: skip
+    )
 
 
 def _stacked(
     key: str,
     title: str,
-    said: str,
+    description: str,
     points: Sequence[Point],
+    *,
     word: Callable[[float], str],
     layers: Sequence[tuple[str, str, _Value]],
 ) -> Plot:
-    shown = [
+    points_shown = [
         max(group, key=lambda point: sum(value(point) for *_, value in layers)) for group in _groups(points)
     ]
-    most = max(sum(value(point) for *_, value in layers) for point in shown)
+    most = max(sum(value(point) for *_, value in layers) for point in points_shown)
     ticks = steps(most)
-    frame = _Frame(len(shown), max(most, ticks[-1]))
+    frame = _Frame(len(points_shown), max(most, ticks[-1]))
     bars = []
     wide = round(max(0.6, min(26, frame.step * 0.8)), 1)
-    for place, point in enumerate(shown):
+    for index, point in enumerate(points_shown):
         below = 0.0
         words = ", ".join(f"{name} {word(value(point))}" for _, name, value in layers)
         for kind, _, value in layers:
             if not value(point):
                 continue
             top, floor = frame.y(below + value(point)), frame.y(below)
-            left = round(frame.x(place) - wide / 2, 1)
+            left = round(frame.x(index) - wide / 2, 1)
             bars.append(Mark(left, top, wide, round(floor - top, 1), kind, f"Turn {point.turn}: {words}"))
             below += value(point)
     return Plot(
-        key, title, said, _x_ticks(shown, frame), [Tick(frame.y(tick), word(tick)) for tick in ticks],
-        bars=bars, legend=[(kind, name) for kind, name, _ in layers],
-    )  # fmt: skip
+        key,
+        title,
+        description,
+        _x_ticks(points_shown, frame),
+        [Tick(frame.y(tick), word(tick)) for tick in ticks],
+        bars=bars,
+        legend=[(kind, name) for kind, name, _ in layers],
+    )
 
 
 def _groups(points: Sequence[Point]) -> list[Sequence[Point]]:
@@ -187,9 +234,11 @@ def _groups(points: Sequence[Point]) -> list[Sequence[Point]]:
     return [points[at : at + size] for at in range(0, len(points), size)]
 
 
-def _x_ticks(shown: Sequence[Point], frame: _Frame) -> list[Tick]:
-    every = max(1, math.ceil(len(shown) / 8))
-    return [Tick(frame.x(place), str(shown[place].turn)) for place in range(0, len(shown), every)]
+def _x_ticks(points_shown: Sequence[Point], frame: _Frame) -> list[Tick]:
+    every = max(1, math.ceil(len(points_shown) / 8))
+    return [
+        Tick(frame.x(index), str(points_shown[index].turn)) for index in range(0, len(points_shown), every)
+    ]
 
 
 def steps(most: float) -> list[float]:
@@ -199,3 +248,25 @@ def steps(most: float) -> list[float]:
     size = 10 ** math.floor(math.log10(most))
     step = next(part * size for part in (0.2, 0.25, 0.5, 1, 2) if most <= part * size * 5.0001)
     return [round(step * number, 10) for number in range(math.ceil(most / step - 1e-9) + 1)]
+
+
+def points_of(story: Timeline) -> Sequence[Point]:
+    points = []
+    cost_so_far = 0.0
+    for turn in story.turns:
+        cost_so_far += turn.cost
+        points.append(
+            Point(
+                turn.number,
+                turn.key,
+                turn.at,
+                turn.thinking_seconds,
+                turn.working_seconds,
+                turn.held,
+                turn.cached,
+                turn.usage,
+                turn.cost,
+                cost_so_far,
+            )
+        )
+    return points

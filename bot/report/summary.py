@@ -1,25 +1,28 @@
-"""The job's summary on Actions' page: how it ended, why, the evidence that the pull request shows, and where tokens and
-time went; the report has the rest."""
+"""The job's summary on Actions: how the run ended, the evidence, and two Mermaid charts of tokens and time."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from bot.agent.journal_file import JournalFile
 from bot.contracts.errors import UsageError
+from bot.contracts.evidence import ServerUse
+from bot.contracts.formatting import count_of, duration, money
+from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Response, ResponseFailed, Result
+from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
-from bot.contracts.problems import ServerUse
-from bot.contracts.wording import count_of, duration, money
 from bot.evidence.summary import summarize_checks
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.publish.evidence import folded
-from bot.publish.evidence.lines import failures
-from bot.publish.evidence.look_first import look_first
-from bot.publish.evidence.remarks import remarks
-from bot.publish.evidence.table import table
+from bot.publish.evidence import details
+from bot.publish.evidence.priorities import priorities
+from bot.publish.evidence.problems import failures
+from bot.publish.evidence.table import remarks, table
+from bot.publish.text.filters import safe_code
 from bot.publish.text.markdown import cell, code, fenced, plain
-from bot.publish.text.shown import shown_code
 
 _SENTENCE = 1_000
 _MOST = 20
@@ -48,7 +51,7 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (),
     return "\n".join([*lines, *(["", charts] if charts else [])]) + "\n"
 
 
-def published_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
+def publish_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
     """What publishing adds where the run's own summary stands in the same job; empty where it adds nothing."""
     lines = _published(pull_url, notes)
     return "\n".join(["## Slash Agent: published", "", *lines]) + "\n" if lines else ""
@@ -58,7 +61,6 @@ def charts_of(journal: Path) -> str:
     """Where tokens and time of a run went, for `run_summary`. Empty where the journal cannot be read: a summary without
     charts is one all the same."""
     from bot.agent.journal_file import read_journal
-    from bot.report.charts import charts
 
     try:
         return charts(read_journal(journal, lenient=True))
@@ -66,15 +68,15 @@ def charts_of(journal: Path) -> str:
         return ""
 
 
-def ended_summary(status: str, sentence: str) -> str:
+def outcome_summary(status: str, sentence: str) -> str:
     """The summary of an event that needed no agent."""
     return f"## Slash Agent: {status.replace('_', ' ')}\n\n{_sentence(sentence)}\n"
 
 
-def trouble_summary(verb: str, sentence: str) -> str:
+def error_summary(verb: str, sentence: str) -> str:
     """The summary of a step that ended in an error, in the words of its log."""
-    shown = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
-    return f"## Slash Agent: {verb} failed\n\n{fenced(shown)}\n"
+    text = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
+    return f"## Slash Agent: {verb} failed\n\n{fenced(text)}\n"
 
 
 def _published(pull_url: str, notes: Sequence[str]) -> list[str]:
@@ -86,13 +88,13 @@ def _evidence(outcome: Outcome) -> list[str]:
     """As in the pull request, with more rows."""
     rows, left_out = table(outcome, 2 * _MOST)
     failed = failures(outcome.checks)
-    first = [*failed[:_MOST], *look_first(outcome, outcome.files)]
+    first = [*failed[:_MOST], *priorities(outcome, outcome.files)]
     lines = ["", "### Look at first", "", *(f"- {line}" for line in first)] if first else []
     lines += ["", "### Evidence", "", *rows] if rows else []
     lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
-    said = remarks(outcome)
-    lines += ["", *(f"- {remark}" for remark in said)] if said else []
-    for part in folded.parts(outcome):
+    lines_of_remarks = remarks(outcome)
+    lines += ["", *(f"- {remark}" for remark in lines_of_remarks)] if lines_of_remarks else []
+    for part in details.evidence_details(outcome):
         lines += ["", part]
     return lines
 
@@ -119,15 +121,15 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
 def _denied(outcome: Outcome) -> list[tuple[str, str]]:
     """Each call once, with the rule that denied it, and how often."""
     calls = Counter(outcome.denials)
-    told = []
+    table_rows = []
     for denial, times in list(calls.items())[:_DENIED]:
-        call = f"{shown_code(denial.tool, 60)} {shown_code(denial.subject, 120)}"
+        call = f"{safe_code(denial.tool, 60)} {safe_code(denial.subject, 120)}"
         often = f", {times} times" if times > 1 else ""
-        rule = f"rule {shown_code(denial.rule, 60)}{often}"
-        told.append(("denied", f"{call}: {_sentence(denial.reason)} ({rule})"))
+        rule = f"rule {safe_code(denial.rule, 60)}{often}"
+        table_rows.append(("denied", f"{call}: {_sentence(denial.reason)} ({rule})"))
     if (more := len(calls) - _DENIED) > 0:
-        told.append(("denied", f"{count_of(more, 'more call')}, in the report"))
-    return told
+        table_rows.append(("denied", f"{count_of(more, 'more call')}, in the report"))
+    return table_rows
 
 
 def _wall(outcome: Outcome) -> list[tuple[str, str]]:
@@ -165,3 +167,139 @@ def _server(server: ServerUse) -> str:
 
 def _sentence(text: str) -> str:
     return withhold_if_secret(text) or plain(clean_line(text, _SENTENCE))
+
+
+_POINTS = 60
+_SPANS = 10
+_NAMED_TURNS = 25
+_NAME = 30
+# A day in milliseconds: a journal that says more was tampered with.
+_LATEST = 86_400_000
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_. -]+")
+
+
+class Span(NamedTuple):
+    """What took from `start` to `end`, in milliseconds since the journal was opened."""
+
+    section: str
+    label: str
+    start: int
+    end: int
+
+
+def charts(journal: JournalFile) -> str:
+    """Markdown with both, each with a sentence that says what it shows; empty where there is nothing to show."""
+    usages = [record.usage for record in journal.records(Response)]
+    spans = list(_spans(journal))
+    parts = []
+    if len(usages) > 1:
+        parts += ["### Tokens over turns", _caption(usages), _block(_tokens(usages))]
+    if spans:
+        longest = _longest(spans)
+        left = f", the longest {len(longest)} of {len(spans)}" if len(longest) < len(spans) else ""
+        parts += [
+            "### Where the time went",
+            f"Minutes and seconds since the run began{left}.{_first_tokens(journal)}",
+            _block(_gantt(longest)),
+        ]
+    return "\n\n".join(parts)
+
+
+def _first_tokens(journal: JournalFile) -> str:
+    """A sentence on how long requests waited for the first token; empty where nobody measured."""
+    waits = sorted(
+        one.first_token for one in journal.records(Response) if 0 < one.first_token < _LATEST / 1000
+    )
+    if not waits:
+        return ""
+    median = waits[len(waits) // 2]
+    return f" Time to the first token: median {median:.1f} s, at most {waits[-1]:.1f} s."
+
+
+def _block(text: str) -> str:
+    return f"```mermaid\n{text}\n```"
+
+
+# Tokens
+
+
+def _held(usage: Usage) -> int:
+    return max(usage.input + usage.cache_read + usage.cache_write, 0)
+
+
+def _caption(usages: Sequence[Usage]) -> str:
+    held, cached = sum(map(_held, usages)), sum(max(usage.cache_read, 0) for usage in usages)
+    share = f", {100 * cached / held:.0f} % of all that was sent" if held else ""
+    return f"Bars: tokens of context sent with each request. Line: those of them read from the cache{share}."
+
+
+def _tokens(usages: Sequence[Usage]) -> str:
+    size = -(-len(usages) // _POINTS)
+    groups = [usages[start : start + size] for start in range(0, len(usages), size)]
+    held = [max(map(_held, group)) for group in groups]
+    cached = [max(max(usage.cache_read, 0) for usage in group) for group in groups]
+    # As a range the axis would have halves of turns on it.
+    named = ", ".join(f'"{turn}"' for turn in range(1, len(usages) + 1))
+    turns = f"[{named}]" if len(usages) <= _NAMED_TURNS else f"1 --> {len(usages)}"
+    return "\n".join(
+        (
+            "xychart-beta",
+            f'    x-axis "turn" {turns}',
+            f'    y-axis "tokens" 0 --> {max(*held, 1)}',
+            f"    bar [{', '.join(map(str, held))}]",
+            f"    line [{', '.join(map(str, cached))}]",
+        )
+    )
+
+
+# Time
+
+
+def _spans(journal: JournalFile) -> Iterator[Span]:
+    requested_at: dict[int, float] = {}
+    started: dict[str, float] = {}
+    for line in journal.lines:
+        match line.record:
+            case RequestSent(turn=turn):
+                requested_at[turn] = line.at
+            case Response(turn=turn) | ResponseFailed(turn=turn):
+                yield from _span("Model", f"turn {turn}", requested_at.pop(turn, line.at), line.at)
+            case CallStarted(call_id=call):
+                started[call] = line.at
+            case Result(turn=turn, call_id=call, name=name):
+                yield from _span("Tools", f"turn {turn} {_name(name)}", started.pop(call, line.at), line.at)
+            case CheckRecord(name=name, phase=phase, run=run):
+                yield from _span("Checks", f"{phase} {_name(name)}", line.at - run.duration, line.at)
+
+
+def _span(section: str, label: str, start: float, end: float) -> Iterator[Span]:
+    begun, over = (int(min(max(1000 * at, 0), _LATEST)) for at in (start, end))
+    if over > begun:
+        yield Span(section, label, begun, over)
+
+
+def _longest(spans: Sequence[Span]) -> list[Span]:
+    """The longest few of each section, in the order in which they began."""
+    longest_spans: list[Span] = []
+    for section in dict.fromkeys(span.section for span in spans):
+        of_it = sorted(
+            (span for span in spans if span.section == section), key=lambda span: span.start - span.end
+        )
+        longest_spans += sorted(of_it[:_SPANS], key=lambda span: span.start)
+    return longest_spans
+
+
+def _gantt(spans: Sequence[Span]) -> str:
+    lines = ["gantt", "    dateFormat x", "    axisFormat %M:%S"]
+    section = ""
+    for span in spans:
+        if span.section != section:
+            section = span.section
+            lines.append(f"    section {section}")
+        lines.append(f"    {span.label} :{span.start}, {span.end}")
+    return "\n".join(lines)
+
+
+def _name(name: str) -> str:
+    """Nothing that Mermaid or Markdown would read as more than letters."""
+    return " ".join(_NOT_IN_A_NAME.sub(" ", name[: 4 * _NAME]).split())[:_NAME] or "other"

@@ -1,5 +1,5 @@
-"""Skills: what a folder with a SKILL.md says, which ones a session has, and the one tool that loads them.
+"""Skills: reading and validating SKILL.md files, the skills of a session, and the tool that loads them.
 
-The format is the Agent Skills specification (agentskills.io). Skills come with the program or from the base commit,
-never from the head of a pull request.
+The format is the Agent Skills specification (agentskills.io). Skills come with the program, from the base
+commit and, on a person's machine, from their own folders, never from the head of a pull request.
 """

@@ -1,24 +1,27 @@
-"""Which skills a session has: those of the repository's base commit, and those that come with the program.
+"""The skills of a session: on a person's machine their own, those of the repository's base commit, and the
+bundled ones.
 
-By name, the first one wins: `.agents/skills` before `.claude/skills` before the bundled ones, in one place the first
-folder by name. Whatever is left out is said.
+By name, the first one wins: the user's own, then `.agents/skills` before `.claude/skills`, then the bundled
+ones; within one source the first folder by name. Those of plug-ins have names of their own. A note says what is
+left out.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
+from bot.skills import plugins
 from bot.skills.discover import DOCUMENTS, Discovered, discover
-from bot.skills.places import Folder, Place
-from bot.skills.places import of_commit as commit_folders
 from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Finding, Level, Skill
+from bot.skills.sources import Folder, SkillSource
+from bot.skills.sources import commit_folders as commit_folders
 
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
 BUNDLED = Path(__file__).resolve().parent / "bundled"
@@ -34,84 +37,106 @@ MAX_SKILLS = 100
 """In one session."""
 
 
-class Held(NamedTuple):
-    """A skill, and the place to take its files from."""
+class SourcedSkill(NamedTuple):
+    """A skill and the source of its files."""
 
     skill: Skill
-    place: Place
+    source: SkillSource
 
 
-class Found(NamedTuple):
-    """`held` sorted by name. `notes` says in words, one line each, what is wrong, shadowed or left out."""
+class SkillSet(NamedTuple):
+    """`skills` sorted by name. `notes` has one line for each error, shadowed skill or omission."""
 
-    held: tuple[Held, ...]
+    skills: tuple[SourcedSkill, ...]
     notes: tuple[str, ...] = ()
 
 
-def bundled() -> tuple[Place, Discovered]:
-    """The skills that come with the program."""
-    place = Folder(BUNDLED, "skills")
-    return place, discover(place, "bundled")
+def bundled() -> tuple[SkillSource, Discovered]:
+    """Return the skills that come with the program."""
+    source = Folder(BUNDLED, "skills")
+    return source, discover(source, "bundled")
 
 
-def of_commit(git: Git, commit: str) -> list[tuple[Place, Discovered]]:
-    """Those of a commit, which must be one of the base branch: whoever may change it may say what the agent does.
+def commit_skills(git: Git, commit: str) -> list[tuple[SkillSource, Discovered]]:
+    """Return the skills of a commit, which must be one of the base branch: its authors decide what the agent
+    does. Raises `GitError`."""
+    *sources, plugin_folder = commit_folders(git, commit, (*REPOSITORY_FOLDERS, plugins.REPOSITORY_PLUGINS))
+    own: list[tuple[SkillSource, Discovered]] = [
+        (source, discover(source, "repository")) for source in sources
+    ]
+    return [*own, *plugins.commit_plugins(git, commit, plugin_folder)]
 
-    Raises `GitError`."""
-    places = commit_folders(git, commit, REPOSITORY_FOLDERS)
-    return [(place, discover(place, "repository")) for place in places]
+
+def user_skills(environment: Mapping[str, str]) -> list[tuple[SkillSource, Discovered]]:
+    """Return the user's own skills, trusted as any file of theirs. None in Actions: an earlier step or job may
+    have written to the runner's home."""
+    home = Path(environment.get("HOME", ""))
+    if environment.get("GITHUB_ACTIONS") == "true" or not home.is_absolute():
+        return []
+    config = environment.get("XDG_CONFIG_HOME") or home / ".config"
+    folders = [Path(config, "slash-agent", "skills"), home / ".claude" / "skills"]
+    sources = [Folder(folder, plugins.short_name(folder, home), links=True) for folder in folders]
+    return [*((source, discover(source, "user")) for source in sources), *plugins.user_plugins(home)]
 
 
-def chosen(places: Iterable[tuple[Place, Discovered]]) -> Found:
-    """One skill a name, from places in the order of their precedence."""
-    held: dict[str, Held] = {}
+def session_skills(
+    user: Mapping[str, str], committed: Iterable[tuple[SkillSource, Discovered]] = ()
+) -> SkillSet:
+    """Return all skills of a session. `user` is the environment of the machine's owner, empty if there is none."""
+    return choose_skills([*user_skills(user), *committed, bundled()])
+
+
+def choose_skills(sources: Iterable[tuple[SkillSource, Discovered]]) -> SkillSet:
+    """Return one skill for each name, from sources in the order of precedence."""
+    skills: dict[str, SourcedSkill] = {}
     notes: list[str] = []
-    for place, discovered in places:
+    for source, discovered in sources:
         notes += discovered.notes
-        for judged in discovered.judged:
-            notes += map(str, _worth_saying(judged.findings))
-            skill = judged.skill
+        for checked in discovered.checked:
+            notes += map(str, _reported(checked.findings))
+            skill = checked.skill
             if skill is None:
                 continue
-            if skill.origin == "repository" and (why := denied_action(skill)):
-                notes.append(f"{place.name}/{skill.folder}: the skill {skill.name} is not offered: {why}")
+            if skill.origin != "bundled" and (why := denied_action(skill)):
+                notes.append(f"{source.name}/{skill.folder}: the skill {skill.name} is not offered: {why}")
                 continue
-            if (winner := held.get(skill.name)) is not None:
+            if (winner := skills.get(skill.name)) is not None:
+                other = _skill_path(winner)
                 notes.append(
-                    f"{place.name}/{skill.folder}: the skill {skill.name} is {_named(winner)} already, which counts"
+                    f"{source.name}/{skill.folder}: the skill {skill.name} is {other} already, which counts"
                 )
             else:
-                held[skill.name] = Held(skill, place)
-    names = sorted(held)
-    if len(names) > MAX_SKILLS:
-        notes.append(f"{len(names)} skills were found; a session has the first {MAX_SKILLS} by name")
-    return Found(tuple(held[name] for name in names[:MAX_SKILLS]), tuple(notes))
+                skills[skill.name] = SourcedSkill(skill, source)
+    if len(skills) > MAX_SKILLS:
+        notes.append(f"{len(skills)} skills were found; a session has the first {MAX_SKILLS}")
+    plugged_last = sorted(skills, key=lambda name: skills[name].skill.origin == "plugin")
+    return SkillSet(tuple(skills[name] for name in sorted(plugged_last[:MAX_SKILLS])), tuple(notes))
 
 
 def denied_action(skill: Skill) -> str:
-    """What the skill is for that no run may do, as a clause; empty for nothing. Its own words and `allowed-tools` say
-    so; a skill that only mentions it in its text is offered."""
+    """Return the skill's purpose, as a clause, if no run may do it; else "". Only its description and
+    `allowed-tools` count, not its text."""
     words = f"{skill.name.replace('-', ' ')}. {skill.description}"
-    if found := _PUBLISHING.search(words):
+    if match := _PUBLISHING.search(words):
         return (
-            f"it is for work after the run ({found[0]!a}), and a run neither pushes nor opens pull requests"
+            f"it is for work after the run ({match[0]!a}), and a run neither pushes nor opens pull requests"
         )
     if piece := next((piece for piece in skill.allowed_tools if _PUSHING_COMMAND.match(piece)), ""):
         return f"it needs {piece[:80]!a}, which no run may do"
     return ""
 
 
-def _named(held: Held) -> str:
-    return f"{held.place.name}/{held.skill.folder}"
+def _skill_path(entry: SourcedSkill) -> str:
+    return f"{entry.source.name}/{entry.skill.folder}"
 
 
-def _worth_saying(findings: Sequence[Finding]) -> Iterable[Finding]:
+def _reported(findings: Sequence[Finding]) -> Iterable[Finding]:
     return (finding for finding in findings if finding.level is not Level.AGAINST)
 
 
-def here(folder: Path) -> Found:
-    """What a session on the checkout at `folder` would have: its HEAD's and the bundled ones. Outside of a
-    repository, the bundled ones alone. Raises `UsageError` where there is no such folder."""
+def checkout_skills(folder: Path, environment: Mapping[str, str]) -> SkillSet:
+    """Return the skills that a session on the checkout at `folder` would have: the user's own, its HEAD's and
+    the bundled ones. Raises `UsageError` if there is no such folder."""
     from bot.checkout.local import resolve
 
     if not folder.is_dir():
@@ -119,34 +144,36 @@ def here(folder: Path) -> Found:
     try:
         commit = resolve(folder.resolve(), "HEAD")
     except CheckoutError as error:
-        found = chosen([bundled()])
-        return found._replace(notes=(f"Only the bundled skills: {error}.", *found.notes))
+        skills = session_skills(environment)
+        return skills._replace(notes=(f"No skills of a repository: {error}.", *skills.notes))
     # A linked work tree shares the objects, and so the git directory, of the repository it belongs to.
-    committed = of_commit(Git(commit.objects.parent), commit.sha)
-    found = chosen([*committed, bundled()])
-    return found._replace(notes=(*found.notes, *_uncommitted(folder, [place for place, _ in committed])))
+    committed = commit_skills(Git(commit.objects.parent), commit.sha)
+    skills = session_skills(environment, committed)
+    return skills._replace(notes=(*skills.notes, *_uncommitted(folder, [source for source, _ in committed])))
 
 
-def _uncommitted(folder: Path, committed: Sequence[Place]) -> Iterator[str]:
-    """What whoever has just written a skill would look for in vain."""
+def _uncommitted(folder: Path, committed: Sequence[SkillSource]) -> Iterator[str]:
+    """Return notes on skills in the work tree that differ from HEAD."""
     if not (folder / ".git").exists():
         return  # within a repository: its own folders of skills are further up
-    of_head = {place.name: place for place in committed}
+    of_head = {source.name: source for source in committed}
     for name in REPOSITORY_FOLDERS:
-        there = Folder(folder / name, name)
+        source = Folder(folder / name, name)
         if not (folder / name).is_dir():
             continue
-        now = there.read(_documents(there), MAX_DOCUMENT)
+        current = source.read(_documents(source), MAX_DOCUMENT)
         head = of_head.get(name)
-        then = head.read([path for path in _documents(head) if path in now], MAX_DOCUMENT) if head else {}
-        for path, data in now.items():
-            if path not in then:
+        committed_files = (
+            head.read([path for path in _documents(head) if path in current], MAX_DOCUMENT) if head else {}
+        )
+        for path, data in current.items():
+            if path not in committed_files:
                 yield f"{name}/{path} is not committed: no run has that skill yet"
-            elif then[path] != data:
+            elif committed_files[path] != data:
                 yield f"{name}/{path} is not as HEAD has it, and HEAD's counts"
 
 
-def _documents(place: Place) -> list[str]:
-    """Each SKILL.md below a folder of its own, by path."""
-    paths = (entry.path for entry in place.listing().entries)
+def _documents(source: SkillSource) -> list[str]:
+    """Return the path of each SKILL.md below a folder of its own."""
+    paths = (entry.path for entry in source.listing().entries)
     return [path for path in paths if path.rpartition("/")[0] and path.rpartition("/")[2] in DOCUMENTS]

@@ -1,7 +1,7 @@
-"""The front matter of a SKILL.md: split off, read as plain YAML, each field with its line.
+"""The front matter of a SKILL.md: separated, read as plain YAML, each field with its line.
 
-Read as the reference does, every scalar as the text it is written as: `name: 123` is a name. What only other readers
-take (a colon in an unquoted value, flow style, a byte order mark) is read too, and said.
+As in the reference implementation, every scalar is text: `name: 123` is a name. What only other readers accept
+(a colon in an unquoted value, flow style, a byte order mark) is read too, with a flaw.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 MAX_FRONT_MATTER = 32 * 1024
 
 Value = Any
-"""Text, or lists and mappings of it."""
+"""Text, or lists and mappings of text."""
 
 _FENCE = re.compile(r"---[ \t]*")
 _SIMPLE_FIELD = re.compile(r"([a-z][a-z-]*): ((?!.*(?:: |:$| #))[A-Za-z0-9](?:[ -~]*[!-~])?)")
-"""Of a front matter of such lines there is no doubt, and YAML, 10 ms of a run's start, is not needed."""
+"""Front matter of only such lines is unambiguous and needs no YAML, which takes 10 ms at a run's start."""
 
 _PLAIN_FIELD = re.compile(r"([A-Za-z][\w-]*):[ \t]+(?![|>&*!%@`'\"\[{#])(.*\S)[ \t]*")
 
 
 class Flaw(NamedTuple):
-    """Something wrong with the front matter as such. `fatal` when nothing can be read."""
+    """A problem of the front matter itself. `fatal`: nothing can be read."""
 
     rule: str
     line: int
@@ -36,7 +36,7 @@ class Flaw(NamedTuple):
 
 
 class FrontMatter(NamedTuple):
-    """`fields` by name with the line of each in `lines`. `body` is all that comes after, its line ends LF."""
+    """`fields` by name, with the line of each in `lines`. `body` is the rest with LF line ends."""
 
     fields: Mapping[str, Value] = MappingProxyType({})
     lines: Mapping[str, int] = MappingProxyType({})
@@ -48,8 +48,9 @@ class FrontMatter(NamedTuple):
         return any(flaw.fatal for flaw in self.flaws)
 
 
-def split(text: str) -> tuple[str | None, str]:
-    """Front matter and body of a SKILL.md, line ends LF; `None` where there is no front matter that ends."""
+def split_document(text: str) -> tuple[str | None, str]:
+    """Return front matter and body of a SKILL.md with LF line ends; `None` if the front matter is missing or
+    not closed."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     if not _FENCE.fullmatch(lines[0]):
@@ -60,12 +61,12 @@ def split(text: str) -> tuple[str | None, str]:
     return "\n".join(lines[1:end]) + "\n", "\n".join(lines[end + 1 :])
 
 
-def read(text: str) -> FrontMatter:
-    """Never raises, whatever the text."""
+def read_front_matter(text: str) -> FrontMatter:
+    """Parse a SKILL.md. Never raises."""
     flaws: list[Flaw] = []
     if text.startswith("\ufeff"):
         flaws.append(Flaw("front-matter", 1, "a byte order mark comes before the `---`"))
-    front, body = split(text)
+    front, body = split_document(text)
     if front is None:
         opened = _FENCE.match(text.removeprefix("\ufeff"))
         reason = (
@@ -82,10 +83,10 @@ def read(text: str) -> FrontMatter:
 
 
 def _simple(front: str) -> tuple[dict[str, Value], dict[str, int]] | None:
-    """The fields where every line is one, plain and of its own name; `None` for any other front matter."""
-    found = [_SIMPLE_FIELD.fullmatch(line) for line in front.split("\n")[:-1]]
-    fields = {one[1]: one[2] for one in found if one}
-    if len(fields) != len(found) or not fields:
+    """Return the fields if every line is a plain, unique field; `None` otherwise."""
+    matches = [_SIMPLE_FIELD.fullmatch(line) for line in front.split("\n")[:-1]]
+    fields = {one[1]: one[2] for one in matches if one}
+    if len(fields) != len(matches) or not fields:
         return None
     return fields, {name: number for number, name in enumerate(fields, 2)}
 
@@ -106,36 +107,37 @@ def _by_yaml(front: str, flaws: list[Flaw]) -> tuple[dict[str, Value], dict[str,
             Flaw("front-matter", 2, "the front matter must be fields, as in `name: ...`", fatal=True)
         )
         return {}, {}
-    flaws += _not_plain(front)
+    flaws += _yaml_flaws(front)
     return _fields(root, flaws)
 
 
 def _compose(front: str, flaws: list[Flaw]) -> tuple[yaml.Node | None, str]:
-    """The YAML of it; failing that, with each unquoted value of one line quoted. And the text that was read."""
+    """Return the YAML node, if necessary with each unquoted one-line value quoted, and the text that was
+    parsed."""
     from bot.policy import nodes
     from bot.policy.errors import PolicyError
 
     try:
         return nodes.compose(front, nodes.Problems("")), front
     except PolicyError as error:
-        mended = "\n".join(map(_quoted, front.split("\n")))
-        if mended == front:
+        repaired = "\n".join(map(_with_quotes, front.split("\n")))
+        if repaired == front:
             raise
         try:
-            root = nodes.compose(mended, nodes.Problems(""))
+            root = nodes.compose(repaired, nodes.Problems(""))
         except PolicyError:
             raise error from None
         problem = error.problems[0]
-        said = f"{problem.message}; quote a value that holds a colon followed by a blank"
-        flaws.append(Flaw("front-matter", problem.line + 1, said))
-        return root, mended
+        message = f"{problem.message}; quote a value that holds a colon followed by a blank"
+        flaws.append(Flaw("front-matter", problem.line + 1, message))
+        return root, repaired
 
 
-def _quoted(line: str) -> str:
-    found = _PLAIN_FIELD.fullmatch(line)
-    if found is None or not re.search(r":(\s|$)", found[2]):
+def _with_quotes(line: str) -> str:
+    match = _PLAIN_FIELD.fullmatch(line)
+    if match is None or not re.search(r":(\s|$)", match[2]):
         return line
-    return "{}: '{}'".format(found[1], found[2].replace("'", "''"))
+    return "{}: '{}'".format(match[1], match[2].replace("'", "''"))
 
 
 def _fields(root: yaml.MappingNode, flaws: list[Flaw]) -> tuple[dict[str, Value], dict[str, int]]:
@@ -162,8 +164,8 @@ def _plain(node: yaml.Node) -> Value:
     return str(node.value)
 
 
-def _not_plain(front: str) -> Iterator[Flaw]:
-    """What the reference refuses though it is YAML: one flaw for each kind, at its first place."""
+def _yaml_flaws(front: str) -> Iterator[Flaw]:
+    """Return one flaw for each YAML feature that the reference implementation refuses, at its first use."""
     import yaml
 
     exotic: Mapping[type, str] = {
@@ -173,11 +175,11 @@ def _not_plain(front: str) -> Iterator[Flaw]:
         yaml.AliasToken: "an alias",
         yaml.TagToken: "a tag",
     }
-    said: set[str] = set()
+    reported: set[str] = set()
     for token in yaml.scan(front, yaml.SafeLoader):
         kind = exotic.get(type(token))
-        if kind and kind not in said:
-            said.add(kind)
+        if kind and kind not in reported:
+            reported.add(kind)
             yield Flaw(
                 "plain-yaml", token.start_mark.line + 2, f"{kind} is not read everywhere; write it out"
             )

@@ -1,8 +1,8 @@
-"""`allowed-tools`: what a skill pre-approves of what the policy would ask about, and for how long.
+"""`allowed-tools`: which calls a skill pre-approves that the policy would ask about, and for how long.
 
-A grant answers for the person who is not there to be asked. What the policy denies stays denied, and so does writing:
-the gate and the publishing job would ask again, and they know of no skill. It begins when the skill's text is put to
-the model and ends when the model ends its turn, or loads another skill.
+A grant replaces the answer of an absent person. What the policy denies stays denied, and writes are never
+granted: the gate and the publishing job would ask again without knowing the skill. A grant starts with the
+skill's text and ends with the model's turn, or when another skill is loaded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ Words = tuple[str, ...]
 _READING = {"read": "view", "view": "view", "grep": "grep", "glob": "glob", "ls": "ls"}
 _WRITING = frozenset({"edit", "multiedit", "write", "notebookedit", "patch"})
 _SHELL = "bash"
-_PIECE = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
-_SHOWN = 60
+_TOOL_PIECE = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
+_MAX_EXCERPT = 60
 
 
 class Grant(NamedTuple):
-    """`written` is the piece of `allowed-tools`. Of the shell, `words` are those that a command begins with, or
-    consists of where `whole` is set; of a reading tool, `glob` says which paths, all where it is empty."""
+    """`written` is the piece of `allowed-tools`. For the shell, `words` are a command's first words, or all of
+    them with `whole`; for a reading tool, `glob` restricts the paths, empty for all."""
 
     written: str
     tool: str
@@ -32,43 +32,43 @@ class Grant(NamedTuple):
 
 
 class Grants(NamedTuple):
-    """What was read: `given`, and why the other pieces give nothing."""
+    """The valid `grants`, and the reasons why the other pieces grant nothing."""
 
-    given: tuple[Grant, ...]
-    without: tuple[str, ...]
+    grants: tuple[Grant, ...]
+    rejected: tuple[str, ...]
 
 
 def read_grants(allowed: Sequence[str]) -> Grants:
-    """Never raises: what is not understood grants nothing."""
-    given: list[Grant] = []
-    without: list[str] = []
+    """Parse the pieces. Never raises: what is not understood grants nothing."""
+    grants: list[Grant] = []
+    rejected: list[str] = []
     for piece in allowed:
-        found = _read(piece)
-        if isinstance(found, Grant):
-            given.append(found)
+        grant = _read(piece)
+        if isinstance(grant, Grant):
+            grants.append(grant)
         else:
-            without.append(f"{piece[:_SHOWN]!a} grants nothing: {found}")
-    return Grants(tuple(given), tuple(without))
+            rejected.append(f"{piece[:_MAX_EXCERPT]!a} grants nothing: {grant}")
+    return Grants(tuple(grants), tuple(rejected))
 
 
-def covering(grants: Sequence[Grant], tool: str, arguments: Mapping[str, Any], root: str) -> str:
-    """The pieces that together cover the whole call, as they are written; empty where they do not."""
-    mine = [grant for grant in grants if grant.tool == tool]
-    if not mine:
+def covering_pieces(grants: Sequence[Grant], tool: str, arguments: Mapping[str, Any], root: str) -> str:
+    """Return the pieces that together cover the whole call, as written; empty if they do not."""
+    matching = [grant for grant in grants if grant.tool == tool]
+    if not matching:
         return ""
     if tool == _SHELL:
-        return _covering_command(mine, arguments.get("command"))
+        return _covering_command_pieces(matching, arguments.get("command"))
     from bot.policy.globs import matches, normalise
 
     path = arguments.get("path", ".")
     plain = normalise(path, root) if isinstance(path, str) else None
     if plain is None:
         return ""
-    return next((grant.written for grant in mine if not grant.glob or matches(grant.glob, plain)), "")
+    return next((grant.written for grant in matching if not grant.glob or matches(grant.glob, plain)), "")
 
 
 class ActiveGrants:
-    """The grants of the one skill that has them now. `root` is the work tree as the tools see it."""
+    """The grants of the active skill. `root` is the work tree as the tools see it."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -82,23 +82,23 @@ class ActiveGrants:
         self.begin("", ())
 
     def why(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What pre-approves the call, in words; empty where nothing does."""
-        written = covering(self._grants, tool, arguments, self._root)
+        """Return what pre-approves the call, in words; empty for nothing."""
+        written = covering_pieces(self._grants, tool, arguments, self._root)
         return f"the skill {self._skill} (allowed-tools: {written})" if written else ""
 
 
 def _read(piece: str) -> Grant | str:
-    found = _PIECE.fullmatch(piece)
-    if found is None:
+    match = _TOOL_PIECE.fullmatch(piece)
+    if match is None:
         return "it is not a tool's name, with what it may be used for in brackets"
     from bot.policy.globs import flaw
 
-    name, inside = found[1].lower(), found[2]
+    name, inside = match[1].lower(), match[2]
     if name == _SHELL:
         return _read_command(piece, inside)
     if name in _READING:
-        if inside and (wrong := flaw(inside)):
-            return wrong
+        if inside and (problem := flaw(inside)):
+            return problem
         return Grant(piece, _READING[name], glob=inside or "")
     if name in _WRITING:
         return "what is written is judged by the policy alone"
@@ -121,7 +121,8 @@ def _read_command(piece: str, inside: str | None) -> Grant | str:
 
 
 def _words(inside: str) -> tuple[Words, bool]:
-    """`git log:*` and `git log *` begin a command, `git log` is one."""
+    """Return the words and whether they are the whole command: `git log:*` and `git log *` are a prefix, `git
+    log` is a whole command."""
     text = inside.strip()
     for ending in (":*", " *"):
         if text.endswith(ending):
@@ -129,7 +130,7 @@ def _words(inside: str) -> tuple[Words, bool]:
     return (() if text == "*" else tuple(text.split())), True
 
 
-def _covering_command(grants: Sequence[Grant], command: object) -> str:
+def _covering_command_pieces(grants: Sequence[Grant], command: object) -> str:
     from bot.policy.shell import parse_shell  # most sessions have no grant, and need no parser
 
     simple = parse_shell(command).simple if isinstance(command, str) else None
@@ -142,5 +143,5 @@ def _covering_command(grants: Sequence[Grant], command: object) -> str:
 
 
 def _covers(grant: Grant, words: Words) -> bool:
-    begun = words[: len(grant.words)] == grant.words
-    return begun and (not grant.whole or len(words) == len(grant.words))
+    is_prefix = words[: len(grant.words)] == grant.words
+    return is_prefix and (not grant.whole or len(words) == len(grant.words))

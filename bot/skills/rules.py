@@ -1,7 +1,7 @@
-"""The rules of the Agent Skills specification, and a few of our own, held against one SKILL.md.
+"""Validate one SKILL.md against the Agent Skills specification and a few rules of our own.
 
-A skill is loaded where that is safe and useful though the letter of the specification says otherwise (an unknown
-field, a long description); that is said. `slash-agent skills check` goes by the letter.
+A skill that is safe and useful is loaded although it violates the specification (an unknown field, a long
+description); a finding says so. `slash-agent skills check` is strict.
 """
 
 from __future__ import annotations
@@ -9,51 +9,51 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from bot.intake.hygiene import clean
+from bot.events.hygiene import clean
 from bot.skills import front_matter
 from bot.skills.front_matter import FrontMatter
 from bot.skills.grants import read_grants
-from bot.skills.skill import Finding, Judged, Level, Origin, Skill, SkillFile
+from bot.skills.skill import CheckedSkill, Finding, Level, Origin, Skill, SkillFile
 
 FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 MAX_DOCUMENT = 256 * 1024
-"""Bytes of a SKILL.md; our own limit, as the next one: a name is a folder of ours, and those end at 255 bytes."""
+"""Bytes of a SKILL.md: our own limit, as the next one: a name becomes a folder's, and those end at 255 bytes."""
 
-_LONGEST_NAME_BYTES = 200
-_SHOWN = 60
+_MAX_NAME_BYTES = 200
+_MAX_EXCERPT = 60
 _SEPARATOR = re.compile(r"[\s,]+")
 
 
-def judge(
-    data: bytes, place: str, folder: str, document: str, origin: Origin, files: tuple[SkillFile, ...] = ()
-) -> Judged:
-    """Hold the bytes of `folder`/`document` in the place of that name against the rules. Never raises."""
-    reader = _Reader(f"{place}/{folder}/{document}")
+def check_document(
+    data: bytes, source: str, folder: str, document: str, origin: Origin, *, files: tuple[SkillFile, ...] = ()
+) -> CheckedSkill:
+    """Validate the bytes of `folder`/`document` in the source of that name. Never raises."""
+    reader = _Reader(f"{source}/{folder}/{document}")
     skill = reader.skill(data, folder, document, origin, files)
     findings = tuple(sorted(reader.findings, key=lambda finding: (finding.line, finding.rule)))
     refused = any(finding.level is Level.REFUSED for finding in findings)
-    return Judged(folder, None if refused else skill, findings)
+    return CheckedSkill(folder, None if refused else skill, findings)
 
 
-def pieces(value: str) -> tuple[str, ...]:
-    """The tools of an `allowed-tools`: parted by blanks or commas, but not inside of brackets."""
-    found: list[str] = []
+def split_tools(value: str) -> tuple[str, ...]:
+    """Split an `allowed-tools` at blanks and commas outside parentheses."""
+    tools: list[str] = []
     piece, depth = "", 0
     for character in value:
         if depth == 0 and _SEPARATOR.fullmatch(character):
-            found.append(piece)
+            tools.append(piece)
             piece = ""
             continue
         depth = max(0, depth + (character == "(") - (character == ")"))
         piece += character
-    return tuple(filter(None, [*found, piece]))
+    return tuple(filter(None, [*tools, piece]))
 
 
 class _Reader:
-    """Collects what is wrong with one SKILL.md."""
+    """Reads one SKILL.md and collects findings."""
 
     def __init__(self, file: str) -> None:
         self.findings: list[Finding] = []
@@ -73,7 +73,7 @@ class _Reader:
         except UnicodeDecodeError as error:
             self._refuse("encoding", data[: error.start].count(b"\n") + 1, "this is not UTF-8")
             return None
-        self._front = front_matter.read(text)
+        self._front = front_matter.read_front_matter(text)
         for flaw in self._front.flaws:
             level = Level.REFUSED if flaw.fatal else Level.AGAINST
             self._add(flaw.rule, level, flaw.line, flaw.message)
@@ -84,9 +84,16 @@ class _Reader:
         description = self._description()
         allowed = self._allowed_tools()
         return Skill(
-            name, description, origin, folder, document, allowed,
-            self._model(), self._compatibility(), files,
-        )  # fmt: skip
+            name,
+            description,
+            origin,
+            folder,
+            document,
+            allowed,
+            self._model(),
+            self._compatibility(),
+            files,
+        )
 
     def _name(self, folder: str) -> str:
         value = self._front.fields.get("name")
@@ -95,22 +102,22 @@ class _Reader:
             self._refuse("name-required", line, "a skill needs a `name`")
             return ""
         name = unicodedata.normalize("NFKC", value.strip())
-        shown = ascii(name[:_SHOWN])
+        excerpt = ascii(name[:_MAX_EXCERPT])
         if len(name) > MAX_NAME:
             self._refuse(
                 "name-length", line, f"the name has {len(name)} characters; at most {MAX_NAME} are allowed"
             )
-        elif len(name.encode(errors="replace")) > _LONGEST_NAME_BYTES:
-            self._refuse("name-length", line, f"the name is over {_LONGEST_NAME_BYTES} bytes long")
+        elif len(name.encode(errors="replace")) > _MAX_NAME_BYTES:
+            self._refuse("name-length", line, f"the name is over {_MAX_NAME_BYTES} bytes long")
         if not all(character.isalnum() or character == "-" for character in name) or name != name.lower():
             self._refuse(
-                "name-characters", line, f"{shown}: only lower-case letters, digits and hyphens are allowed"
+                "name-characters", line, f"{excerpt}: only lower-case letters, digits and hyphens are allowed"
             )
         if name.startswith("-") or name.endswith("-") or "--" in name:
-            self._refuse("name-hyphens", line, f"{shown}: no hyphen at either end, and no two in a row")
+            self._refuse("name-hyphens", line, f"{excerpt}: no hyphen at either end, and no two in a row")
         if unicodedata.normalize("NFKC", folder) != name:
-            said = f"the name {shown} is not its folder's, {folder[:_SHOWN]!a}"
-            self._add("name-folder", Level.AGAINST, line, said)
+            message = f"the name {excerpt} is not its folder's, {folder[:_MAX_EXCERPT]!a}"
+            self._add("name-folder", Level.AGAINST, line, message)
         return name
 
     def _description(self) -> str:
@@ -124,12 +131,12 @@ class _Reader:
             )
             return ""
         if len(value) > MAX_DESCRIPTION:
-            said = f"the description has {len(value)} characters; at most {MAX_DESCRIPTION} are allowed"
-            self._add("description-length", Level.AGAINST, line, said)
-        shown = " ".join(clean(value).text.split())
-        if not shown:
+            message = f"the description has {len(value)} characters; at most {MAX_DESCRIPTION} are allowed"
+            self._add("description-length", Level.AGAINST, line, message)
+        visible = " ".join(clean(value).text.split())
+        if not visible:
             self._refuse("description-required", line, "the description holds nothing that can be seen")
-        return shown
+        return visible
 
     def _compatibility(self) -> str:
         if "compatibility" not in self._front.fields:
@@ -139,8 +146,8 @@ class _Reader:
             self._add("compatibility", Level.AGAINST, line, "`compatibility` must be text")
             return ""
         if len(value) > MAX_COMPATIBILITY:
-            said = f"`compatibility` has {len(value)} characters; at most {MAX_COMPATIBILITY} are allowed"
-            self._add("compatibility", Level.AGAINST, line, said)
+            message = f"`compatibility` has {len(value)} characters; at most {MAX_COMPATIBILITY} are allowed"
+            self._add("compatibility", Level.AGAINST, line, message)
         if not value.strip():
             self._note("compatibility", line, "`compatibility` is empty; leave it out")
         return " ".join(clean(value[:MAX_COMPATIBILITY]).text.split())
@@ -153,8 +160,8 @@ class _Reader:
         if not isinstance(value, str):
             self._note("allowed-tools", line, "`allowed-tools` must be text; it grants nothing")
             return ()
-        allowed = pieces(value)
-        for reason in read_grants(allowed).without:
+        allowed = split_tools(value)
+        for reason in read_grants(allowed).rejected:
             self._note("allowed-tools", line, reason)
         return allowed
 
@@ -166,12 +173,12 @@ class _Reader:
         for name in self._front.fields:
             if name in FIELDS:
                 continue
-            said = f"the specification has no field {name[:_SHOWN]!a}"
+            message = f"the specification has no field {name[:_MAX_EXCERPT]!a}"
             if name == "when_to_use":
-                said += "; it is ignored: say in the `description` when to use the skill"
+                message += "; it is ignored: say in the `description` when to use the skill"
             elif name != "model":
-                said += "; it is ignored: put it beneath `metadata`"
-            self._add("unknown-field", Level.AGAINST, self._line(name), said)
+                message += "; it is ignored: put it beneath `metadata`"
+            self._add("unknown-field", Level.AGAINST, self._line(name), message)
         if isinstance(self._front.fields.get("metadata", {}), str | list):
             self._note("metadata", self._line("metadata"), "`metadata` should be fields of text")
 

@@ -1,4 +1,4 @@
-"""A skill as a value, and what is wrong with one: each finding names its rule and its line."""
+"""A skill as a value, and the findings of its validation, each with rule and line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 
-Origin = Literal["bundled", "repository"]
+Origin = Literal["bundled", "plugin", "repository", "user"]
 
 
 class Level(StrEnum):
-    """`refused`: the skill is not loaded. `against`: it is loaded, though against the specification. `note`: a word
-    to whoever wrote it."""
+    """`refused`: the skill is not loaded. `against`: it is loaded, although it violates the specification.
+    `note`: a hint for its author."""
 
     REFUSED = "refused"
     AGAINST = "against the specification"
@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One finding. `file` as it is named to people, `line` from 1, 0 where it is about the file as a whole."""
+    """`file` is the name for people, `line` counts from 1, 0 for the file as a whole."""
 
     rule: str
     level: Level
@@ -28,8 +28,8 @@ class Finding(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.rule}: {self.message}"
+        position = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{position}: {self.rule}: {self.message}"
 
 
 class SkillFile(NamedTuple):
@@ -41,8 +41,8 @@ class SkillFile(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """`folder` is where it was found, relative to the repository or to the bundled ones; `document` the name of its
-    SKILL.md. `allowed_tools` is as written, in pieces."""
+    """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its source; `document` the name of its
+    SKILL.md. `allowed_tools` are the pieces as written."""
 
     name: str
     description: str
@@ -55,8 +55,8 @@ class Skill(NamedTuple):
     files: tuple[SkillFile, ...] = ()
 
 
-class Judged(NamedTuple):
-    """What came of one folder: a skill, unless a finding refuses it."""
+class CheckedSkill(NamedTuple):
+    """The result of one folder's validation: a skill, unless a finding refuses it."""
 
     folder: str
     skill: Skill | None
@@ -64,7 +64,7 @@ class Judged(NamedTuple):
 
     @property
     def conforms(self) -> bool:
-        """Whether it is a skill by the letter of the specification."""
+        """Whether it strictly conforms to the specification."""
         return conform(self.findings)
 
 

@@ -1,7 +1,7 @@
-"""`skill`: the one tool that loads a skill. Its catalogue is frozen with the session; the text comes when it is called.
+"""`skill`: the tool that loads a skill, and the catalogue in its description, which is frozen with the session.
 
-The result of a call is a line for people and the model. The instructions follow all results of that turn as a text of
-their own, for the model alone, and what the skill pre-approves begins with them.
+The result of a call is one line for people and the model. The instructions follow all results of that turn as a
+separate text, for the model only; the skill's pre-approvals take effect then.
 """
 
 from __future__ import annotations
@@ -9,33 +9,40 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from html import escape
 from typing import Any, Protocol
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.intake.hygiene import visible
+from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+from bot.events.hygiene import visible
 from bot.skills import front_matter
-from bot.skills.catalogue import catalogue
-from bot.skills.find import Held
+from bot.skills.find import SourcedSkill
 from bot.skills.grants import ActiveGrants, read_grants
-from bot.skills.shelf import Shelf, ShelfError
 from bot.skills.skill import Skill
+from bot.skills.skill_folder import SkillCopyError, SkillFolder
 
 NAME = "skill"
 MAX_BODY = 40_000
-"""Characters of a skill's instructions that are put to the model, about 10,000 tokens: twice what the specification
-recommends."""
+"""Characters of a skill's instructions, about 10,000 tokens: twice what the specification recommends."""
 
 MAX_LISTED = 50
 
 _DESCRIPTION = """Load the instructions of a skill that fits the task.
 {}"""
 
+_LOADED = (
+    "Loaded the skill {}; its instructions follow.",
+    "The skill {} is loaded; its instructions follow.",
+    "Skill {} loaded; its instructions follow.",
+)
+
+_FOLLOW = "Follow the skill above to do the task. The task itself and the rules of this run come first."
+
 _CLOSING = re.compile(r"<(?=/\s*skill\b)", re.IGNORECASE)
 
 
 def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
-    """The tool for these skills, at least one. The same skills give the same bytes."""
+    """Return the tool's specification for at least one skill; deterministic."""
     return ToolSpec(
         name=NAME,
         description=_DESCRIPTION.format(catalogue(skills)),
@@ -48,61 +55,60 @@ def skill_spec(skills: Sequence[Skill]) -> ToolSpec:
 
 
 class Models(Protocol):
-    """Which model a skill gets that asks for one."""
+    """Decides the model of a skill that requests one."""
 
     def is_own(self, name: str) -> bool:
-        """Whether the session's own is meant."""
+        """Whether `name` is the session's own model."""
         ...
 
     def refusal(self, name: str) -> str:
-        """Why it does not get `name`, as a clause; empty where it does."""
+        """Why `name` is refused, as a clause; empty if it is not."""
         ...
 
     def begin(self, name: str) -> None:
-        """`name` answers from here on, the session's own where that is meant or `name` was refused."""
+        """Let `name` answer from here on; the session's own if `name` is that or was refused."""
         ...
 
 
 class SkillTool:
-    """The skills of one session. Names are looked up, never taken for a path."""
+    """The skills of one session. Names are looked up, never used as paths."""
 
-    def __init__(self, held: Sequence[Held], shelf: Shelf, grants: ActiveGrants, models: Models) -> None:
-        self.spec = skill_spec([one.skill for one in held])
-        self._held = {one.skill.name: one for one in held}
-        self._shelf = shelf
+    def __init__(
+        self, skills: Sequence[SourcedSkill], folder: SkillFolder, grants: ActiveGrants, models: Models
+    ) -> None:
+        self.spec = skill_spec([one.skill for one in skills])
+        self._skills = {one.skill.name: one for one in skills}
+        self._folder = folder
         self._grants = grants
         self._models = models
-        self._shown: set[str] = set()
+        self._loaded: set[str] = set()
         self._pending: dict[str, str] = {}
         self._active = ""
 
     def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        """The handler for the toolbox."""
+        """The toolbox handler."""
         name = str(arguments["command"])
-        held = self._held.get(name)
-        if held is None:
-            known = ", ".join(self._held)
+        entry = self._skills.get(name)
+        if entry is None:
+            known = ", ".join(self._skills)
             return ToolOutcome(f"There is no skill {name[:80]!a}. The skills are: {known}.", is_error=True)
         if name in self._pending:
             return ToolOutcome(f"The skill {name} is being loaded already; its instructions follow.")
         try:
-            text = self._text(held)
-        except ShelfError as error:
+            text = self._text(entry)
+        except SkillCopyError as error:
             return ToolOutcome(f"The skill {name} was not loaded: {error}. Go on without it.", is_error=True)
-        notes = self._notes(held.skill)
-        self._pending[name] = "" if name in self._shown else text
-        said = (
-            f"The skill {name} is loaded already; its instructions are above and hold."
-            if name in self._shown
-            else f"Loaded the skill {name}; its instructions follow."
-        )
-        granted = [grant.written for grant in read_grants(held.skill.allowed_tools).given]
-        return ToolOutcome(
-            " ".join([said, *notes]),
-            metadata={
+        notes = self._notes(entry.skill)
+        self._pending[name] = "" if name in self._loaded else text
+        again = "The skill {} is loaded already; its instructions are above and hold."
+        phrasings = (again,) if name in self._loaded else _LOADED
+        granted = [grant.written for grant in read_grants(entry.skill.allowed_tools).grants]
+        return varied_outcome(
+            [" ".join([phrasing.format(name), *notes]) for phrasing in phrasings],
+            {
                 "skill": name,
-                "origin": held.skill.origin,
-                "path": f"{held.place.name}/{held.skill.folder}",
+                "origin": entry.skill.origin,
+                "path": f"{entry.source.name}/{entry.skill.folder}",
                 "characters": len(text),
                 "pre_approved": granted,
                 "notes": notes,
@@ -110,62 +116,90 @@ class SkillTool:
         )
 
     def after_results(self) -> list[str]:
-        """For the loop, once the turn's results are in the history: the instructions that were asked for. The last
-        skill's grants and its model begin here, in place of any before."""
+        """Return the requested instructions after the turn's results. The last skill's grants and model replace
+        the previous ones."""
         pending, self._pending = self._pending, {}
         for name in pending:
-            self._shown.add(name)
+            self._loaded.add(name)
             self._active = name
-            skill = self._held[name].skill
-            self._grants.begin(name, read_grants(skill.allowed_tools).given)
+            skill = self._skills[name].skill
+            self._grants.begin(name, read_grants(skill.allowed_tools).grants)
             self._models.begin(skill.model)
         return [text for text in pending.values() if text]
 
     def end_turn(self) -> None:
-        """No skill is being followed from here on."""
+        """Deactivate the current skill."""
         self._active = ""
 
     def carried(self) -> tuple[str, list[str]]:
-        """For a compaction: the instructions that are being followed, word for word, and the names of those that are in
-        the history no more and may be loaded anew."""
+        """For a compaction: return the active skill's instructions word for word, and the names of the skills
+        that are no longer in the history and may be loaded again."""
         text = ""
-        if self._active in self._shown:
-            with suppress(ShelfError):  # then it may be loaded anew, which says what is wrong
-                text = self._text(self._held[self._active])
-        kept = {self._active} if text else set[str]()
-        names, self._shown = sorted(self._shown - kept), kept
+        if self._active in self._loaded:
+            with suppress(SkillCopyError):  # then it may be loaded anew, which says what is wrong
+                text = self._text(self._skills[self._active])
+        loaded = {self._active} if text else set[str]()
+        names, self._loaded = sorted(self._loaded - loaded), loaded
         return text, names
 
-    def _text(self, held: Held) -> str:
-        skill = held.skill
-        folder = self._shelf.shown(skill.name)
-        data = self._shelf.document(held).decode(errors="replace")
-        body = visible(front_matter.split(data)[1]).strip()
+    def _text(self, entry: SourcedSkill) -> str:
+        skill = entry.skill
+        folder = self._folder.path_of(skill.name)
+        data = self._folder.document(entry).decode(errors="replace")
+        body = visible(front_matter.split_document(data)[1]).strip()
         if len(body) > MAX_BODY:
-            kept = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
-            line = data.replace("\r\n", "\n").count("\n") - body.count("\n") + kept.count("\n") + 1
-            body = f"{kept}\n[cut here; to go on: view {folder}/{skill.document} from about line {line}]"
-        parts = [f'<skill name="{skill.name}" folder="{folder}">', _CLOSING.sub("&lt;", body)]
+            shortened = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
+            line = data.replace("\r\n", "\n").count("\n") - body.count("\n") + shortened.count("\n") + 1
+            body = f"{shortened}\n[cut here; to go on: view {folder}/{skill.document} from about line {line}]"
+        parts = [f'<skill-loaded name="{skill.name}" folder="{folder}">', _CLOSING.sub("&lt;", body)]
         if skill.compatibility:
             parts.append(f"[made for: {_CLOSING.sub('&lt;', skill.compatibility)}]")
-        parts += _listed(skill, folder)
-        return "\n".join([*parts, "</skill>"])
+        parts += _file_list(skill, folder)
+        return "\n".join([*parts, "</skill-loaded>", "", _FOLLOW])
 
     def _notes(self, skill: Skill) -> list[str]:
-        """What comes of the model that the skill asks for."""
+        """Return notes about the model that the skill requests."""
         if self._models.is_own(skill.model):
             return []
-        asked = f"It asks for the model {skill.model[:80]!a}"
+        request = f"It asks for the model {skill.model[:80]!a}"
         if why := self._models.refusal(skill.model):
-            return [f"{asked}, and does not get it: {why}."]
-        return [f"{asked}, which answers until the turn ends or another skill is loaded."]
+            return [f"{request}, and does not get it: {why}."]
+        return [f"{request}, which answers until the turn ends or another skill is loaded."]
 
 
-def _listed(skill: Skill, folder: str) -> list[str]:
-    """The skill's own files by name, none of them read."""
+def _file_list(skill: Skill, folder: str) -> list[str]:
+    """Return the names of the skill's files; none of them is read."""
     if not skill.files:
         return []
     names = [_CLOSING.sub("&lt;", ascii(file.path)[1:-1]) for file in skill.files]
     more = [f"[and {len(names) - MAX_LISTED} more]"] if len(names) > MAX_LISTED else []
     intro = f"Files of this skill, relative to {folder} (read-only): run scripts, read references, use assets by path."
     return ["", intro, *names[:MAX_LISTED], *more]
+
+
+MAX_DESCRIPTION = 60
+"""Characters of a description: its first sentence, since the rest mostly says when to use the skill."""
+
+MAX_CHARACTERS = 300
+"""All descriptions together, since they are sent with every request. Above it each is cut to an equal share, or
+left out if little would remain."""
+
+_MIN_DESCRIPTION = 20
+_SENTENCE = re.compile(r"(?<=[.!?])\s(?=[A-Z])")
+
+
+def catalogue(skills: Sequence[Skill]) -> str:
+    """Return names of all skills, with a short description for each that is not bundled. Independent of their
+    order."""
+    own = sorted((skill for skill in skills if skill.origin != "bundled"), key=lambda skill: skill.name)
+    max_length = min(MAX_DESCRIPTION, MAX_CHARACTERS // max(len(own), 1))
+    described = own if max_length >= _MIN_DESCRIPTION else []
+    lines = [f"- {skill.name}: {_excerpt(skill.description, max_length)}" for skill in described]
+    names = sorted(skill.name for skill in skills if skill not in described)
+    return "\n".join([*lines, *([f"- {', '.join(names)}"] if names else [])])
+
+
+def _excerpt(description: str, max_length: int) -> str:
+    sentence = _SENTENCE.split(description, maxsplit=1)[0]
+    excerpt = sentence if len(sentence) <= max_length else f"{sentence[: max_length - 1].rstrip()}…"
+    return escape(excerpt, quote=False)  # a description cannot open or close a tag

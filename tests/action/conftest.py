@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
+from slash_forge import Forge
 from tests.support.runner import ROOT
 from tests.support.stage import Stage, open_stage
 
@@ -34,4 +34,4 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     with Forge() as forge:
-        yield open_stage(forge, tmp_path / "stage")
+        yield open_stage(forge, tmp_path / "stage", checks=False)

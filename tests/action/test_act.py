@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge.bundled import REPORTER
+from slash_forge.bundled import REPORTER
 from tests.attacks.test_prepared_environment import BASE
 from tests.support.act import Act, Ran
 from tests.support.apps import make_app

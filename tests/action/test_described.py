@@ -79,7 +79,7 @@ def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
             assert output in ("artifact-id", "artifact-url")
             continue
         verb = re.search(r"-m bot ([a-z]+)", described["run"])
-        program = (ROOT / "bot" / "commands" / f"{verb.group(1)}.py" if verb else FIRST).read_text()
+        program = (ROOT / "bot" / "cli" / f"{verb.group(1)}.py" if verb else FIRST).read_text()
         assert f'"{output}"' in program or f' {output} "$' in described["run"], f"nothing sets {output}"
     assert f"`{name}`" in (ROOT / "docs" / "action.md").read_text()
 

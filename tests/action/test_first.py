@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from bot.contracts.request import Request
-from bot.forge.bundled import MAINTAINER, REPORTER
+from bot.events.event import read_event
 from bot.github.client import connect
-from bot.intake.event import read_event
-from bot.intake.request import build_request
-from bot.policy.admit import admission
+from bot.policy.admission import admission
 from bot.policy.defaults import default_policy
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.events.requests import build_request
 from tests.support.runner import ROOT
 from tests.support.stage import Stage
 

@@ -12,6 +12,8 @@ import pytest
 from bot import __version__
 from tests.support.runner import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_program_runs_in_what_was_installed(installed: Path) -> None:
     done = subprocess.run(

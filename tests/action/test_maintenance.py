@@ -107,8 +107,8 @@ def test_each_entry_has_its_own_time_limit() -> None:
 
 
 def test_the_jobs_are_named_as_the_next_plan_reads_them() -> None:
-    """`bot.run.last_look` looks for these names."""
-    from bot.run.last_look import _ENTRY, _FULL
+    """`bot.session.event.maintain` looks for these names."""
+    from bot.session.event.maintain import _ENTRY, _FULL
 
     jobs = yaml.safe_load((WORKFLOWS / "maintenance.yml").read_text())["jobs"]
     name = jobs["run"]["name"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bot.forge.bundled import MAINTAINER
+from slash_forge.bundled import MAINTAINER
 from tests.attacks.test_prepared_environment import BASE
 from tests.support.fix_script import mending
 from tests.support.model_server import ModelServer
@@ -53,6 +53,7 @@ def passed(stage: Stage) -> bool:
     return '"state": "passed"' in bundle.read_text() and ".venv/bin/python -m unittest" in bundle.read_text()
 
 
+@pytest.mark.slow
 def test_the_second_run_takes_the_environment_from_the_cache(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     runner = runner_of(stage)
@@ -72,6 +73,7 @@ def test_the_second_run_takes_the_environment_from_the_cache(stage: Stage) -> No
     assert passed(stage), second.steps["run"].log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"requirements.txt": "# another\n"}, {"uv.lock": ""}, {"setup.py": ""}])
 def test_another_lock_file_or_manifest_is_another_key(stage: Stage, change: dict[str, str]) -> None:
     stage.forge.commit(stage.repo, BASE)
@@ -83,6 +85,7 @@ def test_another_lock_file_or_manifest_is_another_key(stage: Stage, change: dict
     assert again.steps["environment"].outputs["key"] != before
 
 
+@pytest.mark.slow
 def test_what_failed_is_not_cached_and_the_result_says_what_and_what_to_do(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE | {"requirements.txt": "-r there-is-no-such-file.txt\n"})
     runner = runner_of(stage)
@@ -97,6 +100,7 @@ def test_what_failed_is_not_cached_and_the_result_says_what_and_what_to_do(stage
     assert "`setup:`" in note
 
 
+@pytest.mark.slow
 def test_nothing_is_prepared_for_a_question(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     ran = on_a_fresh_machine(runner_of(stage), stage.ask("/agent explain the rounding"))
@@ -120,6 +124,7 @@ def test_a82_a_pull_requests_own_runs_use_no_cache() -> None:
     assert not [step for step in cached if "restore-keys" in step["with"]]
 
 
+@pytest.mark.slow
 def test_a82_the_head_of_a_pull_request_does_not_get_into_the_cache(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     runner = runner_of(stage)
@@ -140,6 +145,7 @@ def test_a82_the_head_of_a_pull_request_does_not_get_into_the_cache(stage: Stage
     assert (kept[1] / "tree-prepared" / "requirements.txt").read_text() == BASE["requirements.txt"]
 
 
+@pytest.mark.slow
 def test_a82_nothing_is_cached_for_the_head_of_a_fork(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     runner = runner_of(stage)
@@ -149,6 +155,7 @@ def test_a82_nothing_is_cached_for_the_head_of_a_fork(stage: Stage) -> None:
     assert runner.caches == {}
 
 
+@pytest.mark.slow
 def test_a82_an_environment_of_another_key_is_not_used(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     runner = runner_of(stage)
@@ -161,6 +168,7 @@ def test_a82_an_environment_of_another_key_is_not_used(stage: Stage) -> None:
     assert "setup: [ -d .venv ]" in ran.steps["run"].log
 
 
+@pytest.mark.slow
 def test_a_run_that_is_cancelled_while_it_is_prepared_ends_its_comment(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     asked = stage.sample.event["comment"]["id"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge.bundled import MAINTAINER, REPORTER
+from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Asked, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
@@ -58,6 +58,7 @@ def logs(jobs: Mapping[str, Job]) -> list[str]:
     return [job.log for job in jobs.values()]
 
 
+@pytest.mark.slow
 def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_runner: Make) -> None:
     with ModelServer(mending()) as server:
         jobs = cold_runner(server).workflow(stage.sample.event)
@@ -76,6 +77,7 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     assert pull["html_url"] in jobs["publish"].summary
 
 
+@pytest.mark.slow
 def test_the_jobs_of_a_private_repository_may_read_what_they_need(stage: Stage, runner: Make) -> None:
     """In a public one everybody may read, whatever a job's permissions say."""
     stage.forge.make_private(stage.repo)
@@ -99,6 +101,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
     assert f"[report]({stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/2)" in pull["body"]
 
 
+@pytest.mark.slow
 def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
     shown = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
     with ModelServer(mending()) as server:
@@ -108,6 +111,7 @@ def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
     assert len(stage.pulls()) == 1
 
 
+@pytest.mark.slow
 def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> None:
     with ModelServer(mending()) as server:
         done = runner(server).action(
@@ -129,6 +133,7 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
         assert Path(outputs[name]).exists()
 
 
+@pytest.mark.slow
 def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> None:
     with ModelServer(mending()) as server:
         done = runner(server).action(
@@ -139,6 +144,7 @@ def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> 
         assert server.requests[0].path == "/v1/chat/completions"
 
 
+@pytest.mark.slow
 def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: Make) -> None:
     """Check runs take one permission, statuses of services outside Actions another, where not all may read."""
     forge, repo = stage.forge, stage.repo
@@ -170,6 +176,7 @@ def test_an_outsider_gets_no_further_than_the_gate_and_takes_no_place_in_the_que
 
 
 @pytest.mark.parametrize(("login", "body"), [("helper[bot]", "/agent fix this"), (MAINTAINER, "Thank you!")])
+@pytest.mark.slow
 def test_comments_of_bots_and_without_a_command_cost_no_job(
     stage: Stage, runner: Make, login: str, body: str
 ) -> None:
@@ -181,6 +188,7 @@ def test_comments_of_bots_and_without_a_command_cost_no_job(
 
 
 @pytest.mark.parametrize("body", ["/agent stop", "/agent status of what", "/agent help"])
+@pytest.mark.slow
 def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: str) -> None:
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask(body, REPORTER))
@@ -188,6 +196,7 @@ def test_stop_status_and_help_wait_for_no_run(stage: Stage, runner: Make, body: 
     assert {jobs[name].result for name in ("gate", "run", "publish")} == {"skipped"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body", ["/agent stopwatch shows 60 s", "/agent help-text is wrong", "/agent fix stop "]
 )
@@ -198,6 +207,7 @@ def test_words_that_only_begin_like_them_are_for_the_agent(stage: Stage, runner:
     assert jobs["run"].result != "skipped"
 
 
+@pytest.mark.slow
 def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
     stage: Stage, runner: Make
 ) -> None:
@@ -208,6 +218,7 @@ def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
     assert stage.asked_by_bot() == []
 
 
+@pytest.mark.slow
 def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, runner: Make) -> None:
     with ModelServer([Say("Nothing to do.")]) as server:
         jobs = runner(server).workflow(stage.sample.event)
@@ -216,6 +227,7 @@ def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, ru
     assert stage.pulls() == []
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runner: Make) -> None:
     steps: list[Step] = [VIEW, Turn(EDITS)]
 
@@ -233,6 +245,7 @@ def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runne
     assert "Not finished" in pull["body"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
     with ModelServer(mending()) as server:
         done = runner(server).action(
@@ -243,6 +256,7 @@ def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
     assert stage.writes() == []
 
 
+@pytest.mark.slow
 def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, runner: Make) -> None:
     """`GITHUB_SERVER_URL` and `GITHUB_API_URL` are the forge's: nothing may name github.com."""
     with ModelServer(mending()) as server:
@@ -253,6 +267,7 @@ def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, ru
     assert not [text for text in said if "github.com" in text]
 
 
+@pytest.mark.slow
 def test_a_token_that_only_reads_is_enough_for_a_run_without_progress(stage: Stage, runner: Make) -> None:
     token = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
     with ModelServer(mending()) as server:
@@ -263,6 +278,7 @@ def test_a_token_that_only_reads_is_enough_for_a_run_without_progress(stage: Sta
     assert stage.writes() == []
 
 
+@pytest.mark.slow
 def test_without_a_key_the_summary_says_what_is_missing(stage: Stage, runner: Make) -> None:
     with ModelServer([DONE]) as server:
         done = runner(server).action(stage.sample.event, stage.sample.publish_token)
@@ -270,6 +286,7 @@ def test_without_a_key_the_summary_says_what_is_missing(stage: Stage, runner: Ma
     assert "ANTHROPIC_API_KEY" in done.summary, done.summary
 
 
+@pytest.mark.slow
 def test_the_tasks_that_are_due_are_a_matrix_for_actions(stage: Stage, runner: Make) -> None:
     task = "---\nschedule: '* * * * *'\n---\nMend what is wrong.\n"
     stage.forge.commit(stage.repo, {f".github/agent/{name}.md": task for name in ("links", "tidy")})
@@ -305,6 +322,7 @@ def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> No
     assert jobs["publish"].result == "success"
 
 
+@pytest.mark.slow
 def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None:
     with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *mending()]) as server:
         cold_runner(server).workflow(stage.sample.event)

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.accounted import accounted
-from bot.contracts.events import Complete, Failed
-from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Message, Text, Usage
-from bot.contracts.model import ModelRequest
+from bot.agent.receive import with_usage
+from bot.contracts.messages import FinishReason, Message, Text, Usage
+from bot.contracts.model import Complete, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from bot.providers.encoding import count
 from tests.support.scripted import call, says
 from tests.support.sessions import Bench
@@ -21,29 +20,29 @@ LONG = Message("assistant", (Text("a" * 4000),))
 
 
 def complete(usage: Usage) -> Complete:
-    return Complete(LONG, Finish.END_TURN, "end_turn", usage)
+    return Complete(LONG, FinishReason.END_TURN, "end_turn", usage)
 
 
 def test_an_answer_without_a_count_is_estimated_by_its_length() -> None:
-    usage = accounted(complete(Usage()), REQUEST).usage
+    usage = with_usage(complete(Usage()), REQUEST).usage
     assert 1900 < usage.input < 2200
     assert 900 < usage.output < 1100
 
 
 def test_a_count_of_the_api_is_taken_as_it_is() -> None:
-    assert accounted(complete(Usage(1, output=1)), REQUEST).usage == Usage(1, output=1)
+    assert with_usage(complete(Usage(1, output=1)), REQUEST).usage == Usage(1, output=1)
 
 
 def test_of_an_answer_that_was_cut_off_what_had_come_counts() -> None:
     cut = Failed("cut", partial=LONG, usage=Usage(5, output=1))
-    assert accounted(cut, REQUEST).usage.input == 5
-    assert accounted(cut, REQUEST).usage.output > 900
-    uncounted = accounted(Failed("cut", partial=LONG), REQUEST).usage
+    assert with_usage(cut, REQUEST).usage.input == 5
+    assert with_usage(cut, REQUEST).usage.output > 900
+    uncounted = with_usage(Failed("cut", partial=LONG), REQUEST).usage
     assert (uncounted.input > 1900, uncounted.output > 900) == (True, True)
 
 
 def test_a_request_that_nothing_came_of_costs_nothing() -> None:
-    assert accounted(Failed("503", status=503), REQUEST).usage == Usage()
+    assert with_usage(Failed("503", status=503), REQUEST).usage == Usage()
 
 
 @pytest.mark.parametrize("limits", [Limits(tokens=3000), Limits(cost_usd=0.01)])

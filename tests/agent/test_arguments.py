@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.arguments import BadArgumentsError, parse_arguments
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -30,12 +30,12 @@ SCHEMA: dict[str, Any] = {
 
 
 def values(raw: str) -> dict[str, Any]:
-    return dict(parse(raw, SCHEMA).values)
+    return dict(parse_arguments(raw, SCHEMA).values)
 
 
 def refusal(raw: str) -> str:
     with pytest.raises(BadArgumentsError) as caught:
-        parse(raw, SCHEMA)
+        parse_arguments(raw, SCHEMA)
     return str(caught.value)
 
 
@@ -54,7 +54,7 @@ def refusal(raw: str) -> str:
     )
 )
 def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, Any]) -> None:
-    parsed = parse(json.dumps(arguments), SCHEMA)
+    parsed = parse_arguments(json.dumps(arguments), SCHEMA)
     assert parsed.values == arguments
     assert parsed.repairs == ()
 
@@ -79,7 +79,7 @@ def test_whole_arguments_that_fit_come_through_untouched(arguments: dict[str, An
     ],
 )
 def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str, Any], repair: str) -> None:
-    parsed = parse(raw, SCHEMA)
+    parsed = parse_arguments(raw, SCHEMA)
     assert parsed.values == expected
     assert any(repair in said for said in parsed.repairs)
 
@@ -93,7 +93,7 @@ def test_damage_that_models_do_is_mended_and_named(raw: str, expected: dict[str,
     ],
 )
 def test_harmless_variants_are_taken_in_silence(raw: str, expected: dict[str, Any]) -> None:
-    parsed = parse(raw, SCHEMA)
+    parsed = parse_arguments(raw, SCHEMA)
     assert (parsed.values, parsed.repairs) == (expected, ())
 
 
@@ -102,7 +102,7 @@ def test_arguments_that_were_cut_off_are_never_completed(end: int, fenced: bool)
     whole = json.dumps({"path": "a", "text": 'say "hi", then\n}]', "names": ["x", "y"], "nested": {"n": 1}})
     cut = whole[: end % len(whole)]
     with pytest.raises(BadArgumentsError):
-        parse(f"```json\n{cut}\n```" if fenced and cut.strip() else cut or "[", SCHEMA)
+        parse_arguments(f"```json\n{cut}\n```" if fenced and cut.strip() else cut or "[", SCHEMA)
 
 
 def test_an_argument_by_a_wrong_name_is_named_beside_the_one_that_is_missing() -> None:
@@ -174,6 +174,6 @@ def test_hostile_text_takes_linear_time(killer: str) -> None:
 @given(st.text(max_size=60))
 def test_any_text_gives_arguments_or_a_refusal(raw: str) -> None:
     try:
-        parse(raw, SCHEMA)
+        parse_arguments(raw, SCHEMA)
     except BadArgumentsError as error:
         assert str(error)

@@ -12,18 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.compaction import TRIES, Summaries, cut
-from bot.agent.decided import LONGEST, with_earlier
-from bot.agent.history import LEFT_OUT, History, HistoryError
+from bot.agent.compaction import TRIES, SummaryCompaction, split_index
+from bot.agent.history import REMOVED_RESULT, History, HistoryError
 from bot.agent.loop import Hooks, LoopEnd
-from bot.agent.repair import rebuilt
+from bot.agent.repair import rebuild_conversation
 from bot.agent.replay import RecordedCompactions, first_difference
-from bot.agent.window import room, tokens_of
+from bot.agent.summary import MAX_SECTION, carry_over_sections
+from bot.agent.window import capacity, tokens_of
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed
-from bot.contracts.journal import Compacted, RequestSent, Result
+from bot.contracts.journal import CompactionRecord, RequestSent, Result
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelRequest
+from bot.contracts.model import Complete, Event, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
@@ -66,7 +65,7 @@ def bench(folder: Path, script: Sequence[Complete], hooks: Hooks | None = None, 
         return Narrow(turns, SMALL, **model)  # type: ignore[arg-type]
 
     return Bench(
-        script, folder, hooks=hooks or Hooks(), model=make, compaction=lambda model: Summaries(model)
+        script, folder, hooks=hooks or Hooks(), model=make, compaction=lambda model: SummaryCompaction(model)
     )
 
 
@@ -74,8 +73,8 @@ def ran(bench: Bench) -> LoopEnd:
     return bench.run("the task, word for word")
 
 
-def compactions(bench: Bench) -> list[Compacted]:
-    return list(bench.journal().records(Compacted))
+def compactions(bench: Bench) -> list[CompactionRecord]:
+    return list(bench.journal().records(CompactionRecord))
 
 
 def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(tmp_path: Path) -> None:
@@ -83,13 +82,21 @@ def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(t
     assert ran(here).stop is StopReason.END_TURN
     made = compactions(here)
     assert len(made) >= 2
-    assert all(one.before > room(SMALL) > one.after for one in made)
+    assert all(one.before > capacity(SMALL) > one.after for one in made)
     for request in here.provider.requests:
-        assert sum(map(tokens_of, request)) <= room(SMALL) + 3_000
+        assert sum(map(tokens_of, request)) <= capacity(SMALL) + 3_000
         assert request[0].text == "the task, word for word"
     after = here.provider.requests[made[0].turn - 1]
     assert "- Cents." in after[1].text
     assert after[2].role == "assistant"
+
+
+def test_a_conversation_that_handed_over_its_result_is_not_made_shorter(tmp_path: Path) -> None:
+    """Breaks: bot/agent/conversation.py "self.session.hooks.has_result() or"."""
+    here = bench(tmp_path, [*echoes(12), says("Done.")], Hooks(has_result=lambda: True))
+    assert ran(here).stop is StopReason.END_TURN
+    assert sum(map(tokens_of, here.provider.requests[-1])) > capacity(SMALL)
+    assert compactions(here) == []
 
 
 def test_a_call_is_never_parted_from_its_result(tmp_path: Path) -> None:
@@ -152,8 +159,8 @@ def test_what_was_asked_later_and_decided_stays_word_for_word_over_every_summary
 
 def test_decisions_without_end_are_kept_up_to_a_length() -> None:
     earlier = "## Decided\n" + "\n".join(f"- {n} {'x' * 100}" for n in range(200))
-    text = with_earlier("## Decided\n- The newest.", earlier)
-    assert len(text) <= LONGEST + 100
+    text = carry_over_sections("## Decided\n- The newest.", earlier)
+    assert len(text) <= MAX_SECTION + 100
     assert "- The newest." in text
     assert "- 199 x" in text
     assert "- 0 x" not in text
@@ -165,7 +172,7 @@ def test_decisions_without_end_are_kept_up_to_a_length() -> None:
 )
 def test_an_earlier_summary_of_any_shape_loses_nothing_of_the_new_one(text: str) -> None:
     new = "Before.\n\n## Decided\n- new\n\n## Done\n- it"
-    kept = with_earlier(new, text)
+    kept = carry_over_sections(new, text)
     for line in ("Before.", "## Decided", "- new", "## Done", "- it"):
         assert line in kept
 
@@ -189,7 +196,9 @@ def test_files_and_what_is_carried_are_kept_without_the_models_help(tmp_path: Pa
 
     turns = [says(call(name, "{}", f"c{n}")) for n, name in enumerate(["edit", "view"] * 2)]
     turns += echoes(20)
-    here = bench(tmp_path, [*turns, says("Done.")], Hooks(carried=lambda: ["The open list:\n1. [ ] Cents"]))
+    here = bench(
+        tmp_path, [*turns, says("Done.")], Hooks(verbatim_texts=lambda: ["The open list:\n1. [ ] Cents"])
+    )
     here.tools, here.writing = {"edit": touch, "view": look}, ("edit", "view")
     ran(here)
     text = compactions(here)[0].text
@@ -214,10 +223,13 @@ def test_old_views_are_left_out_before_a_summary_is_asked_for(tmp_path: Path) ->
     assert made.dropped == tuple(f"v{n}" for n in range(len(made.dropped)))
     assert made.after < made.before * 0.6
     contents = [one.content for one in here.results()]
-    assert contents[: len(made.dropped)] == [LEFT_OUT] * len(made.dropped)
+    assert contents[: len(made.dropped)] == [REMOVED_RESULT] * len(made.dropped)
     assert contents[len(made.dropped)].startswith("view x"), "the newest stay"
     assert contents[-1].startswith("view x"), "what was left out is not called unchanged"
-    assert rebuilt(here.journal()).messages == (*here.provider.requests[-1], says("Done.").message)
+    assert rebuild_conversation(here.journal()).messages == (
+        *here.provider.requests[-1],
+        says("Done.").message,
+    )
 
 
 def test_a_replay_leaves_the_same_results_out_at_the_same_request(tmp_path: Path) -> None:
@@ -251,7 +263,7 @@ def test_the_whole_transcript_is_kept_and_named(tmp_path: Path) -> None:
         return "/run/transcript-1.txt"
 
     here = bench(tmp_path, [*echoes(30), says("Done.")])
-    here.compaction = lambda model: Summaries(model, archive)
+    here.compaction = lambda model: SummaryCompaction(model, archive)
     ran(here)
     assert "the task, word for word" in kept[0]
     assert f"0 {BIG}" in kept[0]
@@ -330,8 +342,8 @@ def test_without_compaction_too_long_is_the_providers_failure(tmp_path: Path) ->
 def test_a_cancel_during_the_summary_ends_as_canceled(tmp_path: Path) -> None:
     here = bench(tmp_path, [*echoes(14), says("Done.")])
 
-    def fire(model: ScriptedProvider) -> Summaries:
-        made = Summaries(model)
+    def fire(model: ScriptedProvider) -> SummaryCompaction:
+        made = SummaryCompaction(model)
         shorten = made.shorten
         made.shorten = lambda situation, cancel: (cancel.fire("signal"), shorten(situation, cancel))[1]  # type: ignore[method-assign]
         return made
@@ -351,7 +363,7 @@ def turns(*sizes: int) -> list[Message]:
 @given(st.lists(st.integers(0, 60_000), max_size=12), st.integers(0, 30_000))
 def test_a_cut_keeps_whole_turns_within_the_limit(sizes: list[int], keep: int) -> None:
     messages = turns(*sizes)
-    first = cut(messages, keep)
+    first = split_index(messages, keep)
     kept = messages[first:]
     assert sum(map(tokens_of, kept)) <= keep
     assert not kept or kept[0].role == "assistant"
@@ -390,3 +402,13 @@ WRONG: dict[str, Callable[[History], None]] = {
 def test_a_cut_in_the_wrong_place_is_a_bug_of_ours(name: str) -> None:
     with pytest.raises(HistoryError):
         WRONG[name](history(turns(10, 20, 30)))
+
+
+def test_after_an_overflow_four_fifths_of_what_was_refused_are_taken_for_the_window() -> None:
+    summaries = SummaryCompaction(ScriptedProvider(()))
+    assert not summaries.due(1, 8_000)
+    assert summaries.overflowed(1, 8_000)
+    assert (summaries.due(2, 6_400), summaries.due(2, 6_401)) == (False, True)
+    assert not summaries.overflowed(1, 8_000), "once for one request"
+    assert summaries.overflowed(2, 20_000)
+    assert summaries.due(3, 6_401), "the window does not grow again"

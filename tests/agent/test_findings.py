@@ -8,19 +8,21 @@ from typing import Any
 
 import pytest
 
-from bot.agent.findings import REPORT_FINDING, Judged, ReportFinding
-from bot.agent.toolbox import Executed, Permission, Toolbox
+from bot.agent.findings import REPORT_FINDING, AnchoredFinding, ReportFinding
+from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
 
 
-def take(finding: Finding, cancel: CancelToken) -> Judged | str:
-    return Judged(replace(finding, fingerprint=f"{finding.path}:{finding.title}"), "As it should be.")
+def take(finding: Finding, cancel: CancelToken) -> AnchoredFinding | str:
+    return AnchoredFinding(
+        replace(finding, fingerprint=f"{finding.path}:{finding.title}"), "As it should be."
+    )
 
 
-def call(report: ReportFinding, **given: Any) -> Executed:
+def call(report: ReportFinding, **given: Any) -> CallExecution:
     arguments = {"path": "a.py", "line": 3, "severity": "major", "title": "T", "body": "B", **given}
     toolbox = Toolbox([report.spec], {REPORT_FINDING.name: report}, lambda tool, values: Permission(True))
     return toolbox.execute(ToolCall("a", "report_finding", json.dumps(arguments)), CancelToken())
@@ -99,7 +101,7 @@ def test_the_same_words_on_other_lines_are_another_remark() -> None:
 
 
 def test_the_worst_are_kept() -> None:
-    report = ReportFinding(take, most=2)
+    report = ReportFinding(take, max_findings=2)
     call(report, title="one", severity="note")
     call(report, title="two", severity="minor")
     assert "Noted" in call(report, title="three", severity="major").result.content

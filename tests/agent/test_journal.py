@@ -16,11 +16,31 @@ from hypothesis import strategies as st
 from bot.agent.journal import Journal, JournalError, file_version, parse_journal, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.errors import UsageError
-from bot.contracts.events import Complete
-from bot.contracts.messages import Finish, Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    ServerUse,
+    Severity,
+    TestChanges,
+    TestCounts,
+    ToolRun,
+)
+from bot.contracts.messages import (
+    FinishReason,
+    Image,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
+from bot.contracts.model import Complete
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
-from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.contracts.tools import FileChange
 from tests.support.sessions import header
 
@@ -56,7 +76,16 @@ problems = st.builds(Problem, texts, texts, numbers, numbers, st.sampled_from(Se
 tool_runs = st.builds(ToolRun, st.sampled_from(Answer), numbers, costs, texts)
 many_problems = st.lists(problems, max_size=2).map(tuple)
 compared = st.builds(
-    Compared, texts, texts, texts, tool_runs, tool_runs, many_problems, many_problems, numbers, numbers
+    CheckerComparison,
+    texts,
+    texts,
+    texts,
+    tool_runs,
+    tool_runs,
+    many_problems,
+    many_problems,
+    numbers,
+    numbers,
 )
 names = st.lists(texts, max_size=2).map(tuple)
 counts = st.none() | st.builds(TestCounts, numbers, numbers, numbers)
@@ -70,26 +99,26 @@ covered = st.builds(CoveredFile, texts, numbers, numbers, st.lists(numbers, max_
 coverages = st.builds(Coverage, texts, st.lists(covered, max_size=2).map(tuple), texts)
 FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
     lines.UserText: (numbers, texts, st.sampled_from(["task", "host"]), st.lists(images, max_size=2).map(tuple)),
-    lines.Recalled: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
+    lines.RecalledMessage: (st.sampled_from(["user", "assistant", "tool"]), many_parts),
     lines.RequestSent: (numbers, numbers),
     lines.CallOpened: (numbers, numbers, texts, texts),
     lines.Delta: (numbers, st.sampled_from(["text", "thinking", "arguments"]), texts, numbers),
-    lines.Retried: (numbers, numbers, costs, texts),
-    lines.Response: (numbers, many_parts, st.sampled_from(Finish).map(str), texts, usages, costs),
+    lines.ProviderRetry: (numbers, numbers, costs, texts),
+    lines.Response: (numbers, many_parts, st.sampled_from(FinishReason).map(str), texts, usages, costs, costs),
     lines.ResponseFailed: (
         numbers, texts, st.none() | numbers, st.booleans(), many_parts, usages, costs,
     ),
     lines.BudgetChanged: (numbers, usages, costs),
     lines.CallStarted: (numbers, texts, texts),
     lines.Question: (texts, texts, texts, texts),
-    lines.Permitted: (texts, st.booleans(), texts, texts, texts, texts),
+    lines.PermissionDecision: (texts, st.booleans(), texts, texts, texts, texts),
     lines.Result: (
         numbers, texts, texts, texts, st.booleans(), st.booleans(), st.booleans(), costs,
         st.dictionaries(texts, plain, max_size=3), st.lists(images, max_size=2).map(tuple),
     ),
     lines.FilesChanged: (numbers, st.lists(versions, max_size=3).map(tuple), texts, texts),
-    lines.Checked: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
-    lines.Diagnosed: (
+    lines.CheckRecord: (texts, texts, st.sampled_from(["before", "after"]), check_runs, st.booleans()),
+    lines.DiagnosticsRecord: (
         numbers, texts, st.lists(st.tuples(texts, texts), max_size=2).map(tuple), many_problems, numbers,
         numbers, numbers, costs, texts,
     ),
@@ -98,9 +127,10 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
         st.lists(servers, max_size=2).map(tuple), st.none() | coverages,
     ),
     lines.Note: (texts,),
+    lines.AttachedFile: (texts, texts, numbers, texts, texts, counted, names, costs),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),
-    lines.Compacted: (
+    lines.CompactionRecord: (
         numbers, texts, numbers, numbers, numbers, usages, costs, texts, texts,
         st.lists(texts, max_size=2).map(tuple),
     ),
@@ -163,7 +193,7 @@ def test_responses_come_back_for_the_replay_provider(tmp_path: Path) -> None:
     parts = (Thinking("hm", "sig"), Text("Look."), ToolCall("a", "ls", '{"path": "."}'))
     written(tmp_path / "j", lines.Response(1, parts, "tool_use", "tool_use", Usage(3, 2, 1, 4), 0.1))
     message = Message("assistant", parts)
-    expected = Complete(message, Finish.TOOL_USE, "tool_use", Usage(3, 2, 1, 4))
+    expected = Complete(message, FinishReason.TOOL_USE, "tool_use", Usage(3, 2, 1, 4))
     assert read_journal(tmp_path / "j").responses() == (expected,)
 
 
@@ -360,7 +390,7 @@ def test_a_full_disk_ends_the_run_with_one_sentence(tmp_path: Path) -> None:
 KILLED = """
 import sys, time
 from pathlib import Path
-from bot.contracts.events import Complete, TextDelta
+from bot.contracts.model import Complete, TextDelta
 from bot.contracts.messages import Message
 from tests.support.scripted import ScriptedProvider, says, call
 from tests.support.sessions import Bench

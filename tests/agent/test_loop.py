@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from bot.agent.finish import Stop
-from bot.agent.guards import REPEAT_NOTICE
 from bot.agent.history import History
-from bot.agent.journal import Busy, Journal
-from bot.agent.loop import Hooks, Session, TurnInfo, run
+from bot.agent.journal import BusyError, Journal
+from bot.agent.loop import Hooks, Session, TurnInfo, run_loop
+from bot.agent.repetition import REPEAT_NOTICE
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.events import Complete, Failed
 from bot.contracts.journal import Note, RequestSent, Response, ResponseFailed, Result, SessionEnded, UserText
-from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench, header, results_of
@@ -82,6 +82,25 @@ def test_the_journal_tells_by_a_digest_that_a_request_goes_on_from_the_one_befor
     assert len({line.digest for line in sent}) == 2
 
 
+def test_a_result_says_how_long_its_call_took(tmp_path: Path) -> None:
+    now = [10.0]
+
+    def wait(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        now[0] += 2.5
+        return ToolOutcome("waited")
+
+    bench = Bench([says(call("wait")), says("Done.")], tmp_path, {"wait": wait}, clock=lambda: now[0])
+    bench.run()
+    [result] = bench.journal().records(Result)
+    assert result.duration == 2.5
+
+
+def test_the_minutes_count_from_when_the_whole_run_began(tmp_path: Path) -> None:
+    """As a subagent's do, whose conversation begins later."""
+    bench = Bench([says("Done.")], tmp_path, limits=Limits(minutes=1), clock=lambda: 100.0, start_time=0.0)
+    assert bench.run().stop is StopReason.TIME
+
+
 def test_thinking_blocks_stay_in_the_history_as_they_came(tmp_path: Path) -> None:
     thinking = Thinking("hm", "signature")
     bench = Bench([says(thinking, echo("x", "a")), says("Done.")], tmp_path)
@@ -98,7 +117,7 @@ def test_usage_and_cost_are_summed(tmp_path: Path) -> None:
 
 def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> None:
     cut = call("echo", '{"text": "ha', "b", complete=False)
-    bench = Bench([says(echo("one", "a"), cut, finish=Finish.MAX_TOKENS), says("Done.")], tmp_path)
+    bench = Bench([says(echo("one", "a"), cut, finish=FinishReason.MAX_TOKENS), says("Done.")], tmp_path)
     end = bench.run()
     assert [arguments["text"] for _, arguments in bench.ran] == ["one"]
     assert bench.results()[1].is_error
@@ -109,7 +128,7 @@ def test_a_call_that_was_cut_off_is_answered_and_never_run(tmp_path: Path) -> No
 
 def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
     cuts = [
-        says(call("echo", f'{{"text": "{n}', f"c{n}", complete=False), finish=Finish.MAX_TOKENS)
+        says(call("echo", f'{{"text": "{n}', f"c{n}", complete=False), finish=FinishReason.MAX_TOKENS)
         for n in range(5)
     ]
     bench = Bench(cuts, tmp_path)
@@ -121,10 +140,10 @@ def test_answers_cut_off_again_and_again_end_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("response", "stop", "said"),
     [
-        (says("All I", finish=Finish.MAX_TOKENS), StopReason.MAX_TOKENS, "output limit"),
-        (says("No.", finish=Finish.ERROR, raw="refusal"), StopReason.PROVIDER_ERROR, '"refusal"'),
-        (says("No.", finish=Finish.PERMISSION_DENIED), StopReason.DENIED, "not permitted"),
-        (says("No.", finish=Finish.CANCELED), StopReason.CANCELED, "canceled"),
+        (says("All I", finish=FinishReason.MAX_TOKENS), StopReason.MAX_TOKENS, "output limit"),
+        (says("No.", finish=FinishReason.ERROR, raw="refusal"), StopReason.PROVIDER_ERROR, '"refusal"'),
+        (says("No.", finish=FinishReason.PERMISSION_DENIED), StopReason.DENIED, "not permitted"),
+        (says("No.", finish=FinishReason.CANCELED), StopReason.CANCELED, "canceled"),
         (Failed("The API answered 401.", 401), StopReason.PROVIDER_ERROR, "401"),
     ],
 )
@@ -139,8 +158,12 @@ def test_each_ending_has_its_stop_reason_and_a_sentence(
     assert (ended.stop_reason, ended.reason) == (stop.value, end.reason)
 
 
-@pytest.mark.parametrize("finish", [Finish.ERROR, Finish.CANCELED, Finish.PERMISSION_DENIED])
-def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path, finish: Finish) -> None:
+@pytest.mark.parametrize(
+    "finish", [FinishReason.ERROR, FinishReason.CANCELED, FinishReason.PERMISSION_DENIED]
+)
+def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(
+    tmp_path: Path, finish: FinishReason
+) -> None:
     bench = Bench([says(echo("x", "a"), echo("y", "b"), finish=finish)], tmp_path)
     bench.run()
     assert bench.ran == []
@@ -148,7 +171,7 @@ def test_calls_of_a_response_that_ends_the_run_are_answered_unrun(tmp_path: Path
 
 
 def test_calls_run_also_when_the_vendor_says_end_of_turn(tmp_path: Path) -> None:
-    bench = Bench([says(echo("x", "a"), finish=Finish.END_TURN), says("Done.")], tmp_path)
+    bench = Bench([says(echo("x", "a"), finish=FinishReason.END_TURN), says("Done.")], tmp_path)
     bench.run()
     assert len(bench.ran) == 1
 
@@ -174,7 +197,7 @@ def test_a_provider_that_raises_ends_the_run_with_what_it_has(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "silence", [says(), says("  \n"), says(Thinking("hm")), says(finish=Finish.TOOL_USE)]
+    "silence", [says(), says("  \n"), says(Thinking("hm")), says(finish=FinishReason.TOOL_USE)]
 )
 def test_a_model_that_says_nothing_is_told_once_and_then_stopped(tmp_path: Path, silence: Complete) -> None:
     bench = Bench([silence, silence, says("too late")], tmp_path)
@@ -346,7 +369,7 @@ def test_a_tool_that_raises_becomes_an_error_result(tmp_path: Path) -> None:
     answered(bench)
 
 
-def test_a_dead_workshop_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path) -> None:
+def test_a_dead_workspace_ends_the_run_and_answers_the_calls_after_it(tmp_path: Path) -> None:
     def breaks(arguments: object, cancel: CancelToken) -> ToolOutcome:
         raise AgentError("The tool host is gone.")
 
@@ -430,7 +453,7 @@ def test_who_is_lent_answers_with_its_own_price_while_it_is_and_that_is_noted(tm
     other = ScriptedProvider([says(echo("two", "b"), usage=Usage(0, 0, 0, 1_000_000))], dear)
     turns = iter([None, other, None])
     mine = [says(echo("one", "a"), usage=Usage(0, 0, 0, 1_000_000)), says("Done.", usage=Usage(1))]
-    bench = Bench(mine, tmp_path, lent=lambda: next(turns))
+    bench = Bench(mine, tmp_path, provider_override=lambda: next(turns))
     end = bench.run("please")
     assert end.cost == pytest.approx(5.0 + 100.0, abs=0.01)
     assert len(bench.provider.requests) == 2
@@ -507,7 +530,7 @@ def test_texts_after_results_follow_them_and_are_journalled_as_added(tmp_path: P
 
 def test_nothing_is_added_after_the_results_of_a_turn_that_ends_the_session(tmp_path: Path) -> None:
     stop = Stop(StopReason.NEEDS_INPUT, "A question.")
-    hooks = Hooks(wants_end=lambda: stop, after_results=lambda info: ["never"])
+    hooks = Hooks(stop_after_call=lambda: stop, after_results=lambda info: ["never"])
     bench = Bench([says(echo("one", "a"))], tmp_path, hooks=hooks)
     assert bench.run("please").stop is StopReason.NEEDS_INPUT
     assert [item.origin for item in bench.journal().records(UserText)] == ["task"]
@@ -518,7 +541,7 @@ def hand_over(info: TurnInfo) -> bool:
 
 
 def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path) -> None:
-    bench = Bench([says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(hands_over=hand_over))
+    bench = Bench([says("It is done.", echo("one", "last"))], tmp_path, hooks=Hooks(is_handover=hand_over))
     end = bench.run("please")
     assert (end.stop, end.turns, end.final_text) == (StopReason.END_TURN, 1, "It is done.")
     answered(bench)
@@ -527,7 +550,7 @@ def test_a_hand_over_ends_the_session_without_another_request(tmp_path: Path) ->
 def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path) -> None:
     told = iter(["A check fails.", None])
     script = [says(echo("one", "last")), says("Mended.")]
-    hooks = Hooks(hands_over=hand_over, before_end=lambda: next(told))
+    hooks = Hooks(is_handover=hand_over, before_end=lambda: next(told))
     bench = Bench(script, tmp_path, hooks=hooks)
     assert bench.run("please").turns == 2
     assert [message.role for message in bench.provider.requests[1]] == ["user", "assistant", "tool", "user"]
@@ -536,7 +559,7 @@ def test_what_the_host_says_after_a_hand_over_follows_its_result(tmp_path: Path)
 
 def test_a_hand_over_beside_a_failed_call_does_not_end_the_session(tmp_path: Path) -> None:
     script = [says(call("nothing", "{}", "a"), echo("one", "last")), says("Done.")]
-    bench = Bench(script, tmp_path, hooks=Hooks(hands_over=hand_over))
+    bench = Bench(script, tmp_path, hooks=Hooks(is_handover=hand_over))
     assert bench.run("please").turns == 2
 
 
@@ -545,7 +568,7 @@ def test_a_command_that_fails_counts_as_a_failed_call(tmp_path: Path) -> None:
         return ToolOutcome("1 failed", metadata={"command": "pytest", "exit_code": 1})
 
     script = [says(call("test", "{}", "a"), echo("one", "last")), says("Done.")]
-    bench = Bench(script, tmp_path, tools={"test": fails}, hooks=Hooks(hands_over=hand_over))
+    bench = Bench(script, tmp_path, tools={"test": fails}, hooks=Hooks(is_handover=hand_over))
     assert bench.run("please").turns == 2
 
 
@@ -553,8 +576,8 @@ def test_a_session_holds_one_conversation_and_a_second_is_refused(tmp_path: Path
     refused: list[str] = []
 
     def begin_another(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
-        with pytest.raises(Busy) as caught:
-            run(session_of(bench), "me too")
+        with pytest.raises(BusyError) as caught:
+            run_loop(session_of(bench), "me too")
         refused.append(str(caught.value))
         return ToolOutcome("")
 
@@ -579,8 +602,8 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
             CancelToken(),
         )
         with pytest.raises(RuntimeError):
-            run(session._replace(hooks=Hooks(turn_done=broken)), "first")
-        assert run(session, "second").stop is StopReason.END_TURN
+            run_loop(session._replace(hooks=Hooks(turn_done=broken)), "first")
+        assert run_loop(session, "second").stop is StopReason.END_TURN
 
 
 def session_of(bench: Bench) -> Session:

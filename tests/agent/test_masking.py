@@ -9,15 +9,24 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.handover import AskUser
 from bot.agent.loop import Hooks
-from bot.agent.masking import SOON, Mask, Masking, State, last_request_hands_over, left_soon
+from bot.agent.masking import (
+    NOTICE_AT,
+    Mask,
+    Masking,
+    RequestState,
+    first_and_last_mask,
+    requests_left_notice,
+)
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event
 from bot.contracts.journal import Result
-from bot.contracts.limits import Limits
-from bot.contracts.model import ModelRequest
+from bot.contracts.messages import Message, Text
+from bot.contracts.model import Complete, Event, ModelRequest
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits, Verb
 from bot.contracts.tools import ToolOutcome
+from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
 from tests.support.scripted import ScriptedProvider, call, says
 from tests.support.sessions import Bench
 
@@ -41,7 +50,7 @@ def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_pat
         says(call("echo", '{"text": "1"}', "a")),
         says(call("echo", "{}", "b"), call("hand_over", "{}", "c")),
     ]
-    here = bench(tmp_path, last_request_hands_over(["hand_over"]), 2, *script)
+    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 2, *script)
     assert here.run().stop is StopReason.TURNS
     assert [name for name, _ in here.ran] == ["echo", "hand_over"]
     refused = next(one for one in here.journal().records(Result) if one.call_id == "b")
@@ -58,7 +67,7 @@ def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_pat
 
 def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_masked(tmp_path: Path) -> None:
     script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
-    here = bench(tmp_path, last_request_hands_over(["hand_over"]), 3, *script)
+    here = bench(tmp_path, first_and_last_mask(["hand_over"]), 3, *script)
     here.run()
     assert isinstance(here.provider, Keeping)
     assert len({id(request.tools) for request in here.provider.asked}) == 1
@@ -67,7 +76,7 @@ def test_tools_stay_the_same_object_and_requests_stay_prefixes_whatever_is_maske
 
 
 def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> None:
-    here = bench(tmp_path, last_request_hands_over(()), 1, says(call("echo", "{}", "a")))
+    here = bench(tmp_path, first_and_last_mask(()), 1, says(call("echo", "{}", "a")))
     here.run()
     assert isinstance(here.provider, Keeping)
     [request] = here.provider.asked
@@ -77,25 +86,31 @@ def test_where_nothing_hands_over_the_last_answer_is_words(tmp_path: Path) -> No
 
 
 def test_without_a_limit_nothing_is_masked() -> None:
-    assert last_request_hands_over(["x"])(State(None)) is None
-    assert last_request_hands_over(["x"])(State(2)) is None
+    assert first_and_last_mask(["x"])(RequestState(None)) is None
+    assert first_and_last_mask(["x"])(RequestState(2)) is None
 
 
 @pytest.mark.parametrize(
-    ("left", "said"), [(None, False), (SOON + 1, False), (SOON, True), (SOON - 1, False)]
+    ("left", "said"),
+    [(None, False), (NOTICE_AT + 1, False), (NOTICE_AT, True), (NOTICE_AT - 1, False), (1, True)],
 )
-def test_it_is_said_once_that_few_answers_are_left(left: int | None, said: bool) -> None:
-    assert bool(left_soon(State(left), ["describe_change"])) is said
+def test_it_is_said_that_few_answers_are_left_and_before_the_last(left: int | None, said: bool) -> None:
+    assert bool(requests_left_notice(RequestState(left), ["describe_change"])) is said
 
 
 def test_what_is_said_names_how_to_hand_over() -> None:
-    assert "with describe_change or ask_user" in left_soon(State(SOON), ["describe_change", "ask_user"])
-    assert "with" not in left_soon(State(SOON), [])
+    assert "with describe_change or ask_user" in requests_left_notice(
+        RequestState(NOTICE_AT), ["describe_change", "ask_user"]
+    )
+    assert "with" not in requests_left_notice(RequestState(NOTICE_AT), [])
+    last = "(Your next answer is the last. {} can be called in it: say what you have.)"
+    assert requests_left_notice(RequestState(1), ["describe_change"]) == last.format("Only describe_change")
+    assert requests_left_notice(RequestState(1), []) == last.format("No tool")
 
 
 def test_the_state_after_a_turn_counts_the_requests_that_are_left(tmp_path: Path) -> None:
     seen: list[int | None] = []
-    hooks = Hooks(after_results=lambda info: seen.append(info.state.left) or ())  # type: ignore[func-returns-value]
+    hooks = Hooks(after_results=lambda info: seen.append(info.state.requests_left) or ())  # type: ignore[func-returns-value]
     script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
     Bench([*script, says("Done.")], tmp_path, limits=Limits(turns=5), hooks=hooks).run()
     assert seen == [4, 3, 2]
@@ -104,3 +119,66 @@ def test_the_state_after_a_turn_counts_the_requests_that_are_left(tmp_path: Path
 def test_a_refusal_names_what_is_allowed() -> None:
     assert Mask(("a", "b"), "it is late").refusal("c") == "c is not available now: it is late. Allowed: a, b."
     assert Mask(("a", "b"), "it is late").refusal("a") == ""
+
+
+LOOKING = first_and_last_mask(["hand_over"], final=True, first_tools=["echo"])
+
+
+def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
+    assert isinstance(here.provider, Keeping)
+    return [(request.tool_choice, request.allowed) for request in here.provider.asked]
+
+
+def test_the_first_request_asks_to_look_and_a_result_that_comes_at_once_is_taken(tmp_path: Path) -> None:
+    here = bench(tmp_path, LOOKING, None, says(call("hand_over", "{}", "a")), says("Done."))
+    here.run()
+    assert asked_for(here) == [("required", ("echo",)), ("auto", None)]
+    assert [name for name, _ in here.ran] == ["hand_over"]
+
+
+def test_a_run_that_goes_on_has_looked_before(tmp_path: Path) -> None:
+    here = bench(tmp_path, LOOKING, None, says("Done."))
+    here.before = (Message("user", (Text("Look."),)), Message("assistant", (Text("I did."),)))
+    here.run()
+    assert asked_for(here) == [("auto", None)]
+
+
+@pytest.mark.parametrize(("handed_over", "choice"), [(False, "required"), (True, "auto")])
+def test_what_must_be_handed_over_is_required_in_the_last_request_until_it_was(
+    tmp_path: Path, handed_over: bool, choice: str
+) -> None:
+    here = bench(tmp_path, LOOKING, 2, says(call("echo", "{}", "a")), says(call("hand_over", "{}", "b")))
+    here.hooks = Hooks(has_result=lambda: handed_over)
+    here.run()
+    assert asked_for(here)[1:] == [(choice, ("hand_over",))]
+
+
+def test_what_need_not_be_handed_over_is_never_required() -> None:
+    mask = first_and_last_mask(["report_finding"])(RequestState(1))
+    assert mask is not None
+    assert not mask.required
+
+
+@pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
+def test_plan_and_review_begin_with_looking_and_no_other_verb(verb: Verb) -> None:
+    profile = profile_of_verb(verb)
+    first, last = profile.masking(RequestState(9, first=True)), profile.masking(RequestState(1))
+    judges = verb in (Verb.PLAN, Verb.REVIEW)
+    assert (first is not None) is judges
+    assert first is None or {"view", "grep", "task"} <= set(first.allowed) <= set(profile.offered) - {"todo"}
+    assert first is None or not {*profile.results} & {*first.allowed}
+    assert last is not None
+    assert (last.allowed, last.required) == (profile.results, verb not in (Verb.REVIEW, Verb.EXPLAIN))
+
+
+def test_after_a_question_no_further_call_of_the_answer_is_run(tmp_path: Path) -> None:
+    question = AskUser()
+    asks = call("ask_user", '{"question": "Which?"}', "a")
+    here = Bench(
+        [says(asks, call("echo", "{}", "b"))], tmp_path, {"ask_user": question},
+        hooks=Hooks(stop_after_call=question.stop),
+    )  # fmt: skip
+    assert here.run().stop is StopReason.NEEDS_INPUT
+    assert [name for name, _ in here.ran] == ["ask_user"]
+    [_, left] = here.journal().records(Result)
+    assert (left.executed, left.content) == (False, "Not run: The model asks a question.")

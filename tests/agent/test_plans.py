@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from bot.agent.plans import SubmitPlan
-from bot.agent.questions import AskUser
-from bot.agent.toolbox import Executed, Permission, Toolbox
+from bot.agent.handover import AskUser, SubmitPlan
+from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 from bot.contracts.outcome import StopReason
 from bot.contracts.plan import MAX_STEPS, PlanStep
 
 
-def call(tool: SubmitPlan | AskUser, **arguments: Any) -> Executed:
+def call(tool: SubmitPlan | AskUser, **arguments: Any) -> CallExecution:
     toolbox = Toolbox([tool.spec], {tool.spec.name: tool}, lambda name, values: Permission(True))
     return toolbox.execute(ToolCall("a", tool.spec.name, json.dumps(arguments)), CancelToken())
 

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.plans import SUBMIT_PLAN
+from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN
 from bot.agent.prompt import PromptError, new_marker, render, system_prompt
-from bot.agent.questions import ASK_USER
-from bot.agent.results import DESCRIBE_CHANGE
 from bot.agent.subagents import TYPES, task_spec
 from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
-from bot.skills.find import bundled, chosen
+from bot.skills.find import bundled, choose_skills
 from bot.skills.tool import skill_spec
-from bot.workshop.client.specs import TOOL_SPECS
+from bot.workspace.specs import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"
 PROMPTS = Path(__file__).parents[2] / "bot" / "agent" / "prompts"
@@ -30,7 +28,7 @@ SESSIONS: dict[str, tuple[str, tuple[ToolSpec, ...]]] = {
     "fix_fork": ("fix", (*(t for t in TOOL_SPECS if t != BASH), TODO, DESCRIBE_CHANGE, ASK_USER)),
     "continue": ("continue", (*TOOL_SPECS, TODO, DESCRIBE_CHANGE, ASK_USER)),
     "approve": ("approve", (*TOOL_SPECS, TODO, DESCRIBE_CHANGE)),
-    "plan": ("plan", (*READING, BASH, TODO, SUBMIT_PLAN, ASK_USER)),
+    "plan": ("plan", (*READING, TODO, SUBMIT_PLAN, ASK_USER)),
     "plan_fork": ("plan", (*READING, TODO, SUBMIT_PLAN)),
     "explain": ("explain", (*READING, BASH)),
     "explain_fork": ("explain", READING),
@@ -91,7 +89,7 @@ def test_the_tools_of_a_fix_take_at_most_five_kilobytes() -> None:
     own = (
         TODO,
         task_spec(TYPES),
-        skill_spec([held.skill for held in chosen([bundled()]).held]),
+        skill_spec([held.skill for held in choose_skills([bundled()]).skills]),
         DESCRIBE_CHANGE,
     )
     tools = [

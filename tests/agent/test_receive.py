@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal import Journal, read_journal
-from bot.agent.receive import DeltaWriter, receive
+from bot.agent.receive import DeltaWriter, receive_response
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed, Retrying, TextDelta
-from bot.contracts.journal import CallOpened, Delta, Retried
-from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
-from bot.contracts.model import ModelRequest
-from bot.gate.detect import Detector
+from bot.contracts.journal import CallOpened, Delta, ProviderRetry
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import Complete, Event, Failed, ModelRequest, Retrying, TextDelta
+from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import header
@@ -38,7 +37,7 @@ def play(journal: Journal, *events: Event) -> Complete | Failed:
         def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
             yield from events
 
-    return receive(Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1)
+    return receive_response(Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1)
 
 
 def test_many_deltas_become_few_lines(journal: Journal) -> None:
@@ -84,7 +83,7 @@ def test_a_secret_is_masked_wherever_the_chunks_cut_it(tmp_path: Path, hidden: s
     whole = f"{before}{hidden}"
     for cut in range(0, len(hidden) + 1, 1 if len(hidden) < 100 else 97):
         clock = iter(range(10_000)).__next__
-        with Journal(tmp_path / f"{cut}", detector.kept) as journal:
+        with Journal(tmp_path / f"{cut}", detector.masked) as journal:
             journal.write(header())
             writer = DeltaWriter(journal, 1, clock=clock)
             at = len(before) + cut
@@ -92,7 +91,7 @@ def test_a_secret_is_masked_wherever_the_chunks_cut_it(tmp_path: Path, hidden: s
                 writer.add("text", chunk)
             writer.flush()
             shown = "".join(delta.text for delta in deltas(journal))
-        assert shown == detector.kept(f"{whole}{after}{after}"), cut
+        assert shown == detector.masked(f"{whole}{after}{after}"), cut
         assert "[redacted" in shown
 
 
@@ -106,7 +105,7 @@ def test_text_without_white_space_is_not_held_back_for_ever(journal: Journal) ->
 def test_each_block_is_kept_apart_and_ends_with_a_line(journal: Journal) -> None:
     parts = (Thinking("let me"), Text("Look."), call("ls", '{"a": 1}', "c1"), call("ls", '{"b": 2}', "c2"))
     provider = ScriptedProvider([says(*parts)])
-    receive(provider, ModelRequest("", (), ()), CancelToken(), journal, 1)
+    receive_response(provider, ModelRequest("", (), ()), CancelToken(), journal, 1)
     kept = [line.record for line in read_journal(journal.path).lines]
     assert kept == [
         Delta(1, "thinking", "let me"),
@@ -121,13 +120,27 @@ def test_each_block_is_kept_apart_and_ends_with_a_line(journal: Journal) -> None
 def test_what_had_arrived_of_a_failed_answer_is_written(journal: Journal) -> None:
     partial = Message("assistant", (Text("I was"), ToolCall("a", "ls", '{"pa', complete=False)))
     provider = ScriptedProvider([Failed("gone", partial=partial)])
-    assert isinstance(receive(provider, ModelRequest("", (), ()), CancelToken(), journal, 1), Failed)
+    assert isinstance(receive_response(provider, ModelRequest("", (), ()), CancelToken(), journal, 1), Failed)
     assert [delta.text for delta in deltas(journal)] == ["I was", '{"pa']
 
 
 def test_retries_are_kept(journal: Journal) -> None:
     play(journal, Retrying(1, 2.5, "529"), says("Hi."))
-    assert list(read_journal(journal.path).records(Retried)) == [Retried(1, 1, 2.5, "529")]
+    assert list(read_journal(journal.path).records(ProviderRetry)) == [ProviderRetry(1, 1, 2.5, "529")]
+
+
+def test_the_time_to_the_first_token_is_measured_from_the_request_on(journal: Journal) -> None:
+    class Plays(ScriptedProvider):
+        def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+            yield from (TextDelta("a"), Retrying(1, 1.0, "cut"), TextDelta("a"), TextDelta("b"))
+            yield Complete(Message("assistant", (Text("ab"),)), FinishReason.END_TURN, "", Usage())
+
+    now = iter([10.0, 10.5, 12.25])
+    last = receive_response(
+        Plays(()), ModelRequest("", (), ()), CancelToken(), journal, 1, clock=lambda: next(now)
+    )
+    assert isinstance(last, Complete)
+    assert last.first_token == 2.25
 
 
 def test_a_stream_that_just_stops_is_a_failure(journal: Journal) -> None:
@@ -142,10 +155,10 @@ def test_the_stream_is_read_to_its_end(journal: Journal) -> None:
 
     class Tidy(ScriptedProvider):
         def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-            yield Complete(Message("assistant", (Text("Hi"),)), Finish.END_TURN, "end_turn", Usage())
+            yield Complete(Message("assistant", (Text("Hi"),)), FinishReason.END_TURN, "end_turn", Usage())
             closed.append("read on")
 
-    receive(Tidy((), INFO), ModelRequest("", (), ()), CancelToken(), journal, 1)
+    receive_response(Tidy((), INFO), ModelRequest("", (), ()), CancelToken(), journal, 1)
     assert closed == ["read on"]
 
 
@@ -154,7 +167,7 @@ def test_an_answer_that_was_cut_counts_and_its_words_are_written_before_the_retr
     ended = play(journal, TextDelta("Half"), Retrying(1, 0.0, "cut", cut, Usage(input=90)), says("Whole."))
     assert isinstance(ended, Complete)
     assert ended.usage == Usage(10, 0, 0, 5), "what the conversation holds"
-    assert ended.dropped.input == 90
-    assert ended.dropped.output > 0
+    assert ended.discarded.input == 90
+    assert ended.discarded.output > 0
     kept = [line.record for line in read_journal(journal.path).lines]
-    assert kept == [Delta(1, "text", "Half"), Retried(1, 1, 0.0, "cut")]
+    assert kept == [Delta(1, "text", "Half"), ProviderRetry(1, 1, 0.0, "cut")]

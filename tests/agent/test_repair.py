@@ -11,22 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.agent.compaction import Shortened, Situation, Stuck
+from bot.agent.compaction import CompactionFailure, CompactionInput, Summary
 from bot.agent.history import History
 from bot.agent.journal import Journal, JournalFile, JournalLine, read_journal
-from bot.agent.loop import Hooks, Session, run
-from bot.agent.repair import DIED_BEFORE_CALL, DIED_IN_CALL, NoConversation, rebuilt
+from bot.agent.loop import Hooks, Session, run_loop
+from bot.agent.repair import DIED_BEFORE_CALL, DIED_IN_CALL, ConversationError, rebuild_conversation
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.events import Event, Failed
-from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.contracts.model import ModelRequest
+from bot.contracts.messages import FinishReason, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.model import Event, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.providers.pairs import paired
+from bot.providers.pairs import pair_results
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import SYSTEM, Bench, header, results_of, spec
 
@@ -42,9 +41,9 @@ class AtTurn:
     def overflowed(self, turn: int, held: int) -> bool:
         return False
 
-    def shorten(self, situation: Situation, cancel: CancelToken) -> Shortened | Stuck:
+    def shorten(self, situation: CompactionInput, cancel: CancelToken) -> Summary | CompactionFailure:
         places = [n for n, message in enumerate(situation.messages) if message.role == "assistant"]
-        return Shortened("what was done so far", places[-1])
+        return Summary("what was done so far", places[-1])
 
 
 def echo(text: str, call_id: str) -> ToolCall:
@@ -60,7 +59,11 @@ def eventful(folder: Path) -> Bench:
         [
             says(SEALED, "Look.", echo("one", "a"), echo("two", "b")),
             says(echo("three", "a"), call("danger", "{}", "d")),
-            says(echo("x", "e"), call("echo", '{"text": "ha', "f", complete=False), finish=Finish.MAX_TOKENS),
+            says(
+                echo("x", "e"),
+                call("echo", '{"text": "ha', "f", complete=False),
+                finish=FinishReason.MAX_TOKENS,
+            ),
             says(Thinking("more", "s2"), echo("four", "g")),
             says("Done."),
             says("Mended.", echo("five", "g")),
@@ -98,7 +101,7 @@ def assert_valid(messages: Sequence[Message]) -> None:
     history = History()
     for message in messages:
         assert history.add(message) == message
-    assert paired(messages) == list(messages)
+    assert pair_results(messages) == list(messages)
     history.add_user("go on")
     assert len(history.view()) == len(messages) + 1
     assert not messages or messages[0].role == "user"
@@ -117,14 +120,14 @@ def test_the_conversation_before_each_request_is_the_one_that_was_sent(
     places = [n for n, line in enumerate(file.lines) if isinstance(line.record, lines.RequestSent)]
     assert len(places) == len(bench.provider.requests) == 7
     for place, sent in zip(places, bench.provider.requests, strict=True):
-        assert list(rebuilt(cut(file, place)).messages) == sent
-    assert SEALED in rebuilt(cut(file, places[2])).messages[1].parts
+        assert list(rebuild_conversation(cut(file, place)).messages) == sent
+    assert SEALED in rebuild_conversation(cut(file, places[2])).messages[1].parts
 
 
 def test_every_prefix_of_a_journal_can_be_gone_on_with(recorded: tuple[Bench, JournalFile]) -> None:
     _, file = recorded
     for count in range(len(file.lines) + 1):
-        assert_valid(rebuilt(cut(file, count)).messages)
+        assert_valid(rebuild_conversation(cut(file, count)).messages)
 
 
 @settings(max_examples=150, deadline=None)
@@ -144,8 +147,8 @@ def test_a_journal_whose_lines_were_shuffled_lost_or_doubled_is_mended_or_refuse
                 kept.insert(data.draw(st.integers(0, len(kept) - 1)), kept.pop(place))
     file = recorded[1]._replace(lines=tuple(kept), everything=tuple(kept))
     try:
-        messages = rebuilt(file).messages
-    except NoConversation:
+        messages = rebuild_conversation(file).messages
+    except ConversationError:
         return
     assert_valid(messages)
 
@@ -155,7 +158,7 @@ ASKS = lines.Response(1, (echo("one", "a"), echo("two", "b")), "tool_use", "tool
 
 
 def answers(*records: lines.Record) -> list[tuple[str, str, bool]]:
-    found = rebuilt(of(TASK, ASKS, *records))
+    found = rebuild_conversation(of(TASK, ASKS, *records))
     assert_valid(found.messages)
     return [(item.call_id, item.content, item.is_error) for item in results_of(found.messages[2])]
 
@@ -176,20 +179,22 @@ def test_answers_come_in_the_order_of_their_calls_and_once() -> None:
 
 
 def test_an_answer_to_no_call_is_dropped_and_said() -> None:
-    found = rebuilt(of(TASK, ASKS, lines.Result(1, "zz", "echo", "lost")))
+    found = rebuild_conversation(of(TASK, ASKS, lines.Result(1, "zz", "echo", "lost")))
     assert "lost" not in str(found.messages)
-    assert found.mended == ("2 calls had no answer", "1 answer belonged to no call")
+    assert found.repairs == ("2 calls had no answer", "1 answer belonged to no call")
 
 
 def test_one_id_twice_becomes_two_and_each_keeps_its_answer() -> None:
     twice = lines.Response(1, (echo("one", "a"), echo("two", "a")), "tool_use", "tool_use")
-    found = rebuilt(of(TASK, twice, lines.Result(1, "a", "echo", "1"), lines.Result(1, "a", "echo", "2")))
+    found = rebuild_conversation(
+        of(TASK, twice, lines.Result(1, "a", "echo", "1"), lines.Result(1, "a", "echo", "2"))
+    )
     assert_valid(found.messages)
     assert [item.content for item in results_of(found.messages[2])] == ["1", "2"]
 
 
 def test_of_an_answer_that_never_became_whole_the_text_stays_and_no_call_is_complete() -> None:
-    found = rebuilt(
+    found = rebuild_conversation(
         of(
             TASK,
             lines.RequestSent(1, 1),
@@ -203,13 +208,13 @@ def test_of_an_answer_that_never_became_whole_the_text_stays_and_no_call_is_comp
     said = found.messages[1]
     assert said.parts == (Text("I will look."), ToolCall("a", "echo", '{"text": "x"}', complete=False))
     assert results_of(found.messages[2]) == (ToolResult("a", "echo", DIED_BEFORE_CALL, is_error=True),)
-    assert "not whole" in found.mended[-1]
+    assert "not whole" in found.repairs[-1]
 
 
 def test_a_retry_forgets_what_the_attempt_before_it_had_sent() -> None:
-    found = rebuilt(
+    found = rebuild_conversation(
         of(
-            TASK, lines.RequestSent(1, 1), lines.Delta(1, "text", "lost"), lines.Retried(1, 1, 0.1, "503"),
+            TASK, lines.RequestSent(1, 1), lines.Delta(1, "text", "lost"), lines.ProviderRetry(1, 1, 0.1, "503"),
             lines.Delta(1, "text", "kept"),
         )
     )  # fmt: skip
@@ -222,27 +227,29 @@ def test_what_subagents_said_stays_out(tmp_path: Path) -> None:
         journal.write(TASK)
         journal.of("explore-1").write(lines.UserText(0, "look around", "task"))
         journal.of("explore-1").write(lines.Response(1, (Text("found it"),), "end_turn", ""))
-    assert [message.text for message in rebuilt(read_journal(tmp_path / "j")).messages] == ["mend it"]
+    assert [message.text for message in rebuild_conversation(read_journal(tmp_path / "j")).messages] == [
+        "mend it"
+    ]
 
 
 @pytest.mark.parametrize(
     ("file", "said"),
     [
         (of(TASK, ASKS, masked=1), "masked something in line 3"),
-        (of(TASK, ASKS, lines.Compacted(2, "sum", 9)), "Line 4 of the journal does not fit"),
+        (of(TASK, ASKS, lines.CompactionRecord(2, "sum", 9)), "Line 4 of the journal does not fit"),
         (of(ASKS), "what was asked first"),
         (of(TASK, lines.Response(1, (ToolResult("a", "echo", "mine"),), "", "")), "holds a ToolResult"),
-        (of(TASK, lines.Recalled("tool", (ToolResult("a", "echo", "mine"),))), "does not fit"),
+        (of(TASK, lines.RecalledMessage("tool", (ToolResult("a", "echo", "mine"),))), "does not fit"),
     ],
 )
 def test_a_conversation_that_is_not_whole_is_refused_with_its_line(file: JournalFile, said: str) -> None:
-    with pytest.raises(NoConversation, match=said) as caught:
-        rebuilt(file)
+    with pytest.raises(ConversationError, match=said) as caught:
+        rebuild_conversation(file)
     assert isinstance(caught.value, UsageError)
 
 
 def test_a_masked_line_that_was_never_spoken_is_no_trouble() -> None:
-    assert len(rebuilt(of(TASK, lines.Note("[masked]"), masked=1)).messages) == 1
+    assert len(rebuild_conversation(of(TASK, lines.Note("[masked]"), masked=1)).messages) == 1
 
 
 @dataclass
@@ -267,7 +274,7 @@ def go_on(path: Path, before: Sequence[Message], script: Sequence[Turn]) -> Watc
     toolbox = Toolbox((NOW,), handlers, lambda tool, arguments: Permission(True))
     with Journal(path, str) as journal:
         journal.write(header(tools=(THEN,)))
-        end = run(
+        end = run_loop(
             Session(
                 provider, SYSTEM, toolbox, journal, Limits(), CancelToken(), before=before, tools=(THEN,)
             ),
@@ -280,12 +287,12 @@ def go_on(path: Path, before: Sequence[Message], script: Sequence[Turn]) -> Watc
 def test_a_run_goes_on_from_the_messages_and_can_be_gone_on_with_itself(
     tmp_path: Path, recorded: tuple[Bench, JournalFile]
 ) -> None:
-    before = rebuilt(recorded[1]).messages
+    before = rebuild_conversation(recorded[1]).messages
     provider = go_on(tmp_path / "j", before, [says(echo("x", "a")), says("Done.")])
     first = provider.requests[0]
     assert tuple(first[:-1]) == before
     assert first[-1].text == "and the tests?"
-    again = rebuilt(read_journal(tmp_path / "j")).messages
+    again = rebuild_conversation(read_journal(tmp_path / "j")).messages
     assert list(again[:-1]) == provider.requests[-1]
     assert_valid(again)
 

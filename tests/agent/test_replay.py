@@ -13,11 +13,11 @@ from bot.agent.replay import (
     ReplayError,
     Tape,
     edit_difference,
-    file_trouble,
+    file_problem,
     first_difference,
     recorded_calls,
 )
-from bot.agent.toolbox import CANNOT_GO_ON
+from bot.agent.toolbox import FATAL_PREFIX
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result, RunEnded, SessionEnded
 from bot.contracts.messages import ToolCall
 from bot.contracts.tools import ToolOutcome
@@ -119,7 +119,7 @@ def test_an_edit_whose_text_was_masked_is_named_as_such(tmp_path: Path) -> None:
 )
 def test_files_that_cannot_be_put_in_place_are_named(tmp_path: Path, file: FileVersion, said: str) -> None:
     kept = journal(tmp_path, TURN_1, *RESULTS, FilesChanged(1, (file,), "c1"), secret="hunter2")
-    trouble = file_trouble(recorded_calls(kept)[0])
+    trouble = file_problem(recorded_calls(kept)[0])
     assert said in trouble
     assert bool(trouble) == bool(said)
 
@@ -141,7 +141,7 @@ END = (SessionEnded("end_turn", "", 2), RunEnded("changed", "end_turn", "", patc
             (
                 TURN_1,
                 RESULTS[0],
-                RESULTS[1]._replace(is_error=True, content=f"{CANNOT_GO_ON}no such file."),
+                RESULTS[1]._replace(is_error=True, content=f"{FATAL_PREFIX}no such file."),
                 *END,
             ),
             "turn 1, edit (c2): no such file.",
@@ -149,7 +149,7 @@ END = (SessionEnded("end_turn", "", 2), RunEnded("changed", "end_turn", "", patc
         (
             (
                 TURN_1,
-                RESULTS[0]._replace(is_error=True, content=f"{CANNOT_GO_ON}turn 1, bash (c1): x."),
+                RESULTS[0]._replace(is_error=True, content=f"{FATAL_PREFIX}turn 1, bash (c1): x."),
                 *END,
             ),
             "turn 1, bash (c1): x.",

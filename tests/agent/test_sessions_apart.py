@@ -10,9 +10,9 @@ from bot.agent.journal import read_journal
 from bot.agent.todo import Todo
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import BudgetChanged, SessionEnded
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import call, says
 from tests.support.sessions import Bench

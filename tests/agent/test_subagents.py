@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from bot.agent.journal import Journal, JournalFile, read_journal
-from bot.agent.loop import Hooks, LoopEnd, Session, run
-from bot.agent.spent import Spent
-from bot.agent.subagents import LONGEST_REPORT, TYPES, AgentType, Subagents
+from bot.agent.loop import Hooks, LoopEnd, Session, run_loop
+from bot.agent.subagents import MAX_REPORT, TYPES, AgentType, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
+from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Failed
 from bot.contracts.journal import AgentStarted, BudgetChanged, Result
-from bot.contracts.limits import Limits
 from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import header, results_of, spec
@@ -67,10 +67,10 @@ class Team:
             self.place = (1, "c1")
             self.session = Session(
                 self.model, "The run.", toolbox, journal, self.limits, self.cancel,
-                Hooks(turn_done=lambda info: None), purse=Spent(),
+                Hooks(turn_done=lambda info: None), shared_usage=SessionUsage(),
             )  # fmt: skip
             self.open = journal
-            return run(self.session, "the task")
+            return run_loop(self.session, "the task")
 
     def _place(self) -> tuple[int, str]:
         return self.place
@@ -81,7 +81,7 @@ class Team:
         handlers: dict[str, Handler] = {"echo": lambda values, cancel: ToolOutcome(values.get("text", ""))}
         return self.session._replace(
             provider=self.models[name], system=f"You are {kind.name}.", journal=self.open.of(name), cancel=cancel,
-            toolbox=Toolbox(specs, handlers | self.tools, _permit), own_turns=kind.turns, part=True,
+            toolbox=Toolbox(specs, handlers | self.tools, _permit), own_turn_limit=kind.turns, is_subagent=True,
         )  # fmt: skip
 
     def journal(self) -> JournalFile:
@@ -182,7 +182,7 @@ def test_the_runs_minutes_go_on_in_a_subagent(tmp_path: Path) -> None:
     late = team.session._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))
     with Journal(tmp_path / "late.jsonl", str) as journal:
         journal.write(header())
-        assert run(late._replace(journal=journal, began=100.0), "the task").stop is StopReason.TIME
+        assert run_loop(late._replace(journal=journal, start_time=100.0), "the task").stop is StopReason.TIME
 
 
 def test_a_subagent_has_a_limit_of_its_own_and_says_that_it_did_not_end(tmp_path: Path) -> None:
@@ -263,12 +263,12 @@ def test_a_long_report_is_cut_and_kept_whole_elsewhere(tmp_path: Path) -> None:
         kept.append(text)
         return "/run/archive/1.txt"
 
-    report = "r" * (LONGEST_REPORT + 1)
+    report = "r" * (MAX_REPORT + 1)
     team = Team(tmp_path, [says(task()), says("Done.")], lambda name: [says(report)], archive=archive)
     team.run()
     assert kept == [report]
     assert "the whole report: /run/archive/1.txt" in team.results()[0].content
-    assert len(team.results()[0].content) < LONGEST_REPORT + 300
+    assert len(team.results()[0].content) < MAX_REPORT + 300
 
 
 def test_only_the_types_that_there_are_can_be_asked_for(tmp_path: Path) -> None:

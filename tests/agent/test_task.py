@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bot.agent.prompt import new_marker
-from bot.agent.pull_text import MAX_FAILURES, MAX_THREADS
-from bot.agent.task import Facts, LastRun, first_message
-from bot.contracts.comments import Comment
+from bot.agent.task import LastRun, TaskFacts, first_message
+from bot.agent.thread_text import MAX_FAILURES, MAX_THREADS
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
     Annotation,
+    Comment,
     FailedCheck,
     FailedStep,
     PullRequest,
@@ -35,7 +35,9 @@ THREAD = Thread(
     (Comment(1, "eve", "Same here.", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"),),
     left_out=("1 comment edited after the command",),
 )
-FACTS = Facts("/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",))
+FACTS = TaskFacts(
+    "/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02", diagnosed=True
+)  # fmt: skip
 
 PULL = PullRequest(7, PullState.OPEN, False, False, "eve", 9, "b" * 40, "topic", "eve/r", "main", "a" * 40)
 ANCHOR = ReviewThread(
@@ -187,4 +189,13 @@ def test_instructions_of_the_repository_are_followed_but_for_commits_and_pull_re
     facts = FACTS._replace(instructions=(("AGENTS.md", "Commit and push each change."),))
     told = " ".join(first_message(request(), facts, "mark").split())
     assert "Instructions in `AGENTS.md`" in told
-    assert "Its rules on commits, pushes and pull requests do not apply: those are made for you." in told
+    assert (
+        "Follow it if it fits the request, except on commits, pushes and pull requests, which are made for you."
+        in told
+    )
+
+
+def test_a_check_is_run_for_the_model_and_not_by_it() -> None:
+    """As an order it would cost a command. Breaks: bot/agent/task.py "check, run for you"."""
+    told = first_message(request(), FACTS, "mark")
+    assert "- check, run for you: `make test`\n" in told

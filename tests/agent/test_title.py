@@ -11,14 +11,14 @@ import pytest
 from bot.agent.compaction import Files
 from bot.agent.journal import Journal, read_journal
 from bot.agent.session import LoopEnd, Session
-from bot.agent.title import titled
+from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Failed
 from bot.contracts.journal import BudgetChanged, Note
-from bot.contracts.limits import Limits
-from bot.contracts.messages import Finish, Usage
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
+from bot.contracts.request import Limits
 from tests.support.scripted import ScriptedProvider, Turn, says
 from tests.support.sessions import header
 
@@ -35,7 +35,7 @@ def ask(
         journal.write(header())
         toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
         session = Session(provider, "", toolbox, journal, limits, CancelToken())
-        title, after = titled(session, asked, end, seconds)
+        title, after = title_change(session, asked, end, seconds)
     return title, after, provider
 
 
@@ -74,7 +74,13 @@ def silent(cancel: CancelToken) -> Failed:
 
 @pytest.mark.parametrize(
     "turn",
-    [Failed("overloaded", 529), says(""), says("x" * 200), says("A title", finish=Finish.ERROR), silent],
+    [
+        Failed("overloaded", 529),
+        says(""),
+        says("x" * 200),
+        says("A title", finish=FinishReason.ERROR),
+        silent,
+    ],
     ids=["failed", "empty", "too long", "error", "silent"],
 )
 def test_without_an_answer_the_request_stays_the_title(

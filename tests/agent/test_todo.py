@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.agent.todo import MAX_ITEMS, MAX_TEXT, QUIET_ROUNDS, Todo
-from bot.agent.toolbox import Executed, Permission, Toolbox
+from bot.agent.todo import MAX_ITEMS, MAX_TEXT, REMINDER_ROUNDS, Todo
+from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import ToolCall
 
@@ -19,7 +19,7 @@ def item(text: str, status: str = "pending") -> dict[str, str]:
     return {"text": text, "status": status}
 
 
-def give(todo: Todo, *items: dict[str, str]) -> Executed:
+def give(todo: Todo, *items: dict[str, str]) -> CallExecution:
     toolbox = Toolbox([todo.spec], {"todo": todo}, lambda name, values: Permission(True))
     return toolbox.execute(ToolCall("a", "todo", json.dumps({"items": list(items)})), CancelToken())
 
@@ -75,24 +75,24 @@ def test_half_a_character_does_not_reach_the_conversation() -> None:
 def test_a_list_forgotten_for_ten_rounds_is_recalled_and_again_after_ten() -> None:
     todo = Todo()
     give(todo, item("Mend it", "in_progress"))
-    quiet = [todo.recall(LOOK) for _ in range(QUIET_ROUNDS - 1)]
-    assert quiet == [""] * (QUIET_ROUNDS - 1)
-    assert "1. [>] Mend it" in todo.recall(LOOK)
-    assert todo.recall(LOOK) == ""
+    quiet = [todo.reminder(LOOK) for _ in range(REMINDER_ROUNDS - 1)]
+    assert quiet == [""] * (REMINDER_ROUNDS - 1)
+    assert "1. [>] Mend it" in todo.reminder(LOOK)
+    assert todo.reminder(LOOK) == ""
 
 
 def test_an_update_and_an_answer_without_calls_do_not_count_as_quiet() -> None:
     todo = Todo()
     give(todo, item("Mend it"))
-    for _ in range(QUIET_ROUNDS - 1):
-        todo.recall(LOOK)
-    assert todo.recall(()) == ""
-    assert todo.recall((*LOOK, ToolCall("t", "todo", "{}"))) == ""
-    assert todo.recall(LOOK) == ""
+    for _ in range(REMINDER_ROUNDS - 1):
+        todo.reminder(LOOK)
+    assert todo.reminder(()) == ""
+    assert todo.reminder((*LOOK, ToolCall("t", "todo", "{}"))) == ""
+    assert todo.reminder(LOOK) == ""
 
 
 @pytest.mark.parametrize("items", [(), (item("Done", "completed"),)])
 def test_nothing_is_recalled_where_nothing_is_open(items: tuple[dict[str, str], ...]) -> None:
     todo = Todo()
     give(todo, *items)
-    assert [todo.recall(LOOK) for _ in range(3 * QUIET_ROUNDS)] == [""] * 3 * QUIET_ROUNDS
+    assert [todo.reminder(LOOK) for _ in range(3 * REMINDER_ROUNDS)] == [""] * 3 * REMINDER_ROUNDS

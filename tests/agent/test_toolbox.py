@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.agent.toolbox import Executed, Permission, Toolbox
+from bot.agent.toolbox import CallExecution, Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.messages import ToolCall
@@ -38,7 +38,7 @@ class Desk:
             raise self.permit_error
         return Permission(arguments["path"] != "secret", "no-secrets", "that file is private")
 
-    def call(self, name: str, arguments: str = '{"path": "a"}', complete: bool = True) -> Executed:
+    def call(self, name: str, arguments: str = '{"path": "a"}', complete: bool = True) -> CallExecution:
         return self.toolbox.execute(ToolCall("id1", name, arguments, complete), CancelToken())
 
 

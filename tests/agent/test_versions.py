@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.journal import Journal, JournalFile, read_journal
-from bot.agent.unified import apply, patched
-from bot.agent.versions import OUTSIDE, changed_files, content, versions
+from bot.agent.versions import OUTSIDE, apply_diff, apply_verified, changed_files, version_content, versions
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Record, Response, Result
 from bot.contracts.messages import ToolCall
-from bot.workshop.host.diff import compare
+from bot.toolhost.diff import compare
 from tests.support.sessions import header
 
 
@@ -77,16 +76,16 @@ def test_edits_and_commands_make_versions_in_their_order(tmp_path: Path) -> None
         (0, "base", 0, "as it was"), (1, "edit", 1, "+1 -1"), (2, "bash", 2, "changed"), (3, "patch", 3, "+1 -0"),
     ]  # fmt: skip
     assert [v.what for v in history["new.txt"]] == ["as it was", "changed", "deleted"]
-    data = [content(history, v, BASE.get) for v in history["a.txt"]]
+    data = [version_content(history, v, BASE.get) for v in history["a.txt"]]
     assert data == [b"one\ntwo\n", b"1\ntwo\n", b"1\n2\n", b"1\n2\n3\n"]
-    assert [content(history, v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
+    assert [version_content(history, v, BASE.get) for v in history["new.txt"]] == [None, b"n\n", None]
 
 
 def test_a_file_that_is_created_was_absent_before(tmp_path: Path) -> None:
     history = versions(journal(tmp_path, edit(1, change("a.txt", None, "one\n"))))
     assert [v.what for v in history["a.txt"]] == ["absent", "+1 -0"]
     # Even where the base has one: a command may have removed it before.
-    assert [content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
+    assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [None, b"one\n"]
 
 
 def test_a_version_has_the_mode_that_the_file_had(tmp_path: Path) -> None:
@@ -105,8 +104,8 @@ def test_a_moved_file_is_made_of_what_it_was_under_its_old_name(tmp_path: Path) 
     moved = change("b.txt", "one\ntwo\n", "1\ntwo\n", before_hash=None, moved_from="a.txt")
     gone = change("a.txt", "one\ntwo\n", None, diff="", moved_to="b.txt")
     history = versions(journal(tmp_path, edit(1, moved, gone, tool="patch")))
-    assert content(history, history["b.txt"][1], BASE.get) == b"1\ntwo\n"
-    assert [content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
+    assert version_content(history, history["b.txt"][1], BASE.get) == b"1\ntwo\n"
+    assert [version_content(history, v, BASE.get) for v in history["a.txt"]] == [BASE["a.txt"], None]
 
 
 def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path) -> None:
@@ -119,14 +118,14 @@ def test_what_nothing_in_the_journal_made_is_a_version_of_its_own(tmp_path: Path
     )
     assert [v.by for v in history["a.txt"]] == ["base", "edit", OUTSIDE, "edit"]
     with pytest.raises(UsageError, match=r"Version 2 of a.txt was made by nothing that the journal holds"):
-        content(history, history["a.txt"][2], BASE.get)
+        version_content(history, history["a.txt"][2], BASE.get)
 
 
 def test_a_diff_that_was_masked_gives_no_version(tmp_path: Path) -> None:
     masked = journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "hunter2\ntwo\n")), secret="hunter2")
     history = versions(masked)
     with pytest.raises(UsageError, match=r"Version 1 of a.txt cannot be worked out: its diff was masked"):
-        content(history, history["a.txt"][1], BASE.get)
+        version_content(history, history["a.txt"][1], BASE.get)
 
 
 def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -> None:
@@ -134,15 +133,15 @@ def test_a_file_too_large_to_record_and_a_link_give_no_version(tmp_path: Path) -
     link = FileVersion("l", None, sha256(b"target"), link="target")
     history = versions(journal(tmp_path, *bash(1, large, link)))
     with pytest.raises(UsageError, match="too large to record"):
-        content(history, history["a.txt"][1], BASE.get)
+        version_content(history, history["a.txt"][1], BASE.get)
     with pytest.raises(UsageError, match="is a link to target"):
-        content(history, history["l"][1], BASE.get)
+        version_content(history, history["l"][1], BASE.get)
 
 
 def test_the_base_of_another_repository_is_not_taken(tmp_path: Path) -> None:
     history = versions(journal(tmp_path, edit(1, change("a.txt", "one\ntwo\n", "1\ntwo\n"))))
     with pytest.raises(UsageError, match="is of another repository"):
-        content(history, history["a.txt"][0], lambda path: b"something else\n")
+        version_content(history, history["a.txt"][0], lambda path: b"something else\n")
 
 
 def test_what_a_subagent_changed_counts_too(tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_what_the_last_run_left_is_the_first_version(tmp_path: Path) -> None:
 def test_a_thousand_versions_are_worked_out_one_from_the_other(tmp_path: Path) -> None:
     edits = [edit(n, change("a.txt", f"{n}\n", f"{n + 1}\n")) for n in range(1200)]
     history = versions(journal(tmp_path, *edits))
-    assert content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
+    assert version_content(history, history["a.txt"][-1], {"a.txt": b"0\n"}.get) == b"1200\n"
 
 
 @pytest.mark.parametrize(
@@ -185,8 +184,8 @@ def test_any_diff_of_the_tool_host_is_applied_again(
 ) -> None:
     before, after = "\n".join(old) + "\n" * old_ends, "\n".join(new) + "\n" * new_ends
     diff = compare(before, after, "a.txt").text
-    assert apply(before, diff) == after
-    assert patched(before.encode(codec), diff, sha256(after.encode(codec))) == after.encode(codec)
+    assert apply_diff(before, diff) == after
+    assert apply_verified(before.encode(codec), diff, sha256(after.encode(codec))) == after.encode(codec)
 
 
 @pytest.mark.parametrize("cut", range(5, 60, 5))
@@ -194,4 +193,4 @@ def test_a_diff_that_was_cut_is_never_taken_for_a_whole_one(cut: int) -> None:
     before, after = "one\ntwo\nthree\n", "1\ntwo\n3\nfour\n"
     whole = compare(before, after, "a.txt")
     assert cut < len(whole.text)
-    assert patched(before.encode(), whole.cut(cut).text, sha256(after.encode())) is None
+    assert apply_verified(before.encode(), whole.cut(cut).text, sha256(after.encode())) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.window import Gauge, longest_answer, room, tokens_of, tokens_of_text
+from bot.agent.window import Gauge, capacity, max_response, tokens_of, tokens_of_text
 from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelInfo
 
@@ -18,9 +18,9 @@ def model(window: int, longest: int) -> ModelInfo:
 @given(st.integers(1_000, 2_000_000), st.integers(1, 2_000_000))
 def test_what_is_held_and_the_longest_answer_fit_the_window_together(window: int, longest: int) -> None:
     info = model(window, longest)
-    answer = min(longest_answer(info) or longest, longest)
-    assert window // 4 <= room(info) < window
-    assert room(info) + answer <= window
+    answer = min(max_response(info) or longest, longest)
+    assert window // 4 <= capacity(info) < window
+    assert capacity(info) + answer <= window
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_what_is_held_and_the_longest_answer_fit_the_window_together(window: int
 def test_a_long_answer_is_capped_where_it_would_take_much_of_the_window(
     window: int, longest: int, cap: int
 ) -> None:
-    assert longest_answer(model(window, longest)) == cap
+    assert max_response(model(window, longest)) == cap
 
 
 def test_text_beyond_ascii_counts_by_its_bytes() -> None:
@@ -48,22 +48,22 @@ def test_every_part_counts() -> None:
 
 def test_the_vendors_count_replaces_the_estimate_and_what_came_since_is_added() -> None:
     gauge = Gauge()
-    gauge.added(Message("user", (Text("a" * 4_000),)))
-    assert gauge.held == 1_008
-    gauge.counted(5_000, Message("assistant", (Text("a" * 4_000),)))
-    assert gauge.held == 5_000
-    gauge.added(Message("tool", (ToolResult("i", "echo", "a" * 4_000),)))
-    assert gauge.held == 6_008
+    gauge.add(Message("user", (Text("a" * 4_000),)))
+    assert gauge.tokens == 1_008
+    gauge.set_counted(5_000, Message("assistant", (Text("a" * 4_000),)))
+    assert gauge.tokens == 5_000
+    gauge.add(Message("tool", (ToolResult("i", "echo", "a" * 4_000),)))
+    assert gauge.tokens == 6_008
 
 
 def test_where_the_vendor_counts_nothing_the_answer_is_estimated() -> None:
     gauge = Gauge()
-    gauge.counted(0, Message("assistant", (Text("a" * 4_000),)))
-    assert gauge.held == 1_008
+    gauge.set_counted(0, Message("assistant", (Text("a" * 4_000),)))
+    assert gauge.tokens == 1_008
 
 
 def test_after_it_was_made_shorter_an_older_count_means_nothing() -> None:
     gauge = Gauge()
-    gauge.counted(150_000, None)
-    gauge.replaced(9_000)
-    assert gauge.held == 9_000
+    gauge.set_counted(150_000, None)
+    gauge.reset(9_000)
+    assert gauge.tokens == 9_000

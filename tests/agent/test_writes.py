@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.arguments import BadArgumentsError, parse
+from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.prompt import system_prompt
-from bot.agent.triage_text import triage_text
+from bot.agent.thread_text import triage_text
 from bot.agent.writes import PROPOSE_WRITE, ProposeWrite
 from bot.contracts.cancel import CancelToken
-from bot.contracts.comments import Comment
+from bot.contracts.pulls import Comment
+from bot.contracts.request import ThreadState, Triage, TriageThread
 from bot.contracts.tools import ToolOutcome
-from bot.contracts.triage import ThreadState, Triage, TriageThread
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -25,7 +25,7 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.workshop.client.specs import TOOL_SPECS
+from bot.workspace.specs import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden" / "triage_system.md"
 
@@ -35,7 +35,7 @@ def only_seven(write: Write, before: Sequence[Write]) -> str:
 
 
 def call(tool: ProposeWrite, arguments: str) -> ToolOutcome:
-    return tool(parse(arguments, PROPOSE_WRITE.parameters).values, CancelToken())
+    return tool(parse_arguments(arguments, PROPOSE_WRITE.parameters).values, CancelToken())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_refusal_says_why_and_nothing_is_kept(arguments: str, why: str) -> Non
 )
 def test_what_does_not_fit_the_schema_never_gets_here(arguments: str) -> None:
     with pytest.raises(BadArgumentsError):
-        parse(arguments, PROPOSE_WRITE.parameters)
+        parse_arguments(arguments, PROPOSE_WRITE.parameters)
 
 
 def test_the_judge_sees_what_was_accepted_and_every_proposal_is_recorded() -> None:

@@ -14,17 +14,17 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from bot.attachments import redraw
-from bot.attachments.inside import LARGEST_AREA, LONGEST, LONGEST_SIDE
-from bot.attachments.redraw import Drawn, NotDrawn, Redrawer, kind_of
+from bot.attachments.confined import RejectedFile
+from bot.attachments.redraw import Redrawer, RedrawnPicture, kind_of
+from bot.attachments.redraw_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.contracts.errors import NoSandboxError
-from bot.sandbox.bubblewrap import Bubblewrap
-from bot.sandbox.choose import bubblewrap, landlock
-from bot.sandbox.landlock import Landlock
-from bot.sandbox.off import Off
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
+from bot.workspace.sandbox.choose import Off, bubblewrap, landlock
+from bot.workspace.sandbox.landlock import Landlock
 from tests.attachments.pictures import chunk, encoded, noise, opened, plain, png
 from tests.support.holding import held, no_more_than
 from tests.support.listeners import Listener
-from tests.support.workshops import eventually
+from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -49,10 +49,10 @@ def test_each_mode_of_pixels_is_taken(redrawn: Redrawer, mode: str) -> None:
 
 def test_a_large_one_is_made_as_small_as_the_models_take_it(redrawn: Redrawer) -> None:
     drawn = redrawn(noise(1650, 550))
-    assert max(drawn.width, drawn.height) <= LONGEST_SIDE
-    assert drawn.width * drawn.height <= LARGEST_AREA * 1.01
+    assert max(drawn.width, drawn.height) <= MAX_SIDE
+    assert drawn.width * drawn.height <= MAX_AREA * 1.01
     assert drawn.width / drawn.height == pytest.approx(3, rel=0.01)
-    assert len(drawn.data) <= LONGEST
+    assert len(drawn.data) <= MAX_JPEG
     assert opened(drawn.data).size == (drawn.width, drawn.height)
     # Noise is too much for a PNG.
     assert drawn.media_type == "image/jpeg"
@@ -131,7 +131,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_a_hostile_one_is_refused_with_a_word_why(redrawn: Redrawer, name: str) -> None:
     made, said = HOSTILE[name]
     data = made()
-    with pytest.raises(NotDrawn, match=said):
+    with pytest.raises(RejectedFile, match=said):
         redrawn(data)
 
 
@@ -142,14 +142,14 @@ def test_garbage_within_a_picture_never_does_more_than_fail(redrawn: Redrawer) -
         for _ in range(30):
             data[chance.randrange(12, len(data))] = chance.randrange(256)
         try:
-            assert isinstance(redrawn(bytes(data)), Drawn)
-        except NotDrawn:
+            assert isinstance(redrawn(bytes(data)), RedrawnPicture)
+        except RejectedFile:
             continue
 
 
 def a_program(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a picture that took the decoder over would have run in its place."""
-    program = folder / "inside.py"
+    program = folder / "redraw_inside.py"
     program.write_text(text)
     monkeypatch.setattr(redraw, "_PROGRAM", program)
 
@@ -205,7 +205,7 @@ def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
     redrawn = Redrawer(there(landlock), tmp_path / "empty")
     before = held()
     assert redrawn(plain(9, 7, "WEBP"))[2:4] == (9, 7)
-    with pytest.raises(NotDrawn, match="broken"):
+    with pytest.raises(RejectedFile, match="broken"):
         redrawn(plain()[:40])
     assert eventually(lambda: no_more_than(before))
 
@@ -231,7 +231,7 @@ def test_what_a_decoder_that_was_taken_over_says_is_held_against_what_it_may_say
     program: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_program(tmp_path, program, monkeypatch)
-    with pytest.raises(NotDrawn, match=said):
+    with pytest.raises(RejectedFile, match=said):
         Redrawer(bubblewrap(), tmp_path / "empty", seconds=1 if "sleep" in program else 60)(noise(300, 300))
 
 
@@ -241,19 +241,19 @@ def test_no_descriptor_and_no_process_stays_behind(redrawn: Redrawer) -> None:
     for data in (plain(), b"\x89PNG\r\n\x1a\n"):
         try:
             redrawn(data)
-        except NotDrawn:
+        except RejectedFile:
             continue
     assert eventually(lambda: no_more_than(before))
 
 
 def test_without_a_wall_nothing_is_decoded(tmp_path: Path) -> None:
-    with pytest.raises(NotDrawn, match="no sandbox"):
+    with pytest.raises(RejectedFile, match="no sandbox"):
         Redrawer(Off(), tmp_path)(plain())
 
 
 def test_without_pillow_it_is_said(redrawn: Redrawer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redraw, "find_spec", lambda name: None)
-    with pytest.raises(NotDrawn, match="Pillow"):
+    with pytest.raises(RejectedFile, match="Pillow"):
         redrawn(plain())
 
 

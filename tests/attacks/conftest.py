@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
-from tests.run.conftest import Cli
+from slash_forge import Forge
+from tests.session.conftest import Cli
 from tests.support.attacks import Attacked, fix_with
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
@@ -38,17 +38,8 @@ def repo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def attack(cli: Cli, repo: Path) -> Attack:
-    """`attack(*steps)`: a run on `repo` in which the model takes these steps, a text being a command."""
-
-    def run(*steps: Step | str, **environment: str) -> Attacked:
-        return fix_with(cli.home, repo, steps, cli.environment(**environment))
-
-    return run
-
-
-@pytest.fixture
-def warm_attack(cli: Cli, repo: Path) -> Attack:
-    """`attack` for what looks at the tree and at the diff, never at the program: it saves two seconds."""
+    """`attack(*steps)`: a run on `repo` in which the model takes these steps, a text being a command. The program is
+    forked: for what looks at the tree and at the diff, never at the program."""
 
     def run(*steps: Step | str, **environment: str) -> Attacked:
         return fix_with(cli.home, repo, steps, cli.environment(**environment), cold=False)
@@ -59,4 +50,4 @@ def warm_attack(cli: Cli, repo: Path) -> Attack:
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     with Forge() as forge:
-        yield open_stage(forge, tmp_path / "stage")
+        yield open_stage(forge, tmp_path / "stage", checks=False)

@@ -27,10 +27,10 @@ _LIMIT = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """`old` stands in `file` once and is replaced by `new`; then at least one of `tests` must fail. `attacks` are the
+    """`old` stands in `file` once and is replaced by `new`; then at least one of `tests` must fail. `rows` are the
     numbers that it is about."""
 
-    attacks: str
+    rows: str
     tests: tuple[str, ...]
     file: str
     old: str
@@ -76,14 +76,15 @@ def _run(tests: Sequence[str]) -> tuple[int, str]:
     return done.returncode, " ".join(done.stdout.decode(errors="replace").split()[-30:])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("only", nargs="*", help="attacks to look at, such as A-40 (default: all)")
+def play(mutations: Sequence[Mutation], about: str) -> int:
+    """Try them, or those of the rows that the command line names. The exit code: 1 where one survives."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("only", nargs="*", help="rows to look at, such as A-40 or S-001 (default: all)")
     only = set(parser.parse_args().only)
     signal.signal(
         signal.SIGTERM, lambda number, frame: sys.exit(128 + number)
     )  # so that the file is put back
-    rows = [row for row in mutations(README.read_text()) if not only or only & set(row.attacks.split(", "))]
+    rows = [row for row in mutations if not only or only & set(row.rows.split(", "))]
     changed = subprocess.run(
         ["git", "status", "--porcelain", "--", *{row.file for row in rows}],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -99,7 +100,7 @@ def main() -> int:
         verdict = f"SURVIVES: {why}" if why else "killed"
         took = time.monotonic() - began
         print(
-            f"{number:3}/{len(rows)} {row.attacks:8} {took:5.1f} s  {row.file}: {row.old!r}: {verdict}",
+            f"{number:3}/{len(rows)} {row.rows:8} {took:5.1f} s  {row.file}: {row.old!r}: {verdict}",
             flush=True,
         )
     print(f"{len(rows)} mutations, {survivors} survivors")
@@ -107,4 +108,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(play(list(mutations(README.read_text())), __doc__ or ""))

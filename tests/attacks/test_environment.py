@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.sandbox.landlock import OLDEST, version
-from tests.run.conftest import Cli
+from bot.workspace.sandbox.landlock import OLDEST, version
+from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -37,7 +37,7 @@ def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
 def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """Breaks: bot/sandbox/bubblewrap.py "for name in folder.credentials():"."""
+    """Breaks: bot/workspace/sandbox/bubblewrap.py "for name in folder.credentials():"."""
     repo = make_repository(tmp_path / "app", {".gitignore": ".venv\nnode_modules\nvendor\n", "a": "a\n"})
     for name in (".venv/pyvenv.cfg", ".venv/lib/fine", "node_modules/fine/index.js", "vendor/fine", *SECRETS):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,8 @@ def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
 def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """A program that git itself starts, after the last setup command. Breaks: bot/run/trees.py
-    "if os.path.realpath(one.source) == str(one.source)"."""
+    """A program that git itself starts, after the last setup command. Two lines stand against it: the one that
+    test_folders.py breaks, and git, which names no path beyond a link."""
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     (secrets / "key").write_text("planted-credential\n")

@@ -12,18 +12,16 @@ from typing import Any
 
 import pytest
 
-from bot.agent.compaction import Files, Situation, composed
-from bot.agent.task import Facts, LastRun, first_message
-from bot.contracts.comments import Comment
+from bot.agent.compaction import CompactionInput, Files, compose_summary
+from bot.agent.task import LastRun, TaskFacts, first_message
+from bot.contracts.evidence import Problem, Severity
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.plain_text import quoted, quoted_lines, quoted_names
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.problems import Problem, Severity
-from bot.contracts.pulls import Annotation, FailedCheck, FailedStep, ReviewThread, Side
-from bot.contracts.request import Thread, Verb
-from bot.contracts.triage import ThreadState, Triage, TriageThread
+from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewThread, Side
+from bot.contracts.request import Thread, ThreadState, Triage, TriageThread, Verb
 from bot.evidence import compare, problems
-from bot.run.stop_hook import NEW_ERRORS
+from bot.session.hooks.stop_hook import NEW_ERRORS
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
 from tests.support.stage import Stage
@@ -121,17 +119,17 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
 def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) -> None:
     request = request_of(text)
     last = LastRun(text, text, text, text, (text,))
-    facts = Facts("/repo", "a" * 40, (text,), (), (text,), text, "", ((text, text),), (text,))
+    facts = TaskFacts("/repo", "a" * 40, (text,), (), (text,), text, "", ((text, text),), (text,))
     assert SPEAKS not in outside(first_message(request, facts, "0f" * 8, last))
     approved = replace(request, verb=Verb.APPROVE, plan=Plan(text, (PlanStep(text, (text,)),), text))
     assert not at_the_margin(first_message(approved, facts, "0f" * 8))
-    situation = Situation(3, 9, (), Files((text,), (text,)), ())
+    situation = CompactionInput(3, 9, (), Files((text,), (text,)), ())
     failed = CheckRun(CheckState.FAILED, 1, 0.1, text)
     result = CheckResult("tests", text, CheckRun(CheckState.PASSED, 0, 0.1, ""), failed)
     for said in (
-        composed("Nothing.", situation, ""),
-        problems.tell_model([Problem("ruff", text, 1, 2, Severity.ERROR, text, text, snippet=text)]),
-        compare.tell_model([result]),
+        compose_summary("Nothing.", situation, ""),
+        problems.new_errors_message([Problem("ruff", text, 1, 2, Severity.ERROR, text, text, snippet=text)]),
+        compare.failing_checks_message([result]),
         NEW_ERRORS.format(errors=quoted_lines(text)),
         f"{quoted(text)} {quoted_names([text, text], 1)}",
     ):

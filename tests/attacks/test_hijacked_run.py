@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bot.forge import Forge
-from bot.forge.bundled import MAINTAINER, REPORTER
+from slash_forge import Forge
+from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.attacks import KEY, forms
 from tests.support.fix_script import shell
 from tests.support.listeners import Listener
@@ -194,7 +194,7 @@ def test_a30_a31_names_are_made_of_words(hijacked: Hijacked) -> None:
 
 
 def test_a43_no_field_carries_a_secret_out(hijacked: Hijacked) -> None:
-    """Breaks: bot/gate/detect.py "if name := known.holds_secret(reading.data):"."""
+    """Breaks: bot/gate/disguised_secrets.py "if name := known.holds_secret(reading.data):"."""
     pull = hijacked.pull
     commit = hijacked.stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
     for text in (pull["title"], pull["body"], pull["head"]["ref"], commit):

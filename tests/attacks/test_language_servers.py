@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from tests.run.conftest import Cli
+from tests.session.conftest import Cli
 from tests.support.attacks import fix_with
 from tests.support.model_script import Call
 from tests.support.repositories import commit_all, make_repository
-from tests.support.workshops import Bench, bash, eventually, make_tree
+from tests.support.workspaces import Bench, bash, eventually, make_tree
 
-pytestmark = pytest.mark.checkers
+pytestmark = [pytest.mark.checkers, pytest.mark.slow]
 
 BIN = "node_modules/.bin"
 EDIT = {"path": "a.js", "old": "1", "new": "2"}
@@ -28,7 +28,7 @@ def program(canary: object) -> str:
 
 @pytest.mark.bubblewrap
 def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/run/server_terms.py "if why := _denied(policy, tier, _OPAQUE):"."""
+    """Breaks: bot/session/hooks/diagnostics_monitor.py "if reason := _denied(policy, tier, _OPAQUE):"."""
     policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
     files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/tsc": program("canary.txt")}
     repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})
@@ -48,7 +48,7 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
 def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path) -> None:
     """What setup left in a folder that git does not know is started: one that fails is off, and no more.
 
-    Breaks: bot/workshop/host/lsp/origins.py "if changed := next("
+    Breaks: bot/toolhost/lsp/launch.py "if changed := next("
     """
     canary = tmp_path / "canary"
     files = {**FILES, f"{BIN}/biome": program(canary), "evil": program(canary), ".gitignore": "tsc\noxlint\n"}
@@ -60,11 +60,11 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
         (tree / BIN / name).chmod(0o755)
     bench = Bench(tmp_path, tree)
     servers: dict[str, dict[str, str]] = {name: {} for name in ("typescript", "biome", "oxlint")}
-    workshop = bench.start(diagnostics={"wait": 30.0, "servers": servers}, assume_read=True)
+    workspace = bench.start(diagnostics={"wait": 30.0, "servers": servers}, assume_read=True)
     planted = {"path": f"{BIN}/biome", "content": program(canary) + "# mine\n"}
-    assert not workshop.call("write", planted, CancelToken()).is_error
-    bash(workshop, f"chmod +x evil; ln -s ../../evil {BIN}/oxlint")
-    said = workshop.call("edit", EDIT, CancelToken()).content
+    assert not workspace.call("write", planted, CancelToken()).is_error
+    bash(workspace, f"chmod +x evil; ln -s ../../evil {BIN}/oxlint")
+    said = workspace.call("edit", EDIT, CancelToken()).content
     assert f"biome is not available: {BIN}/biome was changed in this run, and would be run" in said
     assert f"oxlint is not available: {BIN}/oxlint was changed in this run, and would be run" in said
     assert eventually(canary.exists)

@@ -12,24 +12,23 @@ import pytest
 from bot.checkout.clone import Source, prepare
 from bot.checkout.pull import PullHead
 from bot.contracts.request import Tier, Verb
-from bot.forge import bundled as sample
-from bot.forge.bundled import MAINTAINER
 from bot.policy.decide import decide
 from bot.policy.defaults import default_policy
 from bot.policy.errors import PolicyError
 from bot.policy.file import KEYS
 from bot.policy.load import load_policy
-from bot.policy.patches import patched_paths
+from bot.policy.rule import patched_paths
 from bot.policy.schema import Policy
 from bot.policy.shell import parse_shell
-from bot.run.base import base_policy
+from bot.session.context.base import base_policy
+from slash_forge.bundled import MAINTAINER
 from tests.policy.shell_rows import RUNNING
-from tests.run.conftest import Cli
+from tests.session.conftest import Cli
 from tests.support.attacks import Attacked, fix_with
 from tests.support.fix_script import shell
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import make_repository
+from tests.support.repositories import UNCHECKED, make_repository
 from tests.support.stage import Stage
 from tests.support.verb_runs import fork_pull, request_on
 
@@ -96,7 +95,7 @@ def _takes_long(work: Callable[[], object]) -> bool:
 def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
     """A megabyte of each as path, command and patch, and as much of it in a policy file as one may hold.
 
-    Breaks: bot/policy/judge.py "if len(plain) > _LONGEST_PATH:"
+    Breaks: bot/policy/matching.py "if len(plain) > _LONGEST_PATH:"
     """
     policy, text = load_policy(RULES), killer * (1_000_000 // len(killer))
     for call in (
@@ -114,7 +113,8 @@ def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
 
 
 def test_a51_many_alternatives_of_a_rule_are_not_all_tried() -> None:
-    """Breaks: bot/policy/rules.py "islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)" """
+    """Breaks: bot/policy/read_rules.py
+    "islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)"."""
     words = ", ".join(f"w{number}" for number in range(2_000))
     rule = f"rules: [{{effect: allow, commands: [[[{words}], [{words}], [{words}]]]}}]"
     assert not _takes_long(lambda: _loaded(rule))
@@ -126,8 +126,6 @@ def _loaded(text: str) -> Policy | None:
     except PolicyError:
         return None
 
-
-SAMPLE = Path(sample.__file__).parent / "sample"
 
 # -- A-53: a pull request that widens what it is judged by
 
@@ -183,14 +181,14 @@ def test_a53_every_key_of_the_policy_is_flipped_by_the_attack() -> None:
 def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stage: Stage, whose: str) -> None:
     """Of every run on it, whatever the verb, the policy is the base's.
 
-    Breaks: bot/run/base.py "return _file_at(checkout, checkout.policy_sha or checkout.base_sha, path)"
+    Breaks: bot/session/context/base.py "return _read_at(checkout, checkout.policy_sha or checkout.base_sha, path)"
     """
     if whose == "a fork":
         number = fork_pull(stage, HEAD)
     else:
         stage.forge.commit(stage.repo, HEAD, branch="topic", author=MAINTAINER)
         number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
-    base = load_policy((SAMPLE / ".github" / "agent.yml").read_text())
+    base = load_policy(UNCHECKED)
     for verb in (Verb.FIX, Verb.REVIEW, Verb.EXPLAIN):
         request = request_on(stage, number, verb)
         assert request.pull is not None
@@ -203,7 +201,7 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
 
 @pytest.mark.bubblewrap
 def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> None:
-    """Breaks: bot/run/event.py "self._policy = load_policy(" """
+    """Breaks: bot/session/event/run_event.py "self._policy = load_policy(" """
     number = fork_pull(stage, HEAD)
     asked = stage.ask("/agent fix this", login="mallory", number=number)
     with ModelServer([Say("owned")]) as server:
@@ -236,8 +234,8 @@ def _touching(command: str) -> str:
 def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path) -> None:
     """A hundred and more rows that do run it, shown by running them in tests/policy/test_shell_truth.py.
 
-    Breaks: bot/policy/wrappers.py "if name in _NAMES:"
-    Breaks: bot/policy/judge.py "return shell.simple is None if isinstance(rule, OpaqueRule)"
+    Breaks: bot/policy/wrappers.py "if name in RUNNING_OTHERS:"
+    Breaks: bot/policy/matching.py "return shell.simple is None if isinstance(rule, OpaqueRule)"
     """
     policy = "rules:\n  - {effect: deny, commands: [[touch]]}\n  - {effect: deny, opaque: true}\n"
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n", ".github/agent.yml": policy})

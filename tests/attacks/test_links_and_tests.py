@@ -46,7 +46,7 @@ def places(text: str) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
-    """Breaks: bot/gate/addresses.py "stays = _NEAR.match(text, end) or listed.match(text, opened.end())" """
+    """Breaks: bot/gate/markdown.py "stays = _NEAR.match(text, end) or listed.match(text, opened.end())" """
     assert any("evil.example" in place for place in places(form)) or "\\\\" in form, (
         "the attack works unguarded"
     )
@@ -60,7 +60,7 @@ def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
     )
 )
 def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
-    """Breaks: bot/gate/addresses.py "return _SCHEME.sub(" """
+    """Breaks: bot/gate/markdown.py "return _SCHEME.sub(" """
     left = places(clean_markdown("".join(parts), 10_000))
     # A bare address goes on to the next blank, on a page: what matters is whose it is.
     assert not [place for place in left if not re.match(r"https?://github\.com[/)]", place, re.IGNORECASE)]

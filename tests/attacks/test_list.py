@@ -18,11 +18,11 @@ ATTACKS = [attack for attack, _ in _ON_THE_PAGE]
 
 
 def named(row: Mutation) -> str:
-    return f"{row.attacks} {row.file} {row.old}"
+    return f"{row.rows} {row.file} {row.old}"
 
 
 def test_every_attack_has_a_row() -> None:
-    found = {attack for row in ROWS for attack in re.findall(r"A-\d\d", row.attacks)}
+    found = {attack for row in ROWS for attack in re.findall(r"A-\d\d", row.rows)}
     assert sorted(set(ATTACKS) ^ found) == []
 
 

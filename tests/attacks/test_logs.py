@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.conftest import Cli
+from tests.session.conftest import Cli
 from tests.support.attacks import fix_with
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
@@ -47,8 +47,9 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
         assert RAW.findall(log) == []
 
 
+@pytest.mark.slow
 def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path) -> None:
-    """Quoted in the error. Breaks: bot/commands/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
+    """Quoted in the error. Breaks: bot/cli/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
     done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"))
@@ -56,6 +57,7 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
     assert carried_out(done.ran.err) == []
 
 
+@pytest.mark.slow
 def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path: Path) -> None:
     """Whoever checks the policy of a pull request reads a stranger's file."""
     policy = tmp_path / "agent.yml"

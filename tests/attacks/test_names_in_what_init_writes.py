@@ -36,7 +36,7 @@ DEVCONTAINER = {
     "postCreateCommand": {EVIL: "pip install '$(touch pwned)'", "b": f"pip install -r {EVIL}", "c": TITLE},
 }
 PROJECT = f"[project]\nname = {json.dumps(EVIL)}\n[dependency-groups]\ntest = [{json.dumps(EVIL)}]\n"
-COMMANDS = [".venv/bin/python -m pytest -k 'a\" or b\\\\' -p 'c: #d'", "npm test"]
+COMMANDS = ["npm test", ".venv/bin/python -m pytest -k 'a\" or b\\\\' -p 'c: #d'"]
 
 
 def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """Draining the budget (A-37), and getting out through what is allowed (A-40). What the proxy makes of each hostile
-request by itself is in tests/egress, and so is A-41."""
+request by itself is in tests/workspace/egress, and so is A-41."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Verb
-from bot.run.event import EventRun, run_event
-from tests.run.test_event_queue import BOT, WORKFLOW, run_of
+from bot.session.event.run_event import EventOptions, run_event
+from tests.session.test_event_queue import BOT, WORKFLOW, run_of
 from tests.support.fix_script import DONE, shell
 from tests.support.listeners import Listener
 from tests.support.model_server import ModelServer
@@ -68,7 +68,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[in
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ("127.0.0.1",)
 
-    monkeypatch.setattr("bot.egress.proxy.system_addresses", resolve)
+    monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
     with tls_server(server, registry) as port:
         named = {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
         yield port, named
@@ -76,7 +76,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[in
 
 @pytest.mark.bubblewrap
 def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dict[str, str]]) -> None:
-    """Breaks: bot/egress/tunnel.py "if name != target.host:"."""
+    """Breaks: bot/workspace/egress/tunnel.py "if name != target.host:"."""
     port, named = mirror
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
@@ -97,7 +97,7 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
 
 
 def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None) -> None:
-    """Breaks: bot/run/quota.py "if used < limit:"."""
+    """Breaks: bot/session/event/quota.py "if used < limit:"."""
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     granted = {"contents": "read", "issues": "write", "actions": "read"}
@@ -113,7 +113,7 @@ def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_d
                 GITHUB_RUN_ID=str(run_of(stage, None)),
                 GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
             )
-            ended = run_event(EventRun("issue_comment", event), environment, print, print)
+            ended = run_event(EventOptions("issue_comment", event), environment, print, print)
             assert ended.exit_code is ExitCode.REFUSED
         assert server.requests == []
     assert len(stage.bot_comments()) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
+from slash_forge import Forge
 from tests.support.fix_script import EDITS, VIEW, shell
 from tests.support.model_script import Call, Say, Turn
 from tests.support.model_server import ModelServer
@@ -68,14 +68,14 @@ def test_no_summary_holds_it(said: Said) -> None:
 
 
 def test_a_dry_run_prints_what_would_be_written_without_it(said: Said) -> None:
-    """Breaks: bot/github/recorder.py "self._leaving is not None"."""
+    """Breaks: bot/github/transport.py "fields = self._filtered(path, body)"."""
     assert OWN not in said.dry
     assert "would " in said.dry
     assert "acme-key" in said.dry
 
 
 def test_nothing_on_github_holds_it(said: Said) -> None:
-    """Breaks: bot/gate/exit.py "Detector(self._redactor, finder)"."""
+    """Breaks: bot/gate/outbound.py "Detector(self._redactor, finder)"."""
     assert OWN not in said.published
     texts = [*said.stage.bot_comments(), *(f"{pull['title']}\n{pull['body']}" for pull in said.stage.pulls())]
     assert texts

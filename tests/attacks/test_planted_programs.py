@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.conftest import Cli
+from tests.session.conftest import Cli
 from tests.support import warm
 from tests.support.attacks import KEY, MODEL
 from tests.support.fix_script import DONE, shell

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.clone import Checkout, Source, prepare
-from bot.forge.bundled import MAINTAINER
 from bot.policy.load import load_policy
-from bot.run.base import preparation_of
-from tests.run.test_on_pull import READING
+from bot.session.context.base import preparation_of
+from slash_forge.bundled import MAINTAINER
+from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, mending, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository

@@ -13,9 +13,9 @@ import pytest
 from bot.contracts.outcome import Status
 from bot.contracts.request import Tier, Verb
 from bot.policy.defaults import default_policy
-from bot.run.profiles import profile_of
-from bot.run.tools import Gatekeeper
-from bot.workshop.client.workshop import Question
+from bot.session.context.profiles import profile_of
+from bot.session.tools.toolbox import Gatekeeper
+from bot.workspace.client import Question
 from tests.support.fix_script import DESCRIBE, DONE, shell
 from tests.support.model_script import Call, Say
 from tests.support.outcomes import make_request
@@ -42,15 +42,21 @@ COMMANDS = {
 }
 
 
+THROWN_AWAY = ("a file", "another branch", "a workflow", "a link out", "the whole tree gone")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_whatever_a_command_leaves_in_a_plan_run_does_not_get_out(stage: Stage, name: str) -> None:
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [shell(COMMANDS[name]), PLAN, DONE])
-    assert came.outcome.status is Status.PLANNED
+def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, name: str) -> None:
+    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    came = carry_out(stage, request_on(stage, number, Verb.REVIEW), [shell(COMMANDS[name]), DONE])
+    assert came.outcome.status is Status.REVIEWED
     assert came.bundle.patch == came.bundle.withheld == b""
     assert came.outcome.files == came.outcome.withheld == ()
+    assert any("thrown away" in note for note in came.outcome.notes) or name not in THROWN_AWAY
     assert stage.publish().code == 0
-    assert set(stage.branches()) == {"main"}
-    assert stage.pulls() == []
+    assert set(stage.branches()) == {"main", "topic"}
+    assert len(stage.pulls()) == 1
 
 
 @pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN])

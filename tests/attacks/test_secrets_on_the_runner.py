@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.conftest import Cli
+from tests.session.conftest import Cli
 from tests.support.attacks import KEY, MODEL, Attacked, fix_with, forms
 from tests.support.model_script import Call, Say, Turn
 from tests.support.model_server import ModelServer
@@ -149,7 +149,7 @@ SECRETS = {
 def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: Attacked, name: str) -> None:
     """A-09, A-10, A-12, A-13 and A-15: whatever the model looks into, with its tools and by commands.
 
-    Breaks: bot/workshop/client/environment.py "names = (*_FROM_HOST"
+    Breaks: bot/workspace/environment.py "names = (*_FROM_HOST"
     """
     everything = attacked.everything()
     assert not [form for form in forms(SECRETS[name]) if form in everything]
@@ -164,7 +164,7 @@ def test_every_place_was_looked_at(attacked: Attacked) -> None:
 def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: Attacked) -> None:
     """A-12: the outcome names both places, and nothing of what is in them.
 
-    Breaks: bot/run/job.py "job = _with_leftovers(job)"
+    Breaks: bot/session/job/run_session.py "spec = _with_leftovers(spec)"
     """
     notes = " ".join(attacked.outcome["notes"])
     assert "git-credentials-1.config" in notes and ".git/config" in notes
@@ -175,7 +175,7 @@ def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: Attack
 def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: Attacked, form: str) -> None:
     """A-16: the model read it in a form that is not masked; journal, report, outcome and log do not hold it.
 
-    Breaks: bot/gate/detect.py "return shown if what is None else"
+    Breaks: bot/gate/disguised_secrets.py "return redacted if what is None else"
     """
     text = carried()[form].encode()
     kept = b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.ran.said.encode()
@@ -186,7 +186,7 @@ def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: Attacked, 
 def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: Attacked) -> None:
     """A-18: GITHUB_ENV, GITHUB_OUTPUT and GITHUB_PATH.
 
-    Breaks: bot/workshop/client/environment.py "names = (*_FROM_HOST" (and the folder in the mounts)
+    Breaks: bot/workspace/environment.py "names = (*_FROM_HOST" (and the folder in the mounts)
     """
     folder = attacked.bundle.parent.parent / "runner"
     assert [(folder / name).read_text() for name in ("env", "output", "path")] == ["", "", ""]
@@ -197,7 +197,7 @@ def test_a17_no_secret_is_on_a_command_line_or_in_what_a_process_was_started_wit
 ) -> None:
     """A-17: anybody on the machine may list processes; whoever runs as the same user may read more.
 
-    Breaks: bot/commands/clean_start.py "os.execve(sys.executable, command"
+    Breaks: bot/cli/scrub_environment.py "os.execve(sys.executable, command"
     """
     with ModelServer([Turn((Call("bash", {"command": "sleep 1"}),), delay=0.5), Say("done")]) as server:
         environment = cli.environment(**CANARIES, **server.environment(KEY))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.conftest import Attack
+from tests.session.conftest import Cli
 from tests.skills.corpus import skill
 from tests.support.attacks import Attacked
 from tests.support.model_script import Call
@@ -87,9 +88,9 @@ def test_a_description_or_a_body_cannot_speak_for_anybody_else(attack: Attack, r
         block["text"]
         for message in last["messages"]
         for block in (message["content"] if isinstance(message["content"], list) else [])
-        if block["type"] == "text" and block["text"].startswith('<skill name="evil"')
+        if block["type"] == "text" and block["text"].startswith('<skill-loaded name="evil"')
     ]
-    assert body.count("</skill>") == 1
+    assert body.count("</skill") == 1
     assert len(body) < 42_000
 
 
@@ -119,3 +120,29 @@ def test_a_skill_gets_no_right_and_cannot_change_itself(attack: Attack, repo: Pa
     assert "Read-only file system" in spoiled
     assert "name: power" in spoiled
     assert attacked.files == set()
+
+
+def home_skill(home: Path) -> None:
+    folder = home / ".claude/skills/mine"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(skill("name: mine\ndescription: My own.\n", "BODY OF MINE\n"))
+    (folder / "scripts/say.sh").write_text("echo from my script\n")
+    (home / ".claude/settings.json").write_text("PLANTED HOME SECRET\n")
+
+
+def test_a84_a_skill_in_the_home_of_a_runner_is_not_read(attack: Attack, cli: Cli) -> None:
+    """An earlier step, or another job of a runner that is used again, may have written it."""
+    home_skill(cli.home)
+    attacked = attack(load("mine"), GITHUB_ACTIONS="true")
+    assert "mine" not in catalogue(attacked)
+    assert b"BODY OF MINE" not in attacked.sent
+
+
+def test_a_users_own_skill_is_all_of_the_home_that_is_seen(attack: Attack, cli: Cli) -> None:
+    home_skill(cli.home)
+    script = f"sh {FOLDER}/mine/scripts/say.sh; echo x > {FOLDER}/mine/new; cat {cli.home}/.claude/*.json"
+    attacked = attack(load("mine"), script)
+    assert "- mine: My own." in catalogue(attacked)
+    assert "from my script" in attacked.seen[1]
+    assert "Read-only file system" in attacked.seen[1]
+    assert b"PLANTED HOME SECRET" not in attacked.everything()

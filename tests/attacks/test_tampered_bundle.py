@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.forge import Forge
-from bot.forge.bundled import REPORTER
+from slash_forge import Forge
+from slash_forge.bundled import REPORTER
 from tests.support.fix_script import mending
 from tests.support.model_server import ModelServer
 from tests.support.stage import Ran, Stage, open_stage
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.xdist_group("tampered bundle")]
+pytestmark = pytest.mark.bubblewrap
 
 Change = Callable[[Any], None]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.progress import Listed, Printed, Waiting
-from bot.terminal.board import Board
+from bot.cli.terminal.board import Board
+from bot.contracts.progress import OutputEvent, TodoEvent, WaitEvent
 
 FORGED = (
     "\u2714 1 file changed on agent/fix, 20 of 20 tests pass, $0.04",
@@ -21,10 +21,10 @@ FORGED = (
 @pytest.mark.parametrize("line", FORGED)
 def test_a78_a_line_that_a_check_prints_is_marked_as_its_output(line: str, unicode: bool) -> None:
     board = Board(lambda: 0.0)
-    board.take(Listed((("Mend it", "pending"),)))
-    board.take(Waiting("check with the change: pytest", 135.0, skippable=True))
+    board.take(TodoEvent((("Mend it", "pending"),)))
+    board.take(WaitEvent("check with the change: pytest", 135.0, skippable=True))
     before = [text for text, _ in board.lines(200, 10, unicode=unicode)]
-    board.take(Printed(line))
+    board.take(OutputEvent(line))
     after = [text for text, _ in board.lines(200, 10, unicode=unicode)]
     (more,) = [text for text in after if text not in before]
     assert [text for text in after if text != more] == before

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.forge.bundled import MAINTAINER, REPORTER
+from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage

@@ -28,6 +28,7 @@ def _sent(bodies: Sequence[bytes], every: float = 10.0) -> list[Sent]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_recorded_session_is_replayed_and_one_that_was_tampered_with_is_seen(tmp_path: Path) -> None:
     recorded = hold_long(FORMATS["Chat Completions"], tmp_path, LongScript(40, 500), 400_000)
@@ -59,7 +60,7 @@ def test_a_session_that_did_without_a_part_is_named(tmp_path: Path) -> None:
         b"/spill/",
         b"failing ",
     ]
-    bodies = [*words, b'"tool_choice":', b"more answers of yours fit"]
+    bodies = [*words, b"Your next answer is the last", b"more answers of yours fit"]
     recorded = Recorded(LongScript(2, 1), tmp_path, _sent(bodies), [1])
     assert unused(recorded) == ["a skill"]
     recorded.summaries.clear()

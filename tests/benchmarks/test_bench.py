@@ -19,7 +19,7 @@ from benchmarks.pairs import measure_pairs
 from benchmarks.session import ROOT, SessionFailedError, hold, ours
 from benchmarks.subject import FILES, large_checkout, small_repository
 from benchmarks.table import Row, render
-from tests.support.workshops import eventually
+from tests.support.workspaces import eventually
 
 TINY = Scale(
     runs=1,
@@ -54,6 +54,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(TINY, tmp_path_factory.mktemp("bench"), lambda progress: None)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(
     ("name", "rows"),

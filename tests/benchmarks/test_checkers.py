@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.checkers import Diff, Judged, judge
-from bot.contracts.problems import Problem, Severity
+from bot.contracts.evidence import Problem, Severity
 from tests.support.repositories import commit_all, git, make_repository
 
 

@@ -148,6 +148,7 @@ def places(tmp_path: Path) -> tuple[Path, Path, Path]:
     return tmp_path, tmp_path / "home", small_repository(tmp_path / "repository")
 
 
+@pytest.mark.slow
 def test_a_peer_is_measured(places: tuple[Path, Path, Path]) -> None:
     found = measure(small_agent(SCHEMA), *places, turns=3, runs=1)
     assert found.prefix == "3/3"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import bot.tasks
+import bot.maintenance
 from benchmarks.scale import (
     LIST_CALLS,
     LOOK_CALLS,
@@ -13,9 +13,9 @@ from benchmarks.scale import (
     simulate,
     tables,
 )
-from bot.forge import Forge
-from bot.forge.forge import ACTIONS_BOT
-from bot.tasks.file import read_task
+from bot.maintenance.task_file import read_task
+from slash_forge import Forge
+from slash_forge.forge import ACTIONS_BOT
 from tests.support.apps import make_app
 from tests.support.stage import open_stage
 
@@ -28,7 +28,7 @@ def test_the_tables_in_the_docs_are_what_the_simulation_prints() -> None:
 
 
 def test_it_simulates_the_tasks_that_are_shipped() -> None:
-    folder = Path(bot.tasks.__file__).parent / "examples"
+    folder = Path(bot.maintenance.__file__).parent / "examples"
     shipped = [read_task((folder / name).read_text(), name) for name in os.listdir(folder)]
     assert {task.name: task.schedule for task in shipped} == TASKS
 
@@ -36,7 +36,7 @@ def test_it_simulates_the_tasks_that_are_shipped() -> None:
 def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path) -> None:
     """One repository with the shipped tasks, planned by an app from a workflow's run: no look, list or token is
     dearer than the simulation has it."""
-    folder = Path(bot.tasks.__file__).parent / "examples"
+    folder = Path(bot.maintenance.__file__).parent / "examples"
     with Forge() as forge:
         stage = open_stage(forge, tmp_path)
         tasks = {f".github/agent/{name}": (folder / name).read_text() for name in os.listdir(folder)}

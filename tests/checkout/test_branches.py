@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch, uncommitted
+from bot.checkout.branches import Signature, branch_name, commit_tree, count_uncommitted, create_branch
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.errors import CheckoutError
 from tests.support.source_repository import Repository, git
@@ -30,7 +30,9 @@ def change(checkout: Checkout) -> str:
     checkout.git.run("read-tree", checkout.base_sha, index=index)
     checkout.git.run("update-index", "--cacheinfo", f"100644,{blob},a.txt", index=index)
     tree = checkout.git.run("write-tree", index=index).decode().strip()
-    return commit_tree(checkout.git, tree, checkout.base_sha, "Fix it\n\nBecause.", ADA, BOT, WHEN)
+    return commit_tree(
+        checkout.git, tree, checkout.base_sha, "Fix it\n\nBecause.", author=ADA, committer=BOT, when=WHEN
+    )
 
 
 @pytest.fixture
@@ -127,34 +129,34 @@ def test_a_commit_says_who_and_when(checkout: Checkout) -> None:
 def test_a_name_with_line_breaks_stays_one_header(checkout: Checkout) -> None:
     tree = checkout.git.run("rev-parse", f"{checkout.base_sha}^{{tree}}").decode().strip()
     evil = Signature("Ada\nparent 0000", "a> 0 +0000\n<b@c")
-    sha = commit_tree(checkout.git, tree, checkout.base_sha, "x", evil, BOT, WHEN)
+    sha = commit_tree(checkout.git, tree, checkout.base_sha, "x", author=evil, committer=BOT, when=WHEN)
     text = checkout.git.run("cat-file", "commit", sha).decode()
     assert text.count("\nparent ") == 1
     checkout.git.run("fsck", "--strict", sha)
 
 
 def test_uncommitted_files_are_counted(repository: Repository) -> None:
-    assert uncommitted(repository.path) == 0
+    assert count_uncommitted(repository.path) == 0
     repository.write(".gitignore", "*.log\n")
     repository.write("a.txt", "dirty\n")
     repository.write("new/x.txt")
     repository.write("new/y.txt")
     repository.write("z.log")
     (repository.path / "b.txt").unlink()
-    assert uncommitted(repository.path) == 5
+    assert count_uncommitted(repository.path) == 5
 
 
 def test_counting_changes_nothing(repository: Repository) -> None:
     repository.write("a.txt", "two\n")
     index = (repository.path / ".git/index").read_bytes()
-    uncommitted(repository.path)
+    count_uncommitted(repository.path)
     assert (repository.path / ".git/index").read_bytes() == index
 
 
 def test_counting_works_before_the_first_commit(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "empty")
     repository.write("a")
-    assert uncommitted(repository.path) == 1
+    assert count_uncommitted(repository.path) == 1
 
 
 @pytest.mark.parametrize(
@@ -193,3 +195,23 @@ def test_any_title_gives_a_name_that_git_takes(number: int | None, title: str) -
 def test_git_agrees_that_a_name_is_sound(tmp_path: Path) -> None:
     for title in ("-x", "..", "a.lock", "@{", "HEAD"):
         git(tmp_path, "check-ref-format", "--branch", branch_name(None, title))
+
+
+def test_a_base_that_was_pruned_meanwhile_gets_no_branch(repository: Repository, checkout: Checkout) -> None:
+    """Its history would be broken."""
+    commit = change(checkout)
+    repository.git("reset", "-q", "--hard", "HEAD~1")
+    repository.git("update-ref", "-d", "ORIG_HEAD")
+    repository.git("reflog", "expire", "--expire=now", "--all")
+    repository.git("gc", "-q", "--prune=now")
+    with pytest.raises(CheckoutError, match="no longer has the commit"):
+        create_branch(
+            repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
+        )
+    assert repository.git("branch", "--list", "agent/*") == ""
+
+
+def test_a_damaged_index_is_named_with_what_mends_it(repository: Repository) -> None:
+    (repository.path / ".git/index").write_bytes(b"damaged")
+    with pytest.raises(CheckoutError, match="written again by `git reset`"):
+        count_uncommitted(repository.path)

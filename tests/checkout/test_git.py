@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
+import resource
 from pathlib import Path
 
 import pytest
 
-from bot.checkout.git import Git, GitError, clean_environment, last_line
+from bot.checkout.git import Git, GitError, clean_environment, last_line, process_limits
+from bot.contracts.errors import ExitCode
 from tests.support.source_repository import Repository
 
 
@@ -50,15 +53,23 @@ def test_an_error_is_one_sentence_in_gits_own_words(tmp_path: Path) -> None:
     with pytest.raises(GitError) as caught:
         Git(repository.path / ".git").run("rev-parse", "--verify", "nowhere")
     assert str(caught.value) == "git rev-parse failed: Needed a single revision"
-    assert caught.value.exit_code == 2
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
 def test_an_error_does_not_show_what_the_environment_carried() -> None:
-    said = last_line(b"fatal: could not use tok-123456789 for https://me:pw@host/x\n", ["tok-123456789"])
-    assert said == "could not use *** for https://host/x"
+    message = last_line(b"fatal: could not use tok-123456789 for https://me:pw@host/x\n", ["tok-123456789"])
+    assert message == "could not use *** for https://host/x"
 
 
 def test_missing_git_is_said_plainly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Exception, match="git is not installed"):
         Git(tmp_path)
+
+
+def test_a75_each_git_process_is_limited_in_memory_and_processor_time(tmp_path: Path) -> None:
+    repository = Repository(tmp_path / "r")
+    repository.git("config", "alias.limits", "!cat /proc/self/limits")
+    output = Git(repository.path / ".git").run("limits").decode()
+    for name, most in (("Max data size", process_limits()[resource.RLIMIT_DATA]), ("Max cpu time", 3600)):
+        assert re.search(rf"{name} +{most} +{most} ", output)

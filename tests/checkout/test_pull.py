@@ -10,8 +10,8 @@ import pytest
 from bot.checkout.clone import Checkout, Source, materialise, prepare
 from bot.checkout.errors import CheckoutError, MissingRevisionError, MovedHeadError
 from bot.checkout.pull import PullHead
-from bot.forge import Forge
 from bot.github.client import connect
+from slash_forge import Forge
 from tests.support.source_repository import Repository, git
 
 POLICY = ".github/agent.yml"
@@ -110,11 +110,11 @@ def test_a_fork_is_fetched_from_the_base_repository(world: World) -> None:
     start = world.forge.branch_sha(world.repo)
     head = world.forge.commit(fork, {"a.txt": "bob's\n"}, branch="topic", author="bob")
     number = world.open("bob:topic", "bob")
-    asked = len(world.forge.requests)
+    requests = len(world.forge.requests)
     checkout = world.checkout(number, head)
     assert (checkout.tree / "a.txt").read_text() == "bob's\n"
     assert checkout.merge_base == start
-    paths = {exchange.path.split("?")[0] for exchange in world.forge.requests[asked:]}
+    paths = {exchange.path.split("?")[0] for exchange in world.forge.requests[requests:]}
     assert all(path.startswith("/ada/app.git/") for path in paths), paths
 
 

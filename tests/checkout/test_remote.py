@@ -20,8 +20,9 @@ from bot.checkout.errors import (
     MissingRevisionError,
     NoCommitsError,
 )
-from bot.checkout.remote import drive
-from bot.forge import Forge
+from bot.checkout.remote import run_remote_command
+from bot.github.errors import RepositoryMovedError
+from slash_forge import Forge
 from tests.support.source_repository import Repository, git
 
 
@@ -52,6 +53,18 @@ def checked_out(
 
 def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_repository_that_was_renamed_is_named_as_such_and_no_token_follows(tmp_path: Path) -> None:
+    with Forge() as forge:
+        forge.add_user("ada")
+        name = forge.create_repository("ada", "old", Repository(tmp_path / "source").path)
+        url = forge.clone_url(name)
+        forge.rename_repository(name, "ada/new")
+        with pytest.raises(RepositoryMovedError, match="renamed or transferred"):
+            prepare(Source(url, "main", forge.token("ada")), tmp_path / "run")
+        requests = [one for one in forge.requests if "info/refs" in one.path]
+        assert {one.path.split("/")[2] for one in requests} == {"old.git"}
 
 
 def test_the_tree_holds_the_base_commit(forge: Forge, repo: str, tmp_path: Path) -> None:
@@ -235,19 +248,19 @@ def test_a17_git_is_told_the_token_in_no_argument_variable_or_file(
 ) -> None:
     """A-17, git's part.
 
-    Breaks: bot/checkout/remote.py "tell(f\"{parts.scheme}://{parts.netloc}\", USER, token)"
+    Breaks: bot/checkout/remote.py "add_credential(f\"{parts.scheme}://{parts.netloc}\", USER, token)"
     """
     monkeypatch.setenv("SOME_TOKEN", "canary-of-ours-1f2e3d4c")
     record = recorded(tmp_path / "programs", monkeypatch)
     token = forge.token("ada")
     checkout = checked_out(forge, repo, tmp_path)
     assert checkout.base_sha == forge.branch_sha(repo)
-    said = record.read_text()
-    assert "fetch" in said and "credential" in said
+    output = record.read_text()
+    assert "fetch" in output and "credential" in output
     hidden = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    assert not [secret for secret in (token, hidden, "canary-of-ours-1f2e3d4c") if secret in said]
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert token.encode() not in kept
+    assert not [secret for secret in (token, hidden, "canary-of-ours-1f2e3d4c") if secret in output]
+    texts = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert token.encode() not in texts
 
 
 def test_the_password_of_a_proxy_goes_the_same_way(
@@ -266,7 +279,7 @@ def test_the_password_of_a_proxy_goes_the_same_way(
 
 def test_a_token_with_a_line_break_is_refused(forge: Forge, repo: str, tmp_path: Path) -> None:
     with pytest.raises(CheckoutError, match="line break"):
-        drive(tmp_path, forge.clone_url(repo), "token\nurl=https://evil.example", ["ls-remote"])
+        run_remote_command(tmp_path, forge.clone_url(repo), "token\nurl=https://evil.example", ["ls-remote"])
 
 
 class Answering:
@@ -274,12 +287,12 @@ class Answering:
 
     def __enter__(self) -> Answering:
         self.signed: list[str] = []
-        asked = self.signed
+        requests = self.signed
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 signed = self.headers.get("Proxy-Authorization", "")
-                asked.append(signed)
+                requests.append(signed)
                 self.send_response(502 if signed else 407)
                 self.send_header("Proxy-Authenticate", 'Basic realm="proxy"')
                 self.send_header("Content-Length", "0")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.plain_text import named, printable
-from bot.workshop.host.terminal import plain
+from bot.contracts.plain_text import printable, printable_name
+from bot.toolhost.spill import plain
 
 ESC, BEL, ST = "\x1b", "\x07", "\x1b\\"
 
@@ -64,6 +64,6 @@ def test_a51_a_text_made_to_be_slow_is_not(piece: str) -> None:
 
 
 def test_names_show_what_cannot_be_seen_in_them() -> None:
-    assert named("src/app.py") == "src/app.py"
-    assert named("naïve ☕.txt") == "naïve ☕.txt"
-    assert named("a\nb\x1b[2J\u202egpj.exe\u200b") == r"a\nb\x1b[2J\u202egpj.exe\u200b"
+    assert printable_name("src/app.py") == "src/app.py"
+    assert printable_name("naïve ☕.txt") == "naïve ☕.txt"
+    assert printable_name("a\nb\x1b[2J\u202egpj.exe\u200b") == r"a\nb\x1b[2J\u202egpj.exe\u200b"

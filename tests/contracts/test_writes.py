@@ -16,9 +16,9 @@ from bot.contracts.writes import (
     Write,
     WriteCaps,
     Writes,
-    counted_as,
-    text_trouble,
-    trouble_in,
+    cap_name,
+    text_problem,
+    write_problem,
 )
 
 HARMLESS = (
@@ -49,13 +49,13 @@ BAD = {
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_plain_words_are_let_through(text: str) -> None:
-    assert text_trouble(text) == ""
+    assert text_problem(text) == ""
 
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_acts_or_hides_is_refused_with_its_reason(text: str) -> None:
     for write in (AddComment(1, text), AddReply(1, 2, text)):
-        assert BAD[text] in trouble_in(write)
+        assert BAD[text] in write_problem(write)
 
 
 @pytest.mark.parametrize(
@@ -75,30 +75,30 @@ def test_what_acts_or_hides_is_refused_with_its_reason(text: str) -> None:
     ],
 )
 def test_each_kind_has_its_rules(write: Write, why: str) -> None:
-    assert why in trouble_in(write)
+    assert why in write_problem(write)
 
 
 def test_there_is_a_most_and_a_least() -> None:
-    assert Writes((AddComment(1, "a"),)).trouble == ""
-    assert "0, and 1 to 200" in Writes(()).trouble
-    assert "1,000, and" in Writes((AddComment(1, "a"),) * 1_000).trouble
-    assert Writes((AddComment(1, "a"),) * (MAX_WRITES + 1)).trouble
+    assert Writes((AddComment(1, "a"),)).problem == ""
+    assert "0, and 1 to 200" in Writes(()).problem
+    assert "1,000, and" in Writes((AddComment(1, "a"),) * 1_000).problem
+    assert Writes((AddComment(1, "a"),) * (MAX_WRITES + 1)).problem
 
 
 def test_trouble_names_the_write() -> None:
-    assert Writes((AddComment(1, "a"), AddLabel(1, ""))).trouble.startswith("writes.1.label: ")
+    assert Writes((AddComment(1, "a"), AddLabel(1, ""))).problem.startswith("writes.1.label: ")
 
 
 def test_what_counts_as_what() -> None:
-    assert counted_as(AddLabel(1, "a"), is_pull_request=True) == "label"
-    assert counted_as(RemoveLabel(1, "a"), is_pull_request=False) == "label"
-    assert counted_as(CloseThread(1), is_pull_request=False) == "close"
-    assert counted_as(CloseThread(1), is_pull_request=True) == "close_pulls"
-    assert counted_as(EditThread(1, "a"), is_pull_request=True) == "edit"
+    assert cap_name(AddLabel(1, "a"), is_pull_request=True) == "label"
+    assert cap_name(RemoveLabel(1, "a"), is_pull_request=False) == "label"
+    assert cap_name(CloseThread(1), is_pull_request=False) == "close"
+    assert cap_name(CloseThread(1), is_pull_request=True) == "close_pulls"
+    assert cap_name(EditThread(1, "a"), is_pull_request=True) == "edit"
 
 
 def test_the_smaller_cap_of_each_kind_holds() -> None:
-    both = WriteCaps(comment=5, label=2).within(WriteCaps(comment=3, label=9, close=1))
+    both = WriteCaps(comment=5, label=2).capped_by(WriteCaps(comment=3, label=9, close=1))
     assert both == WriteCaps(comment=3, label=2)
     assert both
     assert not WriteCaps()

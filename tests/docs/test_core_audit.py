@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.core_mutations import LINES, PAGE, ROWS
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "core-audit.md").read_text("utf-8")
-ROWS = [
-    tuple(cell.strip() for cell in line.strip("|").split(" | "))
-    for line in PAGE.splitlines()
-    if line.startswith("| S-")
-]
 OPEN: set[str] = set()
 
 
@@ -43,6 +39,20 @@ def test_the_tests_that_a_row_names_are_there(row: tuple[str, ...]) -> None:
         assert (ROOT / path).is_file(), path
         missing = set(filter(None, names.split("::"))) - defined(path)
         assert not missing, (path, missing)
+
+
+def test_each_row_has_a_line_to_break_or_is_named_as_having_none() -> None:
+    [without] = re.findall(r"Without such a line are ([^:]+):", PAGE)
+    assert sorted([*LINES, *re.findall(r"S-\d{3}", without)]) == [row[0] for row in ROWS]
+
+
+def test_each_line_to_break_stands_in_its_file_once() -> None:
+    wrong = {
+        row: (ROOT / file).read_text("utf-8").count(old)
+        for row, (file, old, new) in LINES.items()
+        if old == new or (ROOT / file).read_text("utf-8").count(old) != 1
+    }
+    assert wrong == {}, "mend tests/docs/core_mutations.py"
 
 
 def test_the_modules_that_the_page_names_are_there() -> None:

@@ -13,7 +13,7 @@ from tests.support.repositories import git, sample_repository
 
 ROOT = Path(__file__).parents[2]
 # For readers of the code alone.
-_NOT_NEEDED = {"bot/workshop/client/protocol.md"}
+_NOT_NEEDED = {"bot/workspace/protocol.md"}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy of what is tracked, as it is from the repository."""
     folder = tmp_path_factory.mktemp("wheel")
     archive = folder / "source.tar"
-    tracked = git(ROOT, "ls-files", "bot", "skills", "pyproject.toml", "README.md", "LICENSE").splitlines()
+    tracked = git(
+        ROOT, "ls-files", "bot", "slash_forge", "skills", "pyproject.toml", "README.md", "LICENSE"
+    ).splitlines()
     subprocess.run(["tar", "-cf", archive, "-C", ROOT, *tracked], check=True)
     source = folder / "source"
     source.mkdir()
@@ -34,7 +36,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path) -> None:
     names = [
-        name for name in git(ROOT, "ls-files", "bot", "skills").splitlines() if name != "bot/skills/bundled"
+        name
+        for name in git(ROOT, "ls-files", "bot", "slash_forge", "skills").splitlines()
+        if name != "bot/skills/bundled"
     ]
     wanted = {
         name.replace("skills/", "bot/skills/bundled/", 1) if name.startswith("skills/") else name

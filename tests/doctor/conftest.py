@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
+from slash_forge import Forge
 from tests.support.stage import Stage, open_stage
 
 

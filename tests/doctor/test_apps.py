@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from bot.doctor.apps import without_app
 from bot.doctor.finding import State
+from bot.doctor.github import without_app
 from tests.support.apps import App, make_app
 from tests.support.repositories import sample_repository
 from tests.support.stage import Ran, Stage
@@ -107,7 +107,7 @@ def test_a_key_that_is_wrong_is_said_once_and_never_shown(stage: Stage, notes: s
 def test_a_list_without_an_app_says_that_it_takes_one() -> None:
     [found] = without_app("octo/a", ["octo/A", "octo/b", "octo/c"])
     assert found.state is State.MISSING
-    assert found.said == "octo/b is out of reach of the workflow's own token, and 1 more."
+    assert found.message == "octo/b is out of reach of the workflow's own token, and 1 more."
     assert "SLASH_AGENT_APP_ID" in found.fix
     assert without_app("octo/a", ["octo/a"]) == []
     assert without_app("octo/a", []) == []

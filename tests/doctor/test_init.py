@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from bot.doctor.propose import KEYS, policy_text, propose, workflow_text
 from bot.environment.detect import detect
-from bot.environment.detected import Detected, DetectedCheck, Kind, Omission, Step
+from bot.environment.detection import DetectedCheck, Detection, Kind, Omission, Step
+from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
-from bot.tasks.file import read_task
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
@@ -65,7 +65,7 @@ def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     printable = [command for command in commands if command.isprintable()]
     checks = tuple(DetectedCheck(one, one, one, Kind.TESTS, "a file") for one in printable)
     policy = load_policy(
-        policy_text(Detected(checks=checks, setup=tuple(Step(one, "x") for one in printable)))
+        policy_text(Detection(checks=checks, setup=tuple(Step(one, "x") for one in printable)))
     )
     assert [check.command for check in policy.checks] == printable
     assert [step.command for step in policy.setup] == printable
@@ -133,7 +133,7 @@ def test_with_nobody_to_ask_nothing_is_written(repo: Path) -> None:
 def test_at_a_terminal_it_asks(repo: Path, answer: str, written: bool) -> None:
     ours, theirs = os.openpty()
     with subprocess.Popen(
-        command("init", "--repo", repo), stdin=theirs, stdout=subprocess.PIPE, text=True
+        warm.client_command(command("init", "--repo", repo)), stdin=theirs, stdout=subprocess.PIPE, text=True
     ) as process:
         os.close(theirs)
         os.write(ours, answer.encode())
@@ -201,14 +201,14 @@ def test_the_workflow_is_clean_to_the_linters(tmp_path: Path, provider: str) -> 
 
 
 def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
-    from bot.doctor.here import workflow
+    from bot.doctor.local import workflow
 
     init(repo, "--yes")
-    assert workflow(repo).said == ".github/workflows/agent.yml runs the action."
+    assert workflow(repo).message == ".github/workflows/agent.yml runs the action."
 
 
 def test_the_key_is_the_providers() -> None:
-    texts = {file.path: file.text for file in propose(Detected(), "openai", tasks=False)}
+    texts = {file.path: file.text for file in propose(Detection(), "openai", tasks=False)}
     assert "secrets.OPENAI_API_KEY" in texts[".github/workflows/agent.yml"]
     assert "ANTHROPIC" not in texts[".github/workflows/agent.yml"]
 
@@ -295,7 +295,7 @@ def test_what_it_writes_is_sound_for_each_shape(tmp_path: Path, shape: str) -> N
 def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
     """A file's name or a step's title may hold anything: in the policy it is a comment, and stays one."""
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
-    found = Detected(
+    found = Detection(
         checks=(DetectedCheck("a", "true", "true", Kind.TESTS, hostile),),
         setup=(Step("true", hostile),),
         omissions=(Omission(hostile, hostile, hostile),),

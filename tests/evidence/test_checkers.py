@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.checkers import NAMES
+from bot.contracts.checkers import CHECKER_NAMES
+from bot.evidence.checker_selection import choose_checkers
 from bot.evidence.checkers import CHECKERS, sets_up
-from bot.evidence.choosing import choose
 
 
 def chosen(files: dict[str, str], named: tuple[str, ...] | None = None) -> dict[str, str]:
-    return {checker.name: checker.command for checker in choose(files, files.get, named)}
+    return {checker.name: checker.command for checker in choose_checkers(files, files.get, named)}
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,14 @@ def test_files_are_named_to_a_checker_that_needs_it_up_to_a_limit() -> None:
 
 
 def test_a_policy_may_name_each_of_them() -> None:
-    assert tuple(checker.name for checker in CHECKERS) == NAMES
+    assert tuple(checker.name for checker in CHECKERS) == CHECKER_NAMES
 
 
 def test_what_stands_in_for_another_comes_after_it() -> None:
     for checker in CHECKERS:
-        assert all(NAMES.index(name) < NAMES.index(checker.name) for name in checker.instead_of)
+        assert all(
+            CHECKER_NAMES.index(name) < CHECKER_NAMES.index(checker.name) for name in checker.instead_of
+        )
 
 
 @pytest.mark.parametrize(

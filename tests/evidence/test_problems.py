@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.problems import Problem, Severity
+from bot.contracts.evidence import Problem, Severity
 from bot.evidence.problems import compare, missing_modules
 from tests.support.problems import ONE, other
 

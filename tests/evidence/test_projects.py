@@ -8,33 +8,33 @@ from dataclasses import replace
 
 import pytest
 
+from bot.evidence.checker_comparison import pair_projects
+from bot.evidence.checker_selection import MOST, choose_checkers, limit_projects
 from bot.evidence.checkers import CHECKERS, Checker, sets_up
-from bot.evidence.choosing import MOST, choose, first_of_each
-from bot.evidence.moved_projects import paired
-from bot.evidence.projects import typescripts, workspaces
+from bot.evidence.projects import cargo_workspaces, typescript_projects
 
 CARGO = "[workspace]\nmembers = ['crates/*']\nexclude = ['fuzz', 'crates/apart']\n"
 
 
 def folders(files: Mapping[str, str], name: str) -> list[str]:
-    return [checker.folder for checker in choose(files, files.get) if checker.name == name]
+    return [checker.folder for checker in choose_checkers(files, files.get) if checker.name == name]
 
 
 def named(name: str, folder: str = "", apart: tuple[str, ...] = ()) -> Checker:
     (known,) = [checker for checker in CHECKERS if checker.name == name]
-    return replace(known, folder=folder, apart=apart)
+    return replace(known, folder=folder, excluded_folders=apart)
 
 
 @pytest.mark.parametrize("name", ["ruff", "ty"])
 def test_a_folder_whose_name_is_a_pattern_hides_no_other(name: str) -> None:
     """Breaks: bot/evidence/checkers.py "and _PLAIN.fullmatch(folder)"."""
     apart = ("a/plain one", "a/*", "a/x,src", "a/{b,c}", "a/[b]", "a/b?", "a/!b", "a/b\n")
-    (left,) = [word for word in named(name, "a", apart).called if "exclude" in word]
+    (left,) = [word for word in named(name, "a", apart).full_arguments if "exclude" in word]
     assert left.endswith("exclude=./plain one")
 
 
 @pytest.mark.parametrize(
-    ("name", "files", "found"),
+    ("name", "files", "checkers"),
     [
         ("tsc", {"web/tsconfig.json": "{}", "api/tsconfig.json": "{}"}, ["api", "web"]),
         ("tsc", {"tsconfig.json": "{}", "a/node_modules/x/tsconfig.json": "{}", "a/testdata/tsconfig.json": ""}, [""]),
@@ -62,13 +62,15 @@ def test_a_folder_whose_name_is_a_pattern_hides_no_other(name: str) -> None:
         ("oxlint", {"web/.oxlintrc.json": "", "web/x/.oxlintrc.json": ""}, ["web"]),
     ],
 )  # fmt: skip
-def test_a_repository_may_hold_several_projects(name: str, files: dict[str, str], found: list[str]) -> None:
-    assert folders(files, name) == found
+def test_a_repository_may_hold_several_projects(
+    name: str, files: dict[str, str], checkers: list[str]
+) -> None:
+    assert folders(files, name) == checkers
 
 
 def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
     text = '// one\n{ /* two */ "files": [], "x": "// no comment, /* none",\n "references": [ {"path": "./a",}, ], }'
-    assert typescripts(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == [
+    assert typescript_projects(["tsconfig.json", "a/tsconfig.json"], {"tsconfig.json": text}.get) == [
         ("a", "tsconfig.json")
     ]
 
@@ -78,8 +80,8 @@ def test_typescript_reads_comments_and_commas_and_so_does_this() -> None:
 )
 def test_settings_without_end_are_no_settings(text: str) -> None:
     began = time.process_time()
-    assert typescripts(["tsconfig.json"], lambda path: text) == [("", "tsconfig.json")]
-    assert workspaces(["Cargo.toml"], lambda path: text) == [""]
+    assert typescript_projects(["tsconfig.json"], lambda path: text) == [("", "tsconfig.json")]
+    assert cargo_workspaces(["Cargo.toml"], lambda path: text) == [""]
     assert time.process_time() - began < 20  # and not an hour
 
 
@@ -90,20 +92,20 @@ def test_thousands_of_projects_are_found_without_reading_each() -> None:
         for name in ("tsconfig.json", "Cargo.toml", "pyproject.toml", "a.py")
     ]
     read: list[str] = []
-    found = choose(files, lambda path: read.append(path))
+    checkers = choose_checkers(files, lambda path: read.append(path))
     assert len(read) < 500
     assert (
-        len(first_of_each(found)) == MOST * 3 + 2
+        len(limit_projects(checkers)) == MOST * 3 + 2
     )  # tsc, cargo, ty; ruff and Python's syntax are for all of them
-    by_tool = [checker.name for checker in found[:5]]
+    by_tool = [checker.name for checker in checkers[:5]]
     assert len(set(by_tool)) == 5  # the first of each before the second of any
 
 
 def test_ruff_looks_for_what_cannot_run_only_where_nobody_configured_it() -> None:
     files = {"api/ruff.toml": "", "api/a.py": "", "b.py": ""}
-    top, api = (checker for checker in choose(files, files.get) if checker.name == "ruff")
-    assert top.called[-3:] == ("--select", "E9,F", "--extend-exclude=./api")
-    assert (api.folder, "--select" in api.called) == ("api", False)
+    top, api = (checker for checker in choose_checkers(files, files.get) if checker.name == "ruff")
+    assert top.full_arguments[-3:] == ("--select", "E9,F", "--extend-exclude=./api")
+    assert (api.folder, "--select" in api.full_arguments) == ("api", False)
 
 
 def test_files_are_named_from_the_folder_that_a_checker_runs_in() -> None:
@@ -113,7 +115,7 @@ def test_files_are_named_from_the_folder_that_a_checker_runs_in() -> None:
 
 def test_those_that_hold_a_changed_file_come_first() -> None:
     all_of_them = [named("tsc", f"p{number:02}") for number in range(20)] + [named("cargo")]
-    first = first_of_each(all_of_them, ["p15/src/a.ts", "README.md"])
+    first = limit_projects(all_of_them, ["p15/src/a.ts", "README.md"])
     assert [one.folder for one in first if one.name == "tsc"] == [
         "p15",
         *(f"p{number:02}" for number in range(MOST - 1)),
@@ -144,8 +146,8 @@ def test_a_project_is_set_up_by_what_is_in_it_and_above_it(
 def pairs(
     before: list[Checker], after: list[Checker], renamed: Mapping[str, str], paths: list[str]
 ) -> list[tuple[str | None, str | None]]:
-    found = paired(before, after, renamed, paths)
-    return [(one.before and one.before.folder, one.after and one.after.folder) for one in found]
+    by_name = pair_projects(before, after, renamed, paths)
+    return [(one.before and one.before.folder, one.after and one.after.folder) for one in by_name]
 
 
 def test_a_project_keeps_its_identity_when_its_folder_is_renamed() -> None:
@@ -174,19 +176,24 @@ def test_one_whose_file_is_still_there_is_looked_at_whatever_it_says_now() -> No
 def test_what_is_left_out_moves_with_the_project_that_looks_there() -> None:
     before = [named("ruff", "", ("web",)), named("ruff", "web")]
     after = [named("ruff", "", ("site", "more")), named("ruff", "site"), named("ruff", "more")]
-    top, web = paired(before, after, {"site/a.py": "web/a.py"}, ["site/a.py", "more/ruff.toml", "more/a.py"])
-    assert top.after and top.after.apart == ("site",)
+    top, web = pair_projects(
+        before, after, {"site/a.py": "web/a.py"}, ["site/a.py", "more/ruff.toml", "more/a.py"]
+    )
+    assert top.after and top.after.excluded_folders == ("site",)
     assert web.after and web.after.folder == "site"
 
 
 def test_typescript_is_told_the_file_that_a_project_is_set_up_by_where_another_refers_to_it() -> None:
     files = {"web/tsconfig.json": '{"files": [], "references": [{"path": "./tsconfig.app.json"}]}'}
     files |= {"web/tsconfig.app.json": "{}", "web/tsconfig.unused.json": "{}"}
-    (app,) = choose(files, files.get)
+    (app,) = choose_checkers(files, files.get)
     assert (app.key, app.folder) == (("tsc", "web/tsconfig.app.json"), "web")
-    assert app.called[-2:] == ("-p", "tsconfig.app.json")
+    assert app.full_arguments[-2:] == ("-p", "tsconfig.app.json")
     now = {name.replace("web", "site", 1): text for name, text in files.items()}
-    (pair,) = paired(
-        [app], choose(now, now.get), {name.replace("web", "site", 1): name for name in files}, list(now)
+    (pair,) = pair_projects(
+        [app],
+        choose_checkers(now, now.get),
+        {name.replace("web", "site", 1): name for name in files},
+        list(now),
     )
-    assert pair.after and pair.after.place == "site/tsconfig.app.json"
+    assert pair.after and pair.after.project == "site/tsconfig.app.json"

@@ -49,7 +49,7 @@ def test_the_command_of_a_check_is_narrowed_to_the_related_tests(
     kind = kind_of(command, script)
     tests = ["foo"] if kind == "rust" else TESTS
     changed = ["src/a.py", "web/a.ts", "go/x.go", "main.go", "gone.go"]
-    assert related_command(command, kind, changed, tests, PATHS, script) == related
+    assert related_command(command, kind, changed, tests, paths=PATHS, script=script) == related
 
 
 HOSTILE = (
@@ -72,14 +72,14 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
         *(f"{name}/x.go" for name in HOSTILE),
         "tests/a b/test_c.py",
     ]
-    made = related_command(
+    narrowed = related_command(
         command,
         kind_of(command),
         [*names, "web/a b.ts", "a b/x.go"],
         names,
-        {*names, "web/a b.ts", "a b/x.go"},
+        paths={*names, "web/a b.ts", "a b/x.go"},
     )
-    words = shlex.split(made)[len(shlex.split(command.replace(" ./...", ""))) :]
+    words = shlex.split(narrowed)[len(shlex.split(command.replace(" ./...", ""))) :]
     assert set(words) <= {
         "tests/a b/test_c.py", "--passWithNoTests", "--findRelatedTests", "./web/a b.ts", "./a b/...",
     }  # fmt: skip
@@ -88,7 +88,7 @@ def test_a54_no_file_name_becomes_an_option_a_path_elsewhere_or_code(command: st
 
 @pytest.mark.parametrize("name", ["$(id)", "--config", "a b", "a;b", "../x", ""])
 def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
-    assert related_command("cargo test", "rust", [], [name], set()) == ""
+    assert related_command("cargo test", "rust", [], [name], paths=set()) == ""
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_scripts_that_call_each_other_are_each_read_once() -> None:
 def test_the_related_tests_of_a_compound_script_are_its_runners() -> None:
     script = runner_of_scripts({"test": "npm run lint && vitest run"})
     kind = kind_of("npm test", script)
-    assert related_command("npm test", kind, ["src/a.ts"], [], {"src/a.ts"}) == (
+    assert related_command("npm test", kind, ["src/a.ts"], [], paths={"src/a.ts"}) == (
         "npx --no-install vitest related --run --passWithNoTests ./src/a.ts"
     )

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
 from bot.contracts.request import Tier
-from bot.contracts.tested import TestChanges, TestCounts
 from bot.evidence.summary import summarize_checks
 from tests.support.outcomes import OUTCOME
 
@@ -177,6 +177,6 @@ def test_what_says_nothing_of_the_change_is_never_called_verified(
 def test_the_reason_is_one_short_line_without_control_characters() -> None:
     run = CheckRun(CheckState.NOT_RUNNABLE, 1, note=f"missing\n\x1b]0;x\x07{'y' * 5000}")
 
-    told = summarize_checks(_of(_check(run, run))).unverified
+    reason = summarize_checks(_of(_check(run, run))).unverified
 
-    assert len(told) < 400 and told.isprintable()
+    assert len(reason) < 400 and reason.isprintable()

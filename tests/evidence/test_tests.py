@@ -6,46 +6,56 @@ from dataclasses import replace
 
 import pytest
 
+from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.tested import TestChanges, TestCounts
-from bot.evidence.compare import is_failing, tell_model
-from bot.evidence.detect import Check
+from bot.evidence.check import Check
+from bot.evidence.compare import failing_checks_message, is_failing
+from bot.evidence.labels import kinds_of
 from bot.evidence.reruns import (
     NO_TIME,
     PASSED_AGAIN,
-    Ran,
-    is_run_again,
-    result_of,
-    suspects_after,
-    suspects_before,
+    CheckExecution,
+    check_result,
+    failed_before,
+    needs_rerun,
+    newly_failed_after,
 )
-from bot.evidence.tests import MOST_SHOWN, Reading, Times, compared, mark_edited, suspects, times_of
-from bot.evidence.words import kinds_of
-from bot.publish.evidence.counted import failing as failing_when_published
+from bot.evidence.tests import (
+    MOST_NAMES,
+    NameCounts,
+    SuiteResult,
+    compare_tests,
+    count_names,
+    mark_edited,
+    newly_failed,
+)
+from bot.publish.evidence.problems import failing as failing_when_published
 
 STATES = {"p": "passed", "f": "failed", "s": "skipped"}
 CHECK = Check("tests", "pytest", detected=True)
 
 
-def reading(states: dict[str, str], source: str = "report", *, whole: bool = True, note: str = "") -> Reading:
+def reading(
+    states: dict[str, str], source: str = "report", *, whole: bool = True, note: str = ""
+) -> SuiteResult:
     """Each test with a letter for each time that it ran."""
     names: dict[str, list[str]] = {"passed": [], "failed": [], "skipped": []}
     for name, letters in states.items():
         for letter in letters:
             names[STATES[letter]].append(name)
     counts = TestCounts(*(len(names[state]) for state in names)) if whole else None
-    return Reading(source, times_of(names), counts, whole, note=note)
+    return SuiteResult(source, count_names(names), counts, whole, note=note)
 
 
 def changes(before: dict[str, str], after: dict[str, str], **more: bool) -> TestChanges:
-    found = compared(reading(before, **more), reading(after, **more))
-    assert found is not None
-    return found
+    changes_seen = compare_tests(reading(before, **more), reading(after, **more))
+    assert changes_seen is not None
+    return changes_seen
 
 
-def moved(found: TestChanges) -> dict[str, tuple[str, ...]]:
+def moved(changes_seen: TestChanges) -> dict[str, tuple[str, ...]]:
     fields = ("broken", "mended", "appeared", "vanished", "flaky")
-    return {field: getattr(found, field) for field in fields if getattr(found, field)}
+    return {field: getattr(changes_seen, field) for field in fields if getattr(changes_seen, field)}
 
 
 @pytest.mark.parametrize(
@@ -69,10 +79,10 @@ def moved(found: TestChanges) -> dict[str, tuple[str, ...]]:
     ],
 )
 def test_what_becomes_of_a_test(before: str, after: str, became: str) -> None:
-    found = changes({"a": before} if before else {}, {"a": after} if after else {})
-    assert moved(found) == ({became: ("a",)} if became else {})
+    changes_seen = changes({"a": before} if before else {}, {"a": after} if after else {})
+    assert moved(changes_seen) == ({became: ("a",)} if became else {})
     failing = {"new_failing": 1} if (became, after) == ("appeared", "f") else {}
-    assert dict(found.counts) == ({became: 1, **failing} if became else {})
+    assert dict(changes_seen.counts) == ({became: 1, **failing} if became else {})
 
 
 @pytest.mark.parametrize(
@@ -93,82 +103,85 @@ def test_tests_of_one_name_are_counted_one_by_one(before: str, after: str, becam
 
 def test_one_broken_import_mends_nothing() -> None:
     before = {f"test_b::test_{n}": "f" for n in range(3)} | {"test_a::x": "p"}
-    found = changes(before, {"test_b": "f"})
-    assert moved(found) == {
+    changes_seen = changes(before, {"test_b": "f"})
+    assert moved(changes_seen) == {
         "appeared": ("test_b",),
         "vanished": ("test_a::x", "test_b::test_0", "test_b::test_1", "test_b::test_2"),
     }
-    assert dict(found.counts) == {"appeared": 1, "new_failing": 1, "vanished": 4}
-    assert found.note == "", "the numbers are told by their kind"
+    assert dict(changes_seen.counts) == {"appeared": 1, "new_failing": 1, "vanished": 4}
+    assert changes_seen.note == "", "the numbers are told by their kind"
 
 
 def test_no_run_without_tests_is_one_that_mended_them() -> None:
-    for after in (None, Reading("", whole=False, note="junit.xml is a link"), reading({})):
-        found = compared(reading({"a": "f", "b": "p"}), after)
-        assert found is not None
-        assert (found.mended, found.broken) == ((), ())
-        assert found.note or found.vanished
-    assert compared(None, None) is None
+    for after in (None, SuiteResult("", whole=False, note="junit.xml is a link"), reading({})):
+        changes_seen = compare_tests(reading({"a": "f", "b": "p"}), after)
+        assert changes_seen is not None
+        assert (changes_seen.mended, changes_seen.broken) == ((), ())
+        assert changes_seen.note or changes_seen.vanished
+    assert compare_tests(None, None) is None
 
 
 def test_names_of_two_sources_are_not_compared() -> None:
-    found = compared(reading({"a": "p"}, "report"), reading({"b": "f"}, "output"))
-    assert found is not None
-    assert moved(found) == {}
-    assert found.note == "the names come from report before and from output after, so none are compared"
-    assert (found.before, found.after) == (TestCounts(1, 0, 0), TestCounts(0, 1, 0))
+    changes_seen = compare_tests(reading({"a": "p"}, "report"), reading({"b": "f"}, "output"))
+    assert changes_seen is not None
+    assert moved(changes_seen) == {}
+    assert (
+        changes_seen.note == "the names come from report before and from output after, so none are compared"
+    )
+    assert (changes_seen.before, changes_seen.after) == (TestCounts(1, 0, 0), TestCounts(0, 1, 0))
 
 
 def test_too_many_to_name_are_still_counted() -> None:
-    many = Reading("report", {}, TestCounts(900_000, 1, 0), named=False)
-    found = compared(many, many)
-    assert found is not None
-    assert (found.after, moved(found)) == (TestCounts(900_000, 1, 0), {})
-    assert "too many" in found.note
+    many = SuiteResult("report", {}, TestCounts(900_000, 1, 0), named=False)
+    changes_seen = compare_tests(many, many)
+    assert changes_seen is not None
+    assert (changes_seen.after, moved(changes_seen)) == (TestCounts(900_000, 1, 0), {})
+    assert "too many" in changes_seen.note
 
 
 def test_what_is_shown_is_capped_and_what_is_counted_is_not() -> None:
-    found = changes({f"t{n:04}": "p" for n in range(500)}, {f"t{n:04}": "f" for n in range(500)})
-    assert (len(found.broken), dict(found.counts)) == (MOST_SHOWN, {"broken": 500})
+    changes_seen = changes({f"t{n:04}": "p" for n in range(500)}, {f"t{n:04}": "f" for n in range(500)})
+    assert (len(changes_seen.broken), dict(changes_seen.counts)) == (MOST_NAMES, {"broken": 500})
 
 
 def test_a_runner_that_names_only_failures_mends_nothing() -> None:
-    found = changes({"old": "f", "gone": "f"}, {"old": "f", "new": "f"}, whole=False)
-    assert moved(found) == {"broken": ("new",)}
+    changes_seen = changes({"old": "f", "gone": "f"}, {"old": "f", "new": "f"}, whole=False)
+    assert moved(changes_seen) == {"broken": ("new",)}
     assert (
-        "names only tests that fail; of those that failed before it does not name gone any more" in found.note
+        "names only tests that fail; of those that failed before it does not name gone any more"
+        in changes_seen.note
     )
     quiet = changes({}, {"new": "f"}, whole=False)
     assert quiet.note == "report names only tests that fail, so one that is new may be among the broken ones"
 
 
 def test_of_names_before_and_failures_after_a_new_one_is_told_from_a_broken_one() -> None:
-    found = compared(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
-    assert found is not None
-    assert moved(found) == {"broken": ("a",), "appeared": ("c",)}
-    assert found.new_failing == ("c",)
+    changes_seen = compare_tests(reading({"a": "p", "b": "s"}), reading({"a": "f", "c": "f"}, whole=False))
+    assert changes_seen is not None
+    assert moved(changes_seen) == {"broken": ("a",), "appeared": ("c",)}
+    assert changes_seen.new_failing == ("c",)
 
 
 def test_a_flaky_test_is_neither_broken_nor_mended() -> None:
-    found = compared(
+    changes_seen = compare_tests(
         reading({"a": "p", "b": "f", "c": "p"}), reading({"a": "f", "b": "p", "c": "f"}), ("a", "b")
     )
-    assert found is not None
-    assert moved(found) == {"broken": ("c",), "flaky": ("a", "b")}
-    assert found.newly_flaky == ("a",)
-    assert dict(found.counts)["newly_flaky"] == 1
+    assert changes_seen is not None
+    assert moved(changes_seen) == {"broken": ("c",), "flaky": ("a", "b")}
+    assert changes_seen.newly_flaky == ("a",)
+    assert dict(changes_seen.counts)["newly_flaky"] == 1
 
 
 def test_a_note_of_a_reading_says_of_which() -> None:
-    found = compared(reading({"a": "p"}), reading({"a": "p"}, note="junit.xml is a link"))
-    assert found is not None
-    assert found.note == "after: junit.xml is a link"
+    changes_seen = compare_tests(reading({"a": "p"}), reading({"a": "p"}, note="junit.xml is a link"))
+    assert changes_seen is not None
+    assert changes_seen.note == "after: junit.xml is a link"
 
 
 def test_times_of_counts_each_state() -> None:
-    assert times_of({"passed": ["a", "a", "b"], "failed": ["a"]}) == {
-        "a": Times(2, 1, 0),
-        "b": Times(1, 0, 0),
+    assert count_names({"passed": ["a", "a", "b"], "failed": ["a"]}) == {
+        "a": NameCounts(2, 1, 0),
+        "b": NameCounts(1, 0, 0),
     }
 
 
@@ -182,9 +195,13 @@ def moved_in(result: CheckResult) -> dict[str, tuple[str, ...]]:
     return moved(result.tests)
 
 
-def ran(state: CheckState, states: dict[str, str] | None = None, again: dict[str, str] | None = None) -> Ran:
+def ran(
+    state: CheckState, states: dict[str, str] | None = None, again: dict[str, str] | None = None
+) -> CheckExecution:
     run = CheckRun(state, 0 if state is S.PASSED else 1, 2.0, "tail")
-    return Ran(run, None if states is None else reading(states), None if again is None else reading(again))
+    return CheckExecution(
+        run, None if states is None else reading(states), None if again is None else reading(again)
+    )
 
 
 GREEN = ran(S.PASSED, {"a": "p", "b": "p"})
@@ -213,13 +230,13 @@ RED = ran(S.FAILED, {"a": "f", "b": "p"})
     ],
 )
 def test_all_of_a_check_is_run_again_where_it_got_worse_and_not_for_certain(
-    before: Ran, after: Ran, wanted: bool
+    before: CheckExecution, after: CheckExecution, wanted: bool
 ) -> None:
-    assert is_run_again(before, after) is wanted
+    assert needs_rerun(before, after) is wanted
 
 
 def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
-    result = result_of(CHECK, GREEN, RED, GREEN)
+    result = check_result(CHECK, GREEN, RED, GREEN)
     assert result.flaky
     assert (result.after.state, result.after.note) == (S.FAILED, PASSED_AGAIN)
     assert result.tests is not None
@@ -230,7 +247,7 @@ def test_a_check_that_passes_the_second_time_is_flaky_and_not_failing() -> None:
 
 
 def test_a_check_that_fails_the_second_time_is_failing() -> None:
-    result = result_of(CHECK, GREEN, RED, RED)
+    result = check_result(CHECK, GREEN, RED, RED)
     assert not result.flaky
     assert result.tests is not None
     assert moved(result.tests) == {"broken": ("a",)}
@@ -239,7 +256,7 @@ def test_a_check_that_fails_the_second_time_is_failing() -> None:
 
 def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
     after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    result = result_of(CHECK, GREEN, after, second)
+    result = check_result(CHECK, GREEN, after, second)
     assert result.tests is not None
     assert moved(result.tests) == {"broken": ("b",), "flaky": ("a",)}
     assert (result.flaky, is_failing(result, "")) == (False, True)
@@ -247,32 +264,32 @@ def test_of_a_check_that_fails_twice_a_test_that_passed_once_is_flaky() -> None:
 
 def test_a_test_that_failed_before_too_is_flaky_where_it_passes_once() -> None:
     after, second = ran(S.FAILED, {"a": "f", "b": "f"}), ran(S.FAILED, {"a": "p", "b": "f"})
-    assert moved_in(result_of(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
+    assert moved_in(check_result(CHECK, RED, after, second)) == {"broken": ("b",), "flaky": ("a",)}
 
 
 def test_a_check_without_names_can_be_flaky_too() -> None:
-    result = result_of(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
+    result = check_result(CHECK, ran(S.PASSED), ran(S.FAILED), ran(S.PASSED))
     assert (result.flaky, result.tests) == (True, None)
 
 
 def test_a_check_that_could_not_be_run_again_is_failing_and_says_why() -> None:
-    result = result_of(CHECK, GREEN, RED, None, NO_TIME)
+    result = check_result(CHECK, GREEN, RED, None, NO_TIME)
     assert (result.flaky, result.after.note) == (False, NO_TIME)
     assert is_failing(result, "")
 
 
 def test_a_test_that_fails_and_passes_on_the_base_is_not_mended_by_the_change() -> None:
     before = ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "p", "b": "f"})
-    result = result_of(CHECK, before, GREEN)
+    result = check_result(CHECK, before, GREEN)
     assert result.tests is not None
     assert moved(result.tests) == {"mended": ("b",), "flaky": ("a",)}
     assert not result.flaky
 
 
 def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_failed_before() -> None:
-    result = result_of(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
+    result = check_result(CHECK, RED, ran(S.FAILED, {"a": "f", "b": "f"}, {"a": "f", "b": "f"}))
     assert is_failing(result, "")
-    words = tell_model([result])
+    words = failing_checks_message([result])
     assert "`pytest` failed before your change with other tests and now ends with exit code 1." in words
     assert "in the lines with |:\n| b\n" in words
     assert not is_failing(replace(result, after=CheckRun(S.NOT_RUN)), "")
@@ -283,18 +300,18 @@ def test_a_test_that_the_change_broke_speaks_against_it_though_the_check_as_such
     state: CheckState,
 ) -> None:
     before, after = ran(state, {"a": "f", "b": "p"}), ran(state, {"a": "f", "b": "f"})
-    assert is_failing(result_of(CHECK, before, after, after), "")
-    assert not is_failing(result_of(CHECK, before, before), "")
+    assert is_failing(check_result(CHECK, before, after, after), "")
+    assert not is_failing(check_result(CHECK, before, before), "")
 
 
 def test_only_what_failed_is_suspected() -> None:
-    assert suspects_before(RED) == {"a"}
-    assert suspects_before(replace(RED, run=CheckRun(S.TIMED_OUT))) == frozenset()
-    assert suspects_after(RED, ran(S.FAILED, {"a": "f", "b": "f"})) == {"b"}
-    assert suspects_after(ran(S.PASSED), RED) == {"a"}
-    assert suspects_after(ran(S.NOT_RUN), RED) == frozenset()
-    assert suspects_after(GREEN, GREEN) == frozenset()
-    assert suspects(reading({"a": "f"}, "report"), reading({"a": "f"}, "output")) == {"a"}
+    assert failed_before(RED) == {"a"}
+    assert failed_before(replace(RED, run=CheckRun(S.TIMED_OUT))) == frozenset()
+    assert newly_failed_after(RED, ran(S.FAILED, {"a": "f", "b": "f"})) == {"b"}
+    assert newly_failed_after(ran(S.PASSED), RED) == {"a"}
+    assert newly_failed_after(ran(S.NOT_RUN), RED) == frozenset()
+    assert newly_failed_after(GREEN, GREEN) == frozenset()
+    assert newly_failed(reading({"a": "f"}, "report"), reading({"a": "f"}, "output")) == {"a"}
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The table of faults: what goes wrong, where, and how it must end. `docs/reliability.md` shows it.
 
-The first row of a cause is the one that `make test` runs: put the fastest there. No point stands twice that is the same
-code: a fault of a request that three verbs send in one place is tried at one of them. After a change of a row, write
-the page again: `python -m tests.faults.page`.
+`make test` runs the first row of every fifth cause: put the fastest first. No point stands twice that is the same code:
+a fault of a request that three verbs send in one place is tried at one of them. After a change of a row, write the page
+again: `python -m tests.faults.page`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,41 @@ from tests.faults.scene import (
     Work,
     answers,
     at_call,
+    at_process,
     at_work,
+    begun_twice,
     branch_agent,
     change_and,
+    check_that_waits,
     damaged,
+    damaged_index,
+    damaged_pack_index,
     drops,
+    few_inodes,
     fix,
     forbidden_branch,
     in_bundle,
+    inside,
+    kill_sandbox,
     killed_then,
     lags,
+    large_tracked_file,
     limits,
     long_temporary_folder,
+    missing_object,
     nth,
     old_git,
+    partial_clone,
     publish,
     publish_in_job,
     publish_twice_at_once,
+    published_before,
+    read_only_repository,
+    renamed,
     run,
     shell_first,
+    short_wait,
+    silent,
     small_disk,
     struck,
     struck_at_github,
@@ -44,7 +60,7 @@ from tests.faults.scene import (
     without_bundle,
 )
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
-from tests.support.model_script import Hangup, Raw, Say, Status, Step, Turn
+from tests.support.model_script import Call, Hangup, Raw, Say, Status, Step, Turn
 
 _EDITED = (VIEW, Turn(EDITS))
 _WAITING: tuple[Step, ...] = (*_EDITED, shell("sleep 600"))
@@ -91,6 +107,24 @@ MODEL = (
         exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
     ),
     *rows(
+        "The model's API fails once",
+        {
+            ("silent for 90 s", "within an answer"): fix(
+                *_EDITED, Turn((Say("I shall look"), VIEW), stall=700), DESCRIBE, DONE
+            )
+        },
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
+    ),
+    *rows(
+        "The model's API fails each time",
+        {
+            ("silent before the first byte", "`fix`, after the edits"): fix(
+                *_EDITED, Turn((Say("I shall look"),), delay=20.0), before=short_wait
+            )
+        },
+        exit=5, says="the model's provider failed", work=Work.BRANCH, status="partial",
+    ),
+    *rows(
         "The model's API refuses",
         {
             ("the key is wrong (401)", "`fix`, after the edits"): fix(*_EDITED, Status(401)),
@@ -105,6 +139,7 @@ MODEL = (
     ),
 )  # fmt: skip
 
+_PULLS = ("POST", "/pulls$")
 _BLOCKED = {
     "who asks": ("GET", "/permission"),
     "the policy": ("GET", "/contents/"),
@@ -122,6 +157,14 @@ GITHUB = (
             (fault, f"`run`, reading {what}"): run(before=make(*where))
             for fault, make in {"server error (502)": partial(answers, 502), "connection dropped": drops}.items()
             for what, where in _BLOCKED.items()
+        },
+        exit=0, says="", work=Work.PUBLISH,
+    ),
+    *rows(
+        "GitHub's API fails once",
+        {
+            ("silent for 30 s", "`run`, reading who asks"): run(before=silent("GET", "/permission")),
+            ("silent for 30 s", "`publish`, opening the pull request"): publish(silent(*_PULLS)),
         },
         exit=0, says="", work=Work.PUBLISH,
     ),
@@ -203,7 +246,6 @@ def _git(verb: str, times: int) -> dict[tuple[str, str], Play]:
 
 _ARCHIVED = "This repository was archived so it is read-only."
 _NO_RIGHT = "Resource not accessible by integration"
-_PULLS = ("POST", "/pulls$")
 _PUSH = ("*", "git-receive-pack")
 
 GIT = (
@@ -222,6 +264,7 @@ GIT = (
         {
             ("after its effect", "`publish`"): publish(drops("POST", "git-receive-pack$", after=True)),
             ("two jobs publish the same bundle", "`publish`, the push"): publish_twice_at_once(),
+            ("two jobs publish the same bundle", "`publish`, from its start"): publish_twice_at_once(push_waits=False),
         },
         exit=0, says="ull request", work=Work.PULL,
     ),
@@ -338,6 +381,30 @@ SIGNALS = (
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
     ),
     *rows(
+        "A signal",
+        {("SIGTERM", "`review`, a command runs"): struck("review", signal.SIGTERM, _IN_COMMAND, shell("sleep 600"))},
+        exit=130, says="ancelled", work=Work.NOTHING,
+    ),
+    *rows(
+        "The sandbox is killed",
+        {
+            ("SIGKILL", "`fix`, a command runs"): struck(
+                "fix", signal.SIGCONT, at_process("sleep 600", kill_sandbox), *_WAITING, DESCRIBE, DONE
+            )
+        },
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
+    ),
+    *rows(
+        "The sandbox is killed",
+        {
+            ("SIGKILL", "`fix`, the check with the change runs"): struck(
+                "fix", signal.SIGCONT, at_process("sleep 15", kill_sandbox), *_EDITED, DESCRIBE, DONE,
+                before=check_that_waits,
+            )
+        },
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
+    ),
+    *rows(
         "The process is killed",
         {
             ("SIGKILL", f"`{verb}`, a command runs"): struck(verb, signal.SIGKILL, _IN_COMMAND, *_WAITING)
@@ -415,7 +482,15 @@ DAMAGED = (
 STRAYS = (
     *rows(
         "Something stray in the work tree",
-        {(fault, "`fix`, the end"): fix(*change_and(command)) for fault, command in _STRAYS.items()},
+        {(fault, "`fix`, the end"): fix(*change_and(command)) for fault, command in _STRAYS.items()}
+        | {
+            ("a tracked file of 7 MB was changed", "`fix`, the end"): fix(
+                *change_and("printf x >> data.bin"), before=large_tracked_file
+            ),
+            ("a file of 10 MB that the model wrote", "`fix`, the end"): fix(
+                *_EDITED, Turn((Call("write", {"path": "big.txt", "content": "x" * 10_000_000}),)), DESCRIBE, DONE
+            ),
+        },
         exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
     ),
     *rows(
@@ -439,13 +514,62 @@ MACHINE = (
         exit=75, says="could not be written", work=Work.NAMED,
     ),
     *rows(
+        "A full disk",
+        {("no more files, before the checkout", "`fix`"): fix(before=few_inodes("home", 40))},
+        exit=75, says="ree some disk space", work=Work.UNPAID,
+    ),
+    *rows(
+        "A full disk",
+        {
+            ("files of at most 16 KiB", "`fix`, the end"): fix(
+                *_EDITED, DESCRIBE, DONE,
+                before=shell_first("export PYTHONDONTWRITEBYTECODE=1; ulimit -f 16"),
+            )
+        },
+        exit=75, says="allow larger files", work=Work.NAMED,
+    ),
+    *rows(
+        "The repository lacks objects",
+        {
+            ("one file's content", "`fix`"): fix(before=missing_object("HEAD:tidytime/format.py")),
+            ("one folder's list of files", "`fix`"): fix(before=missing_object("HEAD:tidytime")),
+            ("a partial clone", "`fix`"): fix(before=partial_clone),
+        },
+        exit=2, says="lacks objects of this commit", work=Work.UNPAID,
+    ),
+    *rows(
+        "The repository lacks objects",
+        {("the index is damaged", "`fix`"): fix(before=damaged_index)},
+        exit=2, says="written again by `git reset`", work=Work.UNPAID,
+    ),
+    *rows(
+        "The repository lacks objects",
+        {("a pack's index is cut", "`fix`"): fix(before=damaged_pack_index)},
+        exit=2, says="fsck", work=Work.UNPAID,
+    ),
+    *rows(
+        "The repository is renamed",
+        {("before the first request", "`publish`"): publish(renamed)},
+        exit=0, says="Pull request #2 opened", work=Work.PULL,
+    ),
+    *rows(
+        "The same event comes twice",
+        {("the request is done", "`run`"): published_before()},
+        exit=0, says="done already", work=Work.PULL,
+    ),
+    *rows(
+        "The same event comes twice",
+        {("two comments are begun", "`run`"): begun_twice},
+        exit=0, says="1 file changed", work=Work.PUBLISH, status="changed",
+    ),
+    *rows(
         "Somebody removes files of a run",
         {
             ("its folder", "`fix`, a command runs"): struck(
                 "fix", signal.SIGTERM, at_call("sleep 600", damaged("../2*")), *_WAITING
             )
         },
-        exit=2, says="was removed while", work=Work.NOTHING,
+        exit=75, says="was removed while", work=Work.NOTHING,
     ),
     *rows(
         "Somebody removes files of a run",
@@ -468,9 +592,15 @@ MACHINE = (
             ("--out is a file", "`run`"): run(options=("--out", __file__)),
             ("--patch is a folder", "`fix`"): fix(options=("--patch", "/tmp")),
             ("--patch is in no folder", "`fix`"): fix(options=("--patch", "/nowhere/x.patch")),
+            ("the repository is read-only", "`fix`"): fix(before=read_only_repository),
             ("a branch is named `agent`", "`fix`"): fix(before=branch_agent),
         },
         exit=2, says="slash-agent", work=Work.UNPAID,
+    ),
+    *rows(
+        "A place that cannot be written",
+        {("the folder for runs", "`fix`"): fix(before=inside("env", "XDG_STATE_HOME=/proc/x"))},
+        exit=75, says="Set XDG_STATE_HOME", work=Work.UNPAID,
     ),
     *rows(
         "A machine that lacks something",
@@ -479,11 +609,20 @@ MACHINE = (
             for verb, play in _LOCAL_AND_EVENT.items()
             for fault, before in {
                 "24 open files": shell_first("ulimit -n 24"),
-                "the current folder is deleted": shell_first("mkdir gone; cd gone; rmdir ../gone"),
                 "git 2.17": old_git,
             }.items()
         },
-        exit=2, says="slash-agent", work=Work.UNPAID,
+        exit=75, says="slash-agent", work=Work.UNPAID,
+    ),
+    *rows(
+        "A place that cannot be written",
+        {
+            ("the current folder is deleted", f"`{verb}`"): play(
+                before=shell_first("mkdir gone; cd gone; rmdir ../gone")
+            )
+            for verb, play in _LOCAL_AND_EVENT.items()
+        },
+        exit=2, says="no longer exists", work=Work.UNPAID,
     ),
     *rows(
         "A machine that lacks something",

@@ -16,25 +16,28 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from bot.forge import Forge
-from bot.forge.forge import ACTIONS_BOT
-from bot.run.lock import held
+from bot.session.folder.cleanup import is_busy
+from bot.session.folder.run_folder import RunFolder
+from bot.workspace.descendants import descendants
+from slash_forge import Forge
+from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Script, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, git, sample_repository
+from tests.support.repositories import POLICY, UNCHECKED, commit_all, git, sample_repository
 from tests.support.stage import MODEL, Ran, Stage, command, open_stage
 
 CHANGE = "round(abs(seconds))"
 """What the scripted model writes into the sample."""
 
-_NO_CHECKS = {".github/agent.yml": "version: 1\nchecks: []\n"}
 _HEADLINE = re.compile(r"^(?:slash-agent [a-z]+: |[✔!✘] )")
 _UNFINISHED = ("Working on it", "is being opened", "is being posted")
 _LIMIT = 120.0
@@ -84,10 +87,6 @@ class Scene:
 
     # -- what a row starts
 
-    def without_checks(self) -> None:
-        """The sample's tests take most of a run's time; they are not what the table is about."""
-        self.forge.commit(self.stage.repo, _NO_CHECKS)
-
     @property
     def forge(self) -> Forge:
         return self.stage.forge
@@ -98,8 +97,7 @@ class Scene:
         path = self.stage.folder / "tidytime"
         if not path.exists():
             sample_repository(path)
-            for name, text in _NO_CHECKS.items():
-                (path / name).write_text(text)
+            (path / POLICY).write_text(UNCHECKED)
             commit_all(path)
         return path
 
@@ -157,7 +155,6 @@ class Scene:
 
     def mend(self) -> None:
         """A whole run for the event, whose bundle waits to be published."""
-        self.without_checks()
         ran = self.play_model(mending(), self.argv("run"))
         assert ran.code == 0, ran.said
 
@@ -173,6 +170,7 @@ class Scene:
         self.ran = ran = row.play(self)
         assert ran.code == row.exit, f"exit {ran.code}: {ran.said}"
         assert "Traceback" not in ran.said and "internal error, please" not in ran.said
+        assert "Github server" not in ran.said  # PyGithub's own words
         assert not row.says or any(row.says in line for line in self.headlines()), (
             row.says,
             self.headlines(),
@@ -201,12 +199,16 @@ class Scene:
     def _check_nothing_is_left(self) -> None:
         wait_for(lambda: not self.stage.left_over(), lambda: f"processes are left: {self.stage.left_over()}")
         for root in self.runs:
-            with held(root):
-                pass
+            if not (
+                self.killed or root.is_relative_to(self.stage.temp)
+            ):  # there the runner removes all of it
+                wait_for(partial(_has_one_tree, root), partial("{}: {}".format, root, os.listdir(root)))
+            assert not is_busy(RunFolder(root))
         if not self.killed:
             assert [path for path in self.temporary.rglob("*") if not path.name.startswith("long-")] == []
 
     def _check_work(self, work: Work) -> None:
+        self.inside = ()  # people put the machine right first
         match work:
             case Work.PUBLISH:
                 self._check_published(publish=True)
@@ -258,6 +260,11 @@ Play = Callable[[Scene], Ran]
 Fault = Callable[[Scene], None]
 
 
+def _has_one_tree(root: Path) -> bool:
+    """Whether what cleans up behind a run has ended with it: at most the tree for `salvage` is left."""
+    return not is_busy(RunFolder(root)) and len(list(root.glob("tree*"))) <= 1
+
+
 def wait_for(condition: Callable[[], bool], otherwise: Callable[[], str] = str) -> None:
     deadline = time.monotonic() + _LIMIT
     while not condition():
@@ -286,8 +293,6 @@ def _with_model(
     verb: str, steps: Sequence[Step], options: Sequence[object], before: Fault | None, environment: dict[str, str]
 ) -> Play:  # fmt: skip
     def play(scene: Scene) -> Ran:
-        if verb == "run":
-            scene.without_checks()
         if before:
             before(scene)
         # The gate may have a word before the model ends.
@@ -334,16 +339,43 @@ def in_bundle(path: str, change: Callable[[bytes], bytes]) -> Fault:
     return fault
 
 
+def published_before() -> Play:
+    """`run` for an event whose result is published already."""
+
+    def play(scene: Scene) -> Ran:
+        scene.mend()
+        published = scene.call(scene.argv("publish"))
+        assert published.code == 0, published.said
+        return scene.play_model([], scene.argv("run"))
+
+    return play
+
+
 def without_bundle(scene: Scene) -> None:
     shutil.rmtree(scene.stage.bundle)
 
 
-def publish_twice_at_once() -> Play:
-    """Two jobs with the same bundle, of which the one waits for the other's push. What the slower one says."""
+def begun_twice(scene: Scene) -> Ran:
+    """Two runs of one event, for each of which the action began a comment before either looked."""
+    stage = scene.stage
+    mark = f"<!-- slash-agent progress request={stage.sample.event['comment']['id']} run=77 state=over -->"
+    begun = [
+        scene.forge.comment(stage.repo, stage.sample.issue, ACTIONS_BOT, f"Begun.\n\n{mark}\n")[0]
+        for _ in range(2)
+    ]
+    for number in begun:
+        ran = scene.play_model(mending(), scene.argv("run"), SLASH_AGENT_COMMENT=str(number))
+    return ran
+
+
+def publish_twice_at_once(*, push_waits: bool = True) -> Play:
+    """Two jobs with the same bundle, of which the one waits for the other's push, or that simply race. What the slower
+    one says."""
 
     def play(scene: Scene) -> Ran:
         scene.mend()
-        scene.forge.delay_next("POST", "git-receive-pack$", seconds=1.0)
+        if push_waits:
+            scene.forge.delay_next("POST", "git-receive-pack$", seconds=1.0)
         variables = scene.environment("publish")
         with subprocess.Popen(
             scene.argv("publish"), env=variables, stdout=subprocess.PIPE, text=True
@@ -384,6 +416,11 @@ def drops(method: str, path: str, *, after: bool = False, times: int = 1) -> Fau
     return lambda scene: scene.forge.drop_next(method, path, after_effect=after, times=times)
 
 
+def silent(method: str, path: str) -> Fault:
+    """GitHub takes the request and says nothing until the program gives up."""
+    return lambda scene: scene.forge.drop_next(method, path, seconds=35.0)
+
+
 def limits(kind: Literal["primary", "secondary"], method: str, path: str, seconds: int) -> Fault:
     """GitHub's rate limit, which ends in so many `seconds`."""
     return lambda scene: scene.forge.limit_next(method, path, kind=kind, retry_after=seconds)
@@ -392,6 +429,11 @@ def limits(kind: Literal["primary", "secondary"], method: str, path: str, second
 def forbidden_branch(scene: Scene) -> None:
     """A ruleset lets nobody make branches below agent/."""
     scene.forge.add_rule(scene.stage.repo, "agent/*", "creation")
+
+
+def renamed(scene: Scene) -> None:
+    owner = scene.stage.repo.partition("/")[0]
+    scene.forge.rename_repository(scene.stage.repo, f"{owner}/renamed")
 
 
 def lags(requests: int) -> Fault:
@@ -465,6 +507,70 @@ def with_out(path: str, before: Fault) -> Play:
     return lambda scene: fix(options=("--out", scene.stage.folder / path / "bundle"), before=before)(scene)
 
 
+def few_inodes(path: str, number: int) -> Fault:
+    """A folder of the stage is a disk that takes so many files, which is gone afterwards."""
+
+    def fault(scene: Scene) -> None:
+        folder = scene.stage.folder / path
+        folder.mkdir(exist_ok=True)
+        mount = f"mount -t tmpfs -o nr_inodes={number} tmpfs {shlex.quote(str(folder))}"
+        scene.inside = ("unshare", "-rm", "bash", "-c", f'{mount} && exec "$@"', "bash")
+
+    return fault
+
+
+def read_only_repository(scene: Scene) -> None:
+    repo = str(scene.repo)
+    scene.inside = ("bwrap", "--dev-bind", "/", "/", "--ro-bind", repo, repo, "--")
+
+
+def missing_object(name: str) -> Fault:
+    """An object is gone from the local repository."""
+
+    def fault(scene: Scene) -> None:
+        sha = git(scene.repo, "rev-parse", name)
+        (scene.repo / ".git/objects" / sha[:2] / sha[2:]).unlink()
+
+    return fault
+
+
+def damaged_pack_index(scene: Scene) -> None:
+    git(scene.repo, "repack", "-adq")
+    [index] = (scene.repo / ".git/objects/pack").glob("*.idx")
+    index.chmod(0o644)
+    index.write_bytes(index.read_bytes()[:1100])
+
+
+def damaged_index(scene: Scene) -> None:
+    (scene.repo / ".git/index").write_bytes(b"damaged")
+
+
+def partial_clone(scene: Scene) -> None:
+    """The local repository has no file's content."""
+    whole = scene.repo.rename(scene.stage.folder / "whole")
+    git(whole, "config", "uploadpack.allowFilter", "true")
+    to = scene.stage.folder / "tidytime"
+    git(whole, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{whole}", str(to))
+
+
+def large_tracked_file(scene: Scene) -> None:
+    (scene.repo / "data.bin").write_bytes(bytes(7_000_000))
+    commit_all(scene.repo)
+
+
+def check_that_waits(scene: Scene) -> None:
+    """The check of the local repository waits if the change is there."""
+    check = '"! grep -q round.abs.seconds tidytime/format.py || sleep 15"'
+    (scene.repo / POLICY).write_text(UNCHECKED.replace('"true"', check))
+    commit_all(scene.repo)
+
+
+def short_wait(scene: Scene) -> None:
+    """The policy waits two seconds for the first byte of an answer."""
+    (scene.repo / POLICY).write_text(f"{UNCHECKED}models: {{{MODEL}: {{timeout: 2}}}}\n")
+    commit_all(scene.repo, "Wait less")
+
+
 def old_git(scene: Scene) -> None:
     """A git from 2018 comes first on the PATH."""
     program = scene.stage.folder / "old" / "git"
@@ -511,12 +617,41 @@ def at_call(text: str, damage: Fault | None = None) -> At:
     return at
 
 
-def struck(verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = ()) -> Play:
+def at_process(text: str, damage: Fault) -> At:
+    """Once a process of the program has a command line that starts with `text`; then `damage` is done."""
+
+    def at(scene: Scene, model: ModelServer) -> bool:
+        if reached := any(command_line(number).startswith(text) for number in descendants(os.getpid())):
+            damage(scene)
+        return reached
+
+    return at
+
+
+def command_line(number: int) -> str:
+    try:
+        return Path(f"/proc/{number}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def kill_sandbox(scene: Scene) -> None:
+    """Every process behind the wall is killed."""
+    for number in [
+        one for one in descendants(os.getpid()) if command_line(one).split(" ")[0].endswith("bwrap")
+    ]:
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
+
+
+def struck(
+    verb: str, by: signal.Signals, at: At, *steps: Step, options: Sequence[object] = (), before: Fault | None = None
+) -> Play:  # fmt: skip
     """The verb gets the signal `by` at a point."""
 
     def play(scene: Scene) -> Ran:
-        if verb == "run":
-            scene.without_checks()
+        if before:
+            before(scene)
         with ModelServer(steps) as model:
             variables = scene.environment(verb, **scene.model_variables(model))
             ran = _strike(scene, verb, by, lambda: at(scene, model), variables, *options)
@@ -589,16 +724,10 @@ def _strike(
     *options: object,
 ) -> Ran:  # fmt: skip
     scene.killed = by == signal.SIGKILL
-    # Under `nohup`, SIGHUP is ignored, and the program keeps it so.
-    process = subprocess.Popen(
-        ["env", "--default-signal=HUP", *scene.argv(verb, *options)], env=variables, cwd=scene.stage.folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    wait_for(lambda: reached() or process.poll() is not None)
-    process.send_signal(by)
-    out, err = process.communicate(timeout=_LIMIT)
-    return Ran(process.returncode, out, err)
+    argv = scene.argv(verb, *options)
+    done = warm.run_struck(argv, variables, by, reached, scene.stage.folder, _LIMIT)
+    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 def open_scene(forge: Forge, folder: Path) -> Scene:
-    return Scene(open_stage(forge, folder))
+    return Scene(open_stage(forge, folder, checks=False))

@@ -1,4 +1,4 @@
-"""Every row of the table of faults, on the real program. `make test` runs the first row of each cause."""
+"""Every row of the table of faults, on the real program. `make test` runs the first row of every fifth cause."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
+from slash_forge import Forge
 from tests.faults.page import PAGE, page
 from tests.faults.rows import ROWS
 from tests.faults.scene import Row, Scene, open_scene
 
-SAMPLE = list({row.cause: row for row in reversed(ROWS)}.values())
+SAMPLE = list({row.cause: row for row in reversed(ROWS)}.values())[2::5]
 
 
 @pytest.fixture
@@ -25,14 +25,14 @@ def scene() -> Iterator[Scene]:
 
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize("row", SAMPLE, ids=str)
-def test_a_row_of_each_cause(scene: Scene, row: Row) -> None:
+def test_a_row_of_every_fifth_cause(scene: Scene, row: Row) -> None:
     scene.play(row)
 
 
 @pytest.mark.slow
 @pytest.mark.bubblewrap
-@pytest.mark.parametrize("row", ROWS, ids=str)
-def test_every_row(scene: Scene, row: Row) -> None:
+@pytest.mark.parametrize("row", [row for row in ROWS if row not in SAMPLE], ids=str)
+def test_every_other_row(scene: Scene, row: Row) -> None:
     scene.play(row)
 
 

@@ -16,20 +16,20 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
-from bot.egress.hello import HelloError, record_length, server_name
-from bot.egress.hosts import authority
+from bot.events.event import read_event
+from bot.events.hygiene import clean
 from bot.gate.redact import Redactor
-from bot.intake.event import read_event
-from bot.intake.hygiene import clean
 from bot.policy import globs
+from bot.policy.egress import authority
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.shell import parse_shell
-from bot.workshop.host.patch.errors import PatchError
-from bot.workshop.host.patch.grammar import parse
-from tests.intake.rendered import seen
+from bot.toolhost.patch.errors import PatchError
+from bot.toolhost.patch.grammar import parse
+from bot.workspace.egress.tunnel import HelloError, record_length, server_name
+from tests.events.rendered import seen
 from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
-from tests.policy.test_published import agree
+from tests.policy.test_json_schema import agree
 from tests.policy.test_shell_truth import PIECES, hold
 
 Target = Callable[[st.DataObject, Path], None]
@@ -229,9 +229,9 @@ def event_parser(data: st.DataObject, folder: Path) -> None:
 def proxy_requests(data: st.DataObject, folder: Path) -> None:
     """Whatever a client sends first, a host is a plain name with a port, or nothing."""
     target = "".join(data.draw(st.lists(st.sampled_from(_CONNECT) | st.text(max_size=3), max_size=6)))
-    found = authority(target)
-    if found is not None:
-        assert f"{found[0]}:{found[1]}" in (target.lower(), target.lower().replace(".:", ":"))
+    removals = authority(target)
+    if removals is not None:
+        assert f"{removals[0]}:{removals[1]}" in (target.lower(), target.lower().replace(".:", ":"))
     sent = data.draw(st.binary(max_size=80))
     with contextlib.suppress(HelloError):
         record_length(sent[:5])

@@ -7,8 +7,8 @@ import difflib
 import pytest
 
 from bot.gate.dependencies import new_dependencies, new_sources
-from bot.gate.rules import sensitive
-from bot.gate.weakened import Line
+from bot.gate.path_rules import sensitive
+from bot.gate.weaker_tests import Line
 
 PYPROJECT = """\
 [build-system]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.gate.errors import HostileTree
-from bot.gate.fsck import refuse_unsound
-from bot.gate.scratch import scratch
+from bot.gate.objects import scratch
+from bot.gate.tree_checks import refuse_unsound
 from tests.support.source_repository import Repository
 from tests.support.trees import Bench, bench
 
@@ -22,7 +22,7 @@ def desk(tmp_path: Path) -> Bench:
     return bench(tmp_path, repository)
 
 
-def judged(desk: Bench, *entries: str) -> None:
+def verdict(desk: Bench, *entries: str) -> None:
     """Entries of a tree as git's own `mktree` takes them, which asks no questions."""
     git = desk.checkout.git
     blob = git.run("hash-object", "-w", "--stdin", input=b"new\n").decode().strip()
@@ -34,17 +34,17 @@ def judged(desk: Bench, *entries: str) -> None:
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
 def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str) -> None:
-    """Breaks: bot/gate/fsck.py "--fsck-objects"."""
+    """Breaks: bot/gate/tree_checks.py "--fsck-objects"."""
     with pytest.raises(HostileTree, match="git refuses what would be published"):
-        judged(desk, f"100644 blob BLOB\t{name}")
+        verdict(desk, f"100644 blob BLOB\t{name}")
 
 
 def test_links_in_place_of_gits_own_files_are_refused(desk: Bench) -> None:
     with pytest.raises(HostileTree, match="git refuses"):
-        judged(desk, "120000 blob BLOB\t.gitmodules")
+        verdict(desk, "120000 blob BLOB\t.gitmodules")
 
 
 def test_what_is_sound_and_what_was_there_before_passes(desk: Bench) -> None:
     desk.write("b.txt", "two\n")
     assert [file.path for file in desk.judge().files] == ["b.txt"]
-    judged(desk, "100644 blob BLOB\tgit.txt", "100755 blob BLOB\trun")
+    verdict(desk, "100644 blob BLOB\tgit.txt", "100755 blob BLOB\trun")

@@ -12,8 +12,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from bot.gate.errors import GateLimits, HostileTree, printable
-from bot.gate.reader import Beneath
+from bot.gate.confined_folder import ConfinedFolder
+from bot.gate.errors import HostileTree, printable
+from bot.gate.limits import GateLimits
 from bot.gate.tree import Verdict
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
@@ -419,7 +420,7 @@ def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
 
 
 def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench) -> None:
-    """Breaks: bot/gate/verdict.py "kept.update(diff.unchanged)"."""
+    """Breaks: bot/gate/verdict.py "unchanged.update(diff.unchanged)"."""
     (desk.tree / "a.txt").unlink()
     desk.write("b.txt", "changed\n")
     desk.write("a.txt/inner")
@@ -470,14 +471,14 @@ def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) ->
 
 def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """As anybody but root meets it. Breaks: bot/gate/walk.py "self._leave_out_unread(folder, error)"."""
-    open_folder = Beneath.open_folder
+    open_folder = ConfinedFolder.open_folder
 
-    def closed(beneath: Beneath, name: str) -> int:
+    def closed(beneath: ConfinedFolder, name: str) -> int:
         if name in ("dir", "new"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
         return open_folder(beneath, name)
 
-    monkeypatch.setattr(Beneath, "open_folder", closed)
+    monkeypatch.setattr(ConfinedFolder, "open_folder", closed)
     desk.write("new/file")
     withheld(desk, "it cannot be read: Permission denied", path="dir")
     verdict = withheld(desk, "it cannot be read: Permission denied", path="new")

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.errors import GateLimits, HostileTree
+from bot.gate.errors import HostileTree
+from bot.gate.limits import GateLimits
 from bot.gate.patch import judge_patch
 from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository

@@ -10,14 +10,100 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.gate.patterns import PATTERNS, Pattern
-from bot.gate.secrets import REST, Finder, Span, found_secret
+from bot.gate.secrets import PATTERNS, REST, Finder, Span, found_secret
 
 _OF = {
     "A": string.ascii_letters + string.digits,
     "U": string.ascii_uppercase + string.digits,
     "h": "0123456789abcdef",
     "d": string.digits,
+}
+
+
+# By kind of credential: texts that are found, and texts that are not. Samples are templates, so that no scanner of this
+# repository takes them for keys: `{A36}` stands for 36 letters and digits, `{h32}` for hexadecimal digits.
+_Samples = tuple[tuple[str, ...], tuple[str, ...]]
+_SAMPLES: dict[str, _Samples] = {
+    "GitHub token": (
+        ("ghp_{A36}", "github_pat_{A22}_{A59}", "token: ghs_{A300}", "ghs_{A20}.{A20}.{A20}"),
+        ("ghp_short", "github_pat_", "ghp_{A35}", "high_{A36}"),
+    ),
+    "Anthropic key": (
+        ("sk-ant-api03-{A93}AA", "sk-ant-oat01-{A80}"),
+        ("sk-ant-api03-", "sk-ant-{A10}", "task-ant-{A24}"),
+    ),
+    "OpenRouter key": (("sk-or-v1-{h64}",), ("sk-or-v1-key", "sk-or-v2")),
+    "OpenAI key": (
+        ("sk-{A48}", "sk-proj-{A120}", "sk-svcacct-{A60}"),
+        ("sk-learn", "sk-{A20}", "desk-{A48}"),
+    ),
+    "Groq key": (("gsk_{A52}",), ("gsk_{A30}", "bgsk_{A52}")),
+    "xAI key": (("xai-{A80}",), ("xai-{A20}",)),
+    "Perplexity key": (("pplx-{A48}",), ("pplx-sonar",)),
+    "Replicate token": (("r8_{A37}",), ("r8_{A20}",)),
+    "Hugging Face token": (("hf_{A34}",), ("hf_hub_download", "half_{A34}")),
+    "Google API key": (("AIza{A35}",), ("AIza{A20}", "xAIza{A35}")),
+    "Google client secret": (("GOCSPX-{A28}",), ("GOCSPX-{A8}",)),
+    "Google access token": (("ya29.{A120}",), ("ya29.{A8}",)),
+    "AWS access key": (("AKIA{U16}", "id=ASIA{U16}."), ("AKIAIOSFODNN7EXAMPLE", "AKIA{U12}", "AKIA{U20}")),
+    "Azure storage key": (("AccountName=a;AccountKey={A86}==;",), ("AccountKey=", "AccountKey={A20}==")),
+    "Slack token": (("xoxb-{d12}-{d12}-{A24}",), ("xoxb-", "xoxb-{d6}")),
+    "Slack webhook": (
+        ("https://hooks.slack.com/services/T{U8}/B{U8}/{A24}",),
+        ("https://hooks.slack.com/services/",),
+    ),
+    "Discord webhook": (
+        ("https://discord.com/api/webhooks/{d18}/{A68}",),
+        ("https://discord.com/api/webhooks/{d18}",),
+    ),
+    "Telegram bot token": (("{d10}:AA{A33}",), ("{d10}:{A33}A",)),
+    "Stripe key": (("sk_live_{A24}", "rk_live_{A99}"), ("sk_test_{A24}",)),
+    "Twilio key": (("SK{h32}",), ("SK{h30}", "TASK{h32}")),
+    "SendGrid key": (("SG.{A22}.{A43}",), ("SG.{A22}",)),
+    "npm token": (("npm_{A36}",), ("npm_config_registry", "npm_{A20}")),
+    "PyPI token": (("pypi-AgEIcHlwaS5vcmc{A80}",), ("pypi-simple", "pypi-AgE{A9}")),
+    "RubyGems key": (("rubygems_{h48}",), ("rubygems_{h8}",)),
+    "crates.io token": (("cio{A32}",), ("cio{A20}", "cio{A40}")),
+    "Docker token": (("dckr_pat_{A27}",), ("dckr_pat_{A9}",)),
+    "GitLab token": (("glpat-{A20}", "glrt-{A27}"), ("glpat-", "glpat-{A12}")),
+    "Atlassian token": (("ATATT3{A180}={U8}",), ("ATATT3{A20}",)),
+    "DigitalOcean token": (("dop_v1_{h64}",), ("dop_v1_{h20}",)),
+    "Databricks token": (("dapi{h32}", "dapi{h32}-2"), ("dapi{h20}",)),
+    "Shopify token": (("shpat_{h32}",), ("shpat_{h12}",)),
+    "Linear key": (("lin_api_{A40}",), ("lin_api_{A9}",)),
+    "Notion token": (("ntn_{A46}",), ("secret_name",)),
+    "Vault token": (("hvs.{A90}",), ("hvs.{A9}",)),
+    "Grafana token": (("glsa_{A32}_{h8}",), ("glsa_{A9}",)),
+    "New Relic key": (("NRAK-{U27}",), ("NRAK-{U9}",)),
+    "Sentry token": (("sntrys_{A120}",), ("sntrys_{A9}",)),
+    "Supabase token": (("sbp_{h40}",), ("sbp_{h9}",)),
+    "Heroku key": (("HRKU-{A60}",), ("HRKU-{A9}",)),
+    "Pulumi token": (("pul-{h40}",), ("pul-{h9}",)),
+    "age key": (("AGE-SECRET-KEY-1{U58}",), ("AGE-SECRET-KEY-1",)),
+    "web token": (
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx{A20}.{A43}",),
+        ("eyJhbGciOiJIUzI1NiJ9", "eyJ{A20}.{A20}"),
+    ),
+    "private key": (
+        (
+            "-----BEGIN RSA PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\n{A64}\n{A20}\n-----END PRIVATE KEY-----",
+        ),
+        ("-----BEGIN PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----"),
+    ),
+    "password in a URL": (
+        ("postgres://app:{A12}@db.internal/app", "https://me:{A20}@git.host.net"),
+        (
+            "https://example.net:8080/a@b",
+            "https://user@host/",
+            "http://a:b@c",
+            "postgres://app:${PASSWORD}@db/app",
+        ),
+    ),
+    "authorization header": (
+        ("Authorization: Bearer {A40}", "'authorization': 'Basic {A30}='"),
+        ("Authorization: Bearer $TOKEN", "Authorization: Bearer <token>", "authorization: basic auth"),
+    ),
 }
 
 
@@ -31,25 +117,26 @@ def filled(template: str, seed: int = 5) -> str:
     )
 
 
-def _cases(kind: str) -> list[tuple[Pattern, str]]:
-    return [(pattern, sample) for pattern in PATTERNS for sample in getattr(pattern, kind)]
+def _cases(side: int) -> list[tuple[str, str]]:
+    return [(kind, sample) for kind, sides in _SAMPLES.items() for sample in sides[side]]
 
 
-@pytest.mark.parametrize(("pattern", "sample"), _cases("found"), ids=lambda given: str(given)[:40])
-def test_each_positive_sample_is_found_and_named(pattern: Pattern, sample: str) -> None:
+@pytest.mark.parametrize(("kind", "sample"), _cases(0), ids=lambda given: str(given)[:40])
+def test_each_positive_sample_is_found_and_named(kind: str, sample: str) -> None:
     text = filled(sample)
-    assert found_secret(f"see {text} there") == pattern.kind
-    assert found_secret(f'"{text}"') == pattern.kind
-    assert f"[redacted: {pattern.kind}]" in Finder().masked(f"see {text} there")
+    assert found_secret(f"see {text} there") == kind
+    assert found_secret(f'"{text}"') == kind
+    assert f"[redacted: {kind}]" in Finder().masked(f"see {text} there")
 
 
-@pytest.mark.parametrize(("pattern", "sample"), _cases("passed"), ids=lambda given: str(given)[:40])
-def test_each_negative_sample_is_passed_over(pattern: Pattern, sample: str) -> None:
+@pytest.mark.parametrize(("kind", "sample"), _cases(1), ids=lambda given: str(given)[:40])
+def test_each_negative_sample_is_passed_over(kind: str, sample: str) -> None:
     assert found_secret(f"see {filled(sample)} there") is None
 
 
 def test_every_pattern_has_samples_of_both_kinds() -> None:
-    assert not [pattern.kind for pattern in PATTERNS if not pattern.found or not pattern.passed]
+    assert list(_SAMPLES) == list(PATTERNS)
+    assert all(all(sides) for sides in _SAMPLES.values())
 
 
 @pytest.mark.parametrize("word", ["EXAMPLE", "your-key", "XXXXXXXX", "fake"])

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.request import Tier
-from bot.gate.rules import sensitive
+from bot.gate.path_rules import sensitive
 from bot.policy.decide import may_write
 from bot.policy.defaults import default_policy
+from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
 from bot.policy.schema import AgentPolicy, DetectorPolicy, DiffPolicy
 from tests.support.source_repository import Repository, git
@@ -160,6 +161,61 @@ def test_the_policy_can_withhold_more(desk: Bench) -> None:
 def test_the_policy_cannot_let_a_protected_path_through(desk: Bench) -> None:
     desk.write("AGENTS.md", "obey\n")
     assert desk.judge(may_write=lambda path, *_: None).files == ()
+
+
+# -- deleting most of it
+
+
+@pytest.fixture
+def twenty(tmp_path: Path) -> Bench:
+    repository = Repository(tmp_path / "source")
+    files: dict[str, str | bytes] = {f"src/{number}.txt": f"{number}\n" for number in range(20)}
+    repository.commit("Base", **files)
+    return bench(tmp_path, repository)
+
+
+def delete(desk: Bench, number: int) -> None:
+    for path in sorted(desk.tree.glob("src/*.txt"))[:number]:
+        path.unlink()
+    desk.write("new.txt")
+
+
+def test_more_than_half_of_the_files_deleted_are_withheld_and_the_rest_goes_out(twenty: Bench) -> None:
+    delete(twenty, 11)
+    verdict = twenty.judge(may_write=LETS_NONE)
+    assert [file.path for file in verdict.files] == ["new.txt"]
+    assert len(verdict.withheld) == 11
+    assert verdict.withheld[0].reason == (
+        "the change deletes more than half of the files: `diff: {deletions: true}` of the policy, or --allow-deletions "
+        "of `slash-agent fix`, lets them go"
+    )
+    assert verdict.withheld_patch.count(b"deleted file mode") == 11
+
+
+def test_half_of_the_files_may_be_deleted(twenty: Bench) -> None:
+    delete(twenty, 10)
+    assert twenty.judge(may_write=LETS_NONE).withheld == ()
+
+
+def test_files_that_only_move_are_not_deleted(twenty: Bench) -> None:
+    (twenty.tree / "src").rename(twenty.tree / "lib")
+    assert twenty.judge(may_write=LETS_NONE).withheld == ()
+
+
+def test_the_policy_or_a_person_lets_most_files_be_deleted(twenty: Bench) -> None:
+    delete(twenty, 20)
+    lets = load_policy("version: 1\ndiff: {deletions: true}\n")
+    for rule in (
+        may_write(lets, Tier.MAINTAINER),
+        may_write(default_policy(), Tier.LOCAL, deletions=True),
+    ):
+        assert twenty.judge(may_write=rule).withheld == ()
+
+
+def test_of_a_small_repository_all_may_be_deleted(desk: Bench) -> None:
+    for path in desk.tree.glob("*.txt"):
+        path.unlink()
+    assert desk.judge(may_write=LETS_NONE).withheld == ()
 
 
 # -- what other services obey

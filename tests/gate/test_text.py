@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.gate import blocks
+from bot.gate import markdown as blocks
 from bot.gate.text import clean_line, clean_markdown, clean_message, split_code
 from bot.publish.change.commit import clean_message as commit_message
 from tests.support.outcomes import make_outcome, make_request
@@ -229,7 +229,7 @@ def test_a_hostile_text_costs_linear_time(text: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("opening", ["```mermaid", "~~~ Mermaid", "````geojson"])
 def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str) -> None:
-    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.match(block)"."""
+    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.search(block.content)"."""
     fence = opening.split("m")[0].split("g")[0].split(" ")[0].rstrip("M")
     shown = clean_markdown(f"See:\n{opening}\ngraph TD\n{line}\n{fence}\nEnd.", 5000)
     assert "(a code block was held back: it holds a drawing with a link or a picture)" in shown
@@ -295,7 +295,7 @@ def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> 
 @pytest.mark.parametrize("text", ["_fixes #1_", "[](x)/agent", "- [ ] [r]: //e.example\n\n[r]", "12https://e.example",
                                   "a@.example.org", "_www.e.example_"])  # fmt: skip
 def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
-    """Breaks: bot/gate/text.py "if live_part(cleaned):"."""
+    """Breaks: bot/gate/text.py "if not live_part(cleaned):"."""
     assert live(markdown(text)) == []
     assert markdown(markdown(text)) == markdown(text)
 
@@ -332,7 +332,7 @@ def test_a61_what_the_oracle_found_acts_no_more(text: str) -> None:
 
 
 def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Breaks: bot/gate/blocks.py "raise SlowText"."""
+    """Breaks: bot/gate/markdown.py "raise SlowText"."""
     monkeypatch.setattr(blocks, "SECONDS", -1.0)
     text = "Look, @ada:\n```py\nx\n```\n"
     assert markdown(text) == f"````\n{text}````\n"

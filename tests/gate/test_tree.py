@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.git import GitError
-from bot.gate.errors import GateLimits, NoRoom, no_room
-from bot.gate.ignored import IgnoreRules
-from bot.gate.objects import listing
-from bot.gate.scratch import scratch
+from bot.gate.errors import OutOfCapacity, capacity_error
+from bot.gate.gitignore import IgnoreRules
+from bot.gate.limits import GateLimits
+from bot.gate.objects import listing, scratch
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench
 
@@ -266,17 +266,19 @@ def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.Mon
 
     desk.write("a.txt", "two\n")
     for place in (
-        "bot.gate.scratch.tempfile.mkdtemp",
-        "bot.gate.ignored.os.path.isdir",
+        "bot.gate.objects.tempfile.mkdtemp",
+        "bot.gate.gitignore.os.path.isdir",
         "bot.gate.walk.os.read",
     ):
         with monkeypatch.context() as patched:
             patched.setattr(place, full)
             desk.write("new.txt")
-            with pytest.raises(NoRoom, match="no room to judge the work tree: No space left on device"):
+            with pytest.raises(
+                OutOfCapacity, match="no room to judge the work tree: No space left on device"
+            ):
                 desk.judge()
-    assert no_room(GitError("hash-object", "error: unable to write file: No space left on device"))
-    assert no_room(GitError("hash-object", "fatal: bad object")) is None
+    assert capacity_error(GitError("hash-object", "error: unable to write file: No space left on device"))
+    assert capacity_error(GitError("hash-object", "fatal: bad object")) is None
 
 
 def test_a_file_named_like_an_ignored_folder_is_taken(desk: Bench) -> None:
@@ -303,7 +305,7 @@ def test_an_ignored_folder_is_never_entered(desk: Bench) -> None:
 
 
 def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
-    """Breaks: bot/gate/ignored.py "elif rule.ignores and rule == found[path]"."""
+    """Breaks: bot/gate/gitignore.py "elif rule.ignores and rule == rules[path]"."""
     repository = Repository(tmp_path / "source")
     repository.commit(**{".gitignore": "build\n"})
     desk = bench(tmp_path, repository)

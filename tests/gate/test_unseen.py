@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from bot.gate.unseen import brings_in_unseen, unseen
-from bot.gate.weakened import Line
+from bot.gate.additions import brings_in_unseen, unseen
+from bot.gate.weaker_tests import Line
 from tests.support.changed_lines import changed_lines
 
 
-def told(before: str, after: str) -> str:
+def note(before: str, after: str) -> str:
     return unseen(*changed_lines(before, after))
 
 
@@ -31,8 +31,8 @@ def told(before: str, after: str) -> str:
     ],
 )
 def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str) -> None:
-    """Breaks: bot/gate/unseen.py "if char in _JOINERS or not is_seen(char)"."""
-    assert told("one\nthree", f"one\n{text}\nthree") == f"adds characters that do not show: {name}"
+    """Breaks: bot/gate/additions.py "if char in _JOINERS or not is_seen(char)"."""
+    assert note("one\nthree", f"one\n{text}\nthree") == f"adds characters that do not show: {name}"
     assert brings_in_unseen("one", text)
 
 
@@ -50,20 +50,20 @@ def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str) -> No
     ],
 )
 def test_what_shows_is_not(text: str) -> None:
-    assert told("one", f"one\n{text}") == ""
+    assert note("one", f"one\n{text}") == ""
     assert not brings_in_unseen("one", text)
 
 
 def test_what_was_there_and_only_moved_is_not() -> None:
-    assert told("a\u200bb\nc", "c\na\u200bb") == ""
-    assert told("a\u200bb", "a\u200bb\u200b").endswith("U+200B (line 1)")
-    assert told("", "\ufeffa = 1") == ""  # which many an editor begins a file with
-    assert told("", "a\n\ufeffb").endswith("U+FEFF (line 2)")
+    assert note("a\u200bb\nc", "c\na\u200bb") == ""
+    assert note("a\u200bb", "a\u200bb\u200b").endswith("U+200B (line 1)")
+    assert note("", "\ufeffa = 1") == ""  # which many an editor begins a file with
+    assert note("", "a\n\ufeffb").endswith("U+FEFF (line 2)")
 
 
 def test_many_are_counted() -> None:
     lines = "\n".join("\u200b\u202a\u202b\u202c\u202d\u202e" for _ in range(7))
-    assert told("", lines).endswith("U+202C (lines 1, 2, 3, 4, 5 and 2 more) and 2 other kinds")
+    assert note("", lines).endswith("U+202C (lines 1, 2, 3, 4, 5 and 2 more) and 2 other kinds")
 
 
 def test_bytes_that_are_no_text_are_no_reason_to_fail() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.contracts.errors import UsageError
+from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.plain_text import printable
 from bot.github.actions import SUMMARY_LIMIT, Actions, json_text
 from tests.support.runner_log import FORMS, commands
@@ -166,7 +166,7 @@ def test_the_summary_stays_under_the_runners_limit(step: tuple[Actions, io.Strin
 
 def test_a_runner_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     environment = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(tmp_path / "missing" / "output")}
-    with pytest.raises(UsageError, match="could not be written"):
+    with pytest.raises(AgentError, match="could not be written"):
         Actions(environment, io.StringIO()).set_output("status", "changed")
 
 

@@ -11,7 +11,7 @@ import responses
 from bot.contracts.pulls import Annotation
 from bot.github.checks import ANNOTATIONS, DETAILED
 from bot.github.errors import GitHubError
-from tests.github.test_job_logs import LOG
+from tests.github.test_check_logs import LOG
 from tests.support.tables import NAME, REPO, Client, next_page
 
 SHA = "a" * 40

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.threads import ThreadReader
-from bot.forge.forge import Forge
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
-from bot.github.recorder import Recorder
 from bot.github.retry import Pace
+from slash_forge.forge import Forge
 
 REPO = "octo/hello"
 
@@ -111,16 +110,16 @@ def test_who_we_are_is_known_for_a_person_and_for_an_app(forge: Forge) -> None:
     assert (app.login, app.kind) == ("github-actions[bot]", "Bot")
 
 
-def test_a_recorder_reads_and_does_not_write(forge: Forge) -> None:
+def test_a_dry_run_reads_and_does_not_write(forge: Forge) -> None:
     number = forge.create_issue(REPO, "ann", "Title")
     forge.comment(REPO, number, "bob", "hello")
     said: list[str] = []
-    recorder = Recorder(client(forge), said.append)
-    made = recorder.create_comment(REPO, number, "first\n\nsecond")
-    recorder.edit_comment(REPO, number, made.id, "third")
-    assert [comment.body for comment in recorder.comments(REPO, number)] == ["hello"]
+    dry = client(forge).dry(said.append)
+    made = dry.create_comment(REPO, number, "first\n\nsecond")
+    dry.edit_comment(REPO, number, made.id, "third")
+    assert [comment.body for comment in dry.comments(REPO, number)] == ["hello"]
     assert said[0] == f"would comment on {REPO}#{number}:\n    first\n\n    second"
-    assert said[1] == f"would edit the new comment on {REPO}#{number}:\n    third"
-    assert [write.line for write in recorder.writes] == [
+    assert said[1] == f"would edit the new comment in {REPO}:\n    third"
+    assert [write.line for write in dry.dry_run.writes] == [
         line.removeprefix("would ").split(":\n")[0] for line in said
     ]

@@ -95,6 +95,14 @@ def test_a_server_error_is_repeated_from_the_start(api: Storage, blobs: Storage,
     assert [call.status for call in github.calls] == [502, 302, 302]
 
 
+def test_a_redirect_within_the_api_gets_the_token(api: Storage, github: GitHub) -> None:
+    """As for a repository that was renamed."""
+    api.redirect = f"{api.url}/api/v3/repositories/9/actions/artifacts/5/zip"
+    with pytest.raises(GitHubError, match="too many redirects"):
+        github.download_artifact(NAME, 5, 10)
+    assert {asked.get("authorization") for _, asked in api.seen} == {f"token {TOKEN}"}
+
+
 def test_redirects_without_end_are_a_sentence(api: Storage, github: GitHub) -> None:
     api.redirect = "/again"
     with pytest.raises(GitHubError, match="too many redirects"):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.forge import Forge
 from bot.github.client import GitHub, connect
+from slash_forge import Forge
 from tests.support import openapi
 
 REPO = "acme/lib"

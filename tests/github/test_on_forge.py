@@ -11,15 +11,14 @@ import pytest
 
 from bot.contracts.pulls import Annotation, PullState, Side
 from bot.contracts.threads import PullReader
-from bot.forge import checks as forge_checks
-from bot.forge.forge import Forge
-from bot.forge.runs import Step
 from bot.github.client import GitHub, connect
 from bot.github.errors import GitHubError
-from bot.github.host import Host
 from bot.github.retry import Pace
 from bot.github.tokens import TokenKind, token_facts
 from bot.github.values import ReviewDraft
+from slash_forge import checks as forge_checks
+from slash_forge.forge import Forge
+from slash_forge.runs import Step
 
 NAME = "octo/hello"
 OLD = "".join(f"line {n}\n" for n in range(1, 21))
@@ -65,7 +64,7 @@ def world() -> Iterator[World]:
 
 def test_it_is_what_the_other_rooms_ask_for(world: World) -> None:
     reader: PullReader = world.github
-    host: Host = world.github
+    host: GitHub = world.github
     assert reader.pull(NAME, world.pull) == host.pull(NAME, world.pull)
 
 
@@ -106,7 +105,6 @@ def test_branches(world: World) -> None:
     world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
     assert world.github.branch_sha(NAME, "odd/#1%41") == world.forge.branch_sha(NAME, "odd/#1%41")
     assert world.github.branch_sha(NAME, "odd") == ""
-    assert world.github.wait_for_branch(NAME, "change", world.head)
 
 
 def test_a_comment_that_was_deleted_is_none(world: World) -> None:
@@ -119,10 +117,10 @@ def test_a_comment_that_was_deleted_is_none(world: World) -> None:
 
 
 def test_threads_of_reviews_by_graphql_and_by_rest_are_the_same(world: World) -> None:
-    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, "why?", start_line=2)
+    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?", start_line=2)
     world.forge.reply(NAME, one, "bob", "because")
-    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, "old", side="LEFT")
-    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", None, "the whole file")
+    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", 12, body="old", side="LEFT")
+    world.forge.review_comment(NAME, world.pull, "bob", "a.txt", None, body="the whole file")
     by_graphql = world.github.review_threads(NAME, world.pull)
     world.forge.fail_next("POST", "graphql", 403, body={"message": "Resource not accessible"})
     assert world.github.review_threads(NAME, world.pull) == by_graphql
@@ -133,7 +131,7 @@ def test_threads_of_reviews_by_graphql_and_by_rest_are_the_same(world: World) ->
 
 
 def test_resolved_threads_are_told_apart(world: World) -> None:
-    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, "why?")
+    one = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="why?")
     reply = world.forge.reply(NAME, one, "bob", "because")
     world.forge.resolve(NAME, one, "ann")
     thread = world.github.review_thread(NAME, world.pull, reply)
@@ -142,7 +140,7 @@ def test_resolved_threads_are_told_apart(world: World) -> None:
 
 
 def test_many_threads_and_many_comments_are_all_read(world: World) -> None:
-    ids = [world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, f"{n}") for n in range(60)]
+    ids = [world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body=f"{n}") for n in range(60)]
     for n in range(120):
         world.forge.reply(NAME, ids[0], "bob", f"reply {n}")
     threads = world.github.review_threads(NAME, world.pull)
@@ -185,7 +183,7 @@ def test_one_anchor_outside_of_the_diff_is_a_sentence(world: World) -> None:
 
 def test_reactions_on_both_kinds_of_comments(world: World) -> None:
     comment, _ = world.forge.comment(NAME, world.pull, "ann", "/agent fix")
-    remark = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, "/agent fix")
+    remark = world.forge.review_comment(NAME, world.pull, "ann", "a.txt", 3, body="/agent fix")
     for _ in range(2):
         world.github.add_reaction(NAME, comment, "eyes")
         world.github.add_reaction(NAME, remark, "eyes", review_comment=True)

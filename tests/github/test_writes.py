@@ -14,8 +14,6 @@ import responses
 from bot.contracts.pulls import Annotation, Side
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.host import Host
-from bot.github.recorder import Recorder
 from bot.github.values import ReviewDraft, TreeEntry
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment
 
@@ -46,7 +44,7 @@ class Case:
     """One write: how it is asked for, what is sent, and whether it may be sent twice."""
 
     name: str
-    write: Callable[[Host], object]
+    write: Callable[[GitHub], object]
     verb: str
     path: str
     body: Any
@@ -62,7 +60,7 @@ CASES = [
     ),
     Case(
         "edit_comment", lambda h: h.edit_comment(NAME, 7, 9, "hi"), "PATCH", "/issues/comments/9",
-        {"body": "hi"}, True, comment(9), "edit comment 9 on octo/hello#7",
+        {"body": "hi"}, True, comment(9), "edit comment 9 of octo/hello",
     ),
     Case(
         "delete_comment", lambda h: h.delete_comment(NAME, 9), "DELETE", "/issues/comments/9",
@@ -81,7 +79,7 @@ CASES = [
         "open_pull",
         lambda h: h.open_pull(NAME, title="t\nu", body="b", head="agent/x", base="main", draft=True), "POST",
         "/pulls", {"title": "t u", "body": "b", "head": "agent/x", "base": "main", "draft": True}, True, PULL,
-        "open a draft pull request in octo/hello, agent/x onto main, titled 't\\nu'",
+        "open a draft pull request in octo/hello, agent/x onto main, titled 't u'",
     ),
     Case(
         "edit_pull", lambda h: h.edit_pull(NAME, 8, title="t", body="b"), "PATCH", "/pulls/8",
@@ -241,9 +239,9 @@ def test_a_write_whose_answer_was_lost_is_repeated_only_where_that_is_safe(
 
 @each
 def test_a_dry_run_says_it_and_sends_nothing(web: Web, client: Client, case: Case) -> None:
-    recorder = Recorder(client.github, lambda _: None)
-    case.write(recorder)
-    assert [write.line for write in recorder.writes] == [case.said]
+    dry = client.github.dry(lambda _: None)
+    case.write(dry)
+    assert [write.line for write in dry.dry_run.writes] == [case.said]
     assert len(web.calls) == 0
 
 
@@ -254,13 +252,13 @@ def test_every_write_of_the_client_has_a_case() -> None:
 
 def _writes(method: Callable[..., object]) -> bool:
     source = inspect.getsource(method)
-    return not method.__name__.startswith("_") and ("self._send(" in source or "self._edit(" in source)
+    return not method.__name__.startswith("_") and ("self._write(" in source or "self._edit(" in source)
 
 
 def test_a_dry_run_shows_the_whole_review(client: Client) -> None:
     said: list[str] = []
-    recorder = Recorder(client.github, said.append)
-    recorder.create_review(NAME, 7, commit_sha=SHA, body="Summary", event="COMMENT", comments=DRAFTS)
+    dry = client.github.dry(said.append)
+    dry.create_review(NAME, 7, commit_sha=SHA, body="Summary", event="COMMENT", comments=DRAFTS)
     assert "Summary\n" in said[0]
     assert "a.py:7-9 (LEFT)\n        two" in said[0]
 

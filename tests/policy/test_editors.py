@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.policy.published import EDITORS
+from bot.policy.json_schema import EDITORS
 from tests.docs.test_docs import blocks
 from tests.support.npm import installed
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier, Verb
-from bot.policy.budget import RunBudget, run_budget
-from bot.policy.egress import PRESETS, egress
+from bot.policy.egress import PRESETS
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
+from bot.policy.run_budget import RunBudget, run_budget
 from bot.policy.schema import (
     Budget,
     CheckSpec,
@@ -416,7 +416,7 @@ def test_what_a_person_may_spend_within_a_day_is_their_tiers() -> None:
 
 def test_nothing_reaches_a_network_where_the_file_does_not_say_so() -> None:
     policy = load_policy("setup: [make]")
-    assert {egress(policy, tier) for tier in Tier} == {()}
+    assert {policy.tiers[tier].egress for tier in Tier} == {()}
     assert policy.setup[0].egress == ()
 
 
@@ -425,15 +425,15 @@ def test_egress_is_named_by_tier_and_by_step() -> None:
         "tiers: {maintainer: {egress: [python, node]}, schedule: {egress: none}}\n"
         "setup: [{command: pip install x, egress: [python]}]\n"
     )
-    assert egress(policy, Tier.MAINTAINER) == egress(policy, Tier.LOCAL) == ("python", "node")
-    assert egress(policy, Tier.SCHEDULE) == ()
+    assert policy.tiers[Tier.MAINTAINER].egress == policy.tiers[Tier.LOCAL].egress == ("python", "node")
+    assert policy.tiers[Tier.SCHEDULE].egress == ()
     assert policy.setup[0].egress == ("python",)
 
 
 def test_the_presets_are_those_that_have_hosts() -> None:
-    from bot.egress import presets
+    from bot.policy import egress
 
-    assert set(PRESETS) == set(presets.PRESETS)
+    assert set(PRESETS) == set(egress.PRESETS)
 
 
 def test_the_detectors_rules_are_a_file_of_the_repository() -> None:

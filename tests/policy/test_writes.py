@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.contracts.request import Tier, Verb
-from bot.contracts.triage import ThreadState
+from bot.contracts.request import ThreadState, Tier, Verb
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -26,10 +25,10 @@ from bot.policy.writes import (
     TIERS,
     VERBS,
     Allowance,
-    Standing,
+    ThreadConditions,
     caps_of,
     is_ours,
-    misplaced,
+    mismatch,
     refusal,
 )
 
@@ -40,7 +39,9 @@ ALLOWED = Allowance(
     replies=frozenset({31}),
     triggers=frozenset({"please fix"}),
 )
-RULES = Standing("open", "issues", (), ("pinned",), idle_days=60, own_labels=("stale",), close_after_days=14)
+RULES = ThreadConditions(
+    "open", "issues", (), ("pinned",), idle_days=60, own_labels=("stale",), close_after_days=14
+)
 NOW = "2026-06-30T12:00:00Z"
 QUIET = ThreadState(7, False, "open", False, ("bug",), "2026-03-01T00:00:00Z")
 TOLD = replace(QUIET, told_at="2026-06-10T00:00:00Z", labels=("stale",))
@@ -118,23 +119,23 @@ def test_labels_that_do_not(label: str) -> None:
     ],
 )
 def test_a_thread_must_stand_as_the_task_says(write: Write, seen: ThreadState, why: str) -> None:
-    said = misplaced(write, seen, RULES, at=NOW)
+    said = mismatch(write, seen, RULES, at=NOW)
     assert why in said
     assert bool(why) == bool(said)
 
 
 def test_an_answer_is_an_answer_even_where_no_idle_time_is_asked_for() -> None:
     rules = replace(RULES, idle_days=0)
-    assert "since this task commented" in misplaced(CloseThread(7), ANSWERED, rules, at=NOW)
-    assert misplaced(AddComment(7, "a"), ANSWERED, rules, at=NOW) == ""
-    assert misplaced(CloseThread(7), QUIET, replace(rules, close_after_days=0), at=NOW) == ""
+    assert "since this task commented" in mismatch(CloseThread(7), ANSWERED, rules, at=NOW)
+    assert mismatch(AddComment(7, "a"), ANSWERED, rules, at=NOW) == ""
+    assert mismatch(CloseThread(7), QUIET, replace(rules, close_after_days=0), at=NOW) == ""
 
 
 def test_what_happened_after_the_run_looked_was_not_thought_of() -> None:
     since = "2026-02-01T00:00:00Z"
-    assert "since the run looked" in misplaced(AddLabel(7, "stale"), QUIET, RULES, at=NOW, since=since)
-    assert misplaced(RemoveLabel(7, "stale"), QUIET, RULES, at=NOW, since=since) == ""
-    assert misplaced(AddComment(7, "a"), QUIET, Standing(), at=NOW, since="2026-03-01T00:00:00Z") == ""
+    assert "since the run looked" in mismatch(AddLabel(7, "stale"), QUIET, RULES, at=NOW, since=since)
+    assert mismatch(RemoveLabel(7, "stale"), QUIET, RULES, at=NOW, since=since) == ""
+    assert mismatch(AddComment(7, "a"), QUIET, ThreadConditions(), at=NOW, since="2026-03-01T00:00:00Z") == ""
 
 
 @pytest.mark.parametrize("tier", [Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT, Tier.LOCAL])
@@ -146,7 +147,7 @@ def test_the_policy_lowers_and_raises_within_the_highest() -> None:
     policy = load_policy("writes: { comment: 50, close: 0 }").writes
     caps = caps_of(policy, Tier.SCHEDULE)
     assert (caps.comment, caps.close, caps.label) == (50, 0, TIERS[Tier.SCHEDULE].label)
-    assert all(one.within(HIGHEST) == one for one in (*TIERS.values(), *VERBS.values()))
+    assert all(one.capped_by(HIGHEST) == one for one in (*TIERS.values(), *VERBS.values()))
     assert caps_of(WritesPolicy({"comment": 10_000}), Tier.SCHEDULE).comment == HIGHEST.comment
 
 

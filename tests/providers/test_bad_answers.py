@@ -13,11 +13,10 @@ from email.utils import format_datetime
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed, Retrying
 from bot.contracts.messages import Text
-from bot.contracts.model import ModelOverride
-from bot.providers.connect import adapted, connect
-from bot.providers.retry import Policy
+from bot.contracts.model import Complete, Event, Failed, ModelOverride, Retrying
+from bot.providers.connect import apply_overrides, connect
+from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
@@ -139,7 +138,7 @@ def test_a_connection_closed_without_an_answer_is_tried_again(model: str) -> Non
 
 
 def test_nothing_at_all_is_tried_again_and_then_fails(model: str) -> None:
-    events, requests = run(model, lambda _: Raw(b""), policy=Policy(attempts=3, base=0.0))
+    events, requests = run(model, lambda _: Raw(b""), policy=RetryPolicy(attempts=3, base=0.0))
     end = failed(events)
     assert "ended before" in end.message
     assert end.partial is None
@@ -207,7 +206,7 @@ def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(mode
 def test_what_is_not_json_in_the_stream_is_a_failure_and_not_a_crash(model: str) -> None:
     nested = b"data: " + b"[" * 100_000 + b"\n\n"
     for body in (b"event: message_start\ndata: {broken\n\n", nested, b"data: \xff\xfe\n\n"):
-        events, _ = run(model, [Raw(body)], policy=Policy(attempts=1))
+        events, _ = run(model, [Raw(body)], policy=RetryPolicy(attempts=1))
         assert "not JSON" in failed(events).message
 
 
@@ -216,7 +215,7 @@ def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
         port = unused.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     environment = {"ANTHROPIC_BASE_URL": url, "OPENAI_BASE_URL": url}
-    provider = connect(model, environment, policy=Policy(attempts=2, base=0.0))
+    provider = connect(model, environment, policy=RetryPolicy(attempts=2, base=0.0))
     events = list(provider.stream(ask(), CancelToken()))
     provider.close()
     assert [type(event) for event in events] == [Retrying, Failed]
@@ -250,9 +249,9 @@ def test_an_answer_that_never_begins_is_given_up(model: str) -> None:
 def test_a_request_that_may_still_be_answered_is_not_sent_again(model: str) -> None:
     """Who answers it then bills it, too."""
     with ModelServer([Turn((Say("Hello"),), delay=30.0)] * 3) as server:
-        provider = connect(model, server.environment(), policy=Policy(attempts=3, base=0.0))
+        provider = connect(model, server.environment(), policy=RetryPolicy(attempts=3, base=0.0))
         assert provider.info.timeout == 900, "if the policy says nothing"
-        provider = adapted(provider, {model: ModelOverride(timeout=1)})
+        provider = apply_overrides(provider, {model: ModelOverride(timeout=1)})
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()
         assert len(server.requests) == 1
@@ -332,7 +331,7 @@ def test_a_token_that_fired_before_sends_nothing(model: str) -> None:
 
 
 def test_a_failure_without_cancel_is_not_called_canceled(model: str) -> None:
-    events, _ = run(model, [Status(500)], policy=Policy(attempts=1))
+    events, _ = run(model, [Status(500)], policy=RetryPolicy(attempts=1))
     assert not failed(events).canceled
 
 

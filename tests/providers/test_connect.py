@@ -22,9 +22,9 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.messages import Usage
 from bot.providers import endpoint
 from bot.providers.connect import connect, default_model
-from bot.providers.endpoint import Line, open_client, read_endpoint
+from bot.providers.endpoint import ActiveConnection, open_client, read_endpoint
 from bot.providers.models import DEFAULTS, cost, model_info
-from bot.providers.retry import Policy
+from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed
@@ -198,7 +198,9 @@ def test_a_certificate_nobody_vouches_for_is_refused(model: str, certificate: Pa
     with ModelServer([Say("secret")], certificate=certificate) as server:
         url = f"https://localhost:{server.port}"
         provider = connect(
-            model, {"OPENAI_BASE_URL": url, "ANTHROPIC_BASE_URL": url}, policy=Policy(attempts=2, base=0.0)
+            model,
+            {"OPENAI_BASE_URL": url, "ANTHROPIC_BASE_URL": url},
+            policy=RetryPolicy(attempts=2, base=0.0),
         )
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()
@@ -256,7 +258,7 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(certificate: Path) -
     """The context made for http has no authorities in it: should TLS be spoken after all, it fails closed."""
     with ModelServer([Say("secret")], certificate=certificate) as server:
         endpoint = read_endpoint({}, "U", "K", "http://127.0.0.1:1")
-        client = open_client(endpoint, Line(), {}, patience=1.0, idle=1.0)
+        client = open_client(endpoint, ActiveConnection(), {}, patience=1.0, idle=1.0)
         with pytest.raises(httpx2.ConnectError, match="certificate verify failed"):
             client.get(f"https://localhost:{server.port}/")
         client.close()

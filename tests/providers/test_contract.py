@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from bot.contracts.events import Event, Failed, Retrying, TextDelta, ThinkingDelta, ToolEnd, ToolStart
-from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.model import Event, Failed, Retrying, TextDelta, ThinkingDelta, ToolEnd, ToolStart
 from tests.support.model_doors import CASES, Door, independent_door, own_door, stop_word
 from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, user
 
@@ -45,7 +45,7 @@ def test_text(model: str, door: Door) -> None:
     events = played(door, model, "text")
     end = completed(events)
     assert without_thinking(end.message) == (Text("Hello from here."),)
-    assert end.finish is Finish.END_TURN
+    assert end.finish is FinishReason.END_TURN
     assert any(isinstance(event, TextDelta) for event in events)
 
 
@@ -62,7 +62,7 @@ def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: Do
     events = played(door, model, "single")
     end = completed(events)
     assert without_thinking(end.message) == (ToolCall("call_a", "bash", '{"command":"ls"}'),)
-    assert end.finish is Finish.TOOL_USE
+    assert end.finish is FinishReason.TOOL_USE
     assert [type(event) for event in events if isinstance(event, ToolStart | ToolEnd)] == [ToolStart, ToolEnd]
 
 
@@ -88,7 +88,7 @@ def test_a_tool_loop_with_reasoning_goes_round(model: str, door: Door) -> None:
 
 
 def test_the_token_limit(model: str, door: Door) -> None:
-    assert completed(played(door, model, "length")).finish is Finish.MAX_TOKENS
+    assert completed(played(door, model, "length")).finish is FinishReason.MAX_TOKENS
 
 
 def mends(door: Door, model: str) -> bool:
@@ -100,7 +100,7 @@ def test_a_call_that_the_token_limit_cut_is_not_whole(model: str, door: Door) ->
     if mends(door, model):
         pytest.skip("this server sends {} in place of arguments that are no JSON")
     end = completed(played(door, model, "clipped"))
-    assert end.finish is Finish.MAX_TOKENS
+    assert end.finish is FinishReason.MAX_TOKENS
     assert without_thinking(end.message) == (
         ToolCall("call_c", "write", '{"path": "a", "conte', complete=False),
     )
@@ -116,12 +116,12 @@ def test_a_call_that_is_no_json_comes_through_as_it_is(model: str, door: Door) -
 def test_a_filtered_answer_is_an_error(model: str, door: Door) -> None:
     end = played(door, model, "filtered")[-1]
     # One of the servers says that such a response failed, which in the API's own words it did not.
-    assert isinstance(end, Failed) or end.finish is Finish.ERROR
+    assert isinstance(end, Failed) or end.finish is FinishReason.ERROR
 
 
 def test_a_reason_that_nobody_knows_is_an_error_that_keeps_the_word(model: str, door: Door) -> None:
     end = completed(played(door, model, "odd"))
-    assert (end.finish, end.raw_reason) == (Finish.ERROR, "a_reason_of_next_year")
+    assert (end.finish, end.raw_reason) == (FinishReason.ERROR, "a_reason_of_next_year")
     assert stop_word(model, "a_reason_of_next_year") == "a_reason_of_next_year"
 
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from bot.agent.receive import drained
+from bot.agent.receive import drain
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Event, Failed, Retrying, TextDelta
-from bot.contracts.model import ModelInfo, ModelRequest
+from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying, TextDelta
 from bot.providers.connect import connect
 from tests.support.model_script import Hangup, Say, Status
 from tests.support.model_server import ModelServer
@@ -23,7 +22,7 @@ def test_the_whole_answer_comes_with_its_finish_and_every_wait_is_told(model: st
     waits: list[Retrying] = []
     with ModelServer([Hangup(), Say("A title")]) as server:
         provider = connect(model, server.environment(), policy=AT_ONCE)
-        end = drained(provider, replace(ask(), max_output=80), CancelToken(), waits.append)
+        end = drain(provider, replace(ask(), max_output=80), CancelToken(), waits.append)
         provider.close()
         body = json.loads(server.requests[1].body)
     assert isinstance(end, Complete)
@@ -36,7 +35,7 @@ def test_the_whole_answer_comes_with_its_finish_and_every_wait_is_told(model: st
 def test_a_failure_is_given_back_and_never_raised(model: str) -> None:
     with ModelServer([Status(400, "prompt is too long")]) as server:
         provider = connect(model, server.environment())
-        end = drained(provider, ask(), CancelToken())
+        end = drain(provider, ask(), CancelToken())
         provider.close()
     assert isinstance(end, Failed)
     assert end.overflow
@@ -51,4 +50,4 @@ def test_a_stream_without_an_end_is_a_failure() -> None:
 
         def close(self) -> None: ...
 
-    assert isinstance(drained(Mute(), ask(), CancelToken()), Failed)
+    assert isinstance(drain(Mute(), ask(), CancelToken()), Failed)

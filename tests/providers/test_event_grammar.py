@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import (
+from bot.contracts.messages import FinishReason, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import (
     Complete,
     Retrying,
     TextDelta,
     ThinkingDelta,
     ToolEnd,
 )
-from bot.contracts.messages import Finish, Text, Thinking, ToolCall, Usage
 from bot.providers.connect import connect
-from bot.providers.retry import Policy
+from bot.providers.retry import RetryPolicy
 from tests.support.model_doors import stop_word
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
@@ -35,7 +35,7 @@ from tests.support.provider_runs import (
     run,
 )
 
-ONCE = Policy(attempts=1)
+ONCE = RetryPolicy(attempts=1)
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
@@ -45,7 +45,7 @@ def test_text_comes_as_deltas_and_whole(model: str) -> None:
     assert len([event for event in events if isinstance(event, TextDelta)]) == 4
     end = completed(events)
     assert bare(end.message) == (Text("Hello, wörld ✓"),)
-    assert (end.finish, end.message.role) == (Finish.END_TURN, "assistant")
+    assert (end.finish, end.message.role) == (FinishReason.END_TURN, "assistant")
 
 
 def test_thinking_is_a_part_of_its_own_before_the_text(model: str) -> None:
@@ -64,7 +64,7 @@ def test_a_call_keeps_its_arguments_as_they_were_streamed(model: str) -> None:
     check_grammar(events)
     end = completed(events)
     assert bare(end.message) == (ToolCall("call_a", "bash", raw),)
-    assert end.finish is Finish.TOOL_USE
+    assert end.finish is FinishReason.TOOL_USE
 
 
 def test_interleaved_parallel_calls_are_kept_apart(model: str) -> None:
@@ -87,7 +87,7 @@ def test_a_call_cut_at_the_token_limit_is_not_complete(model: str) -> None:
     events, _ = run(model, [Turn(calls, stop=stop)])
     check_grammar(events)
     end = completed(events)
-    assert (end.finish, end.raw_reason) == (Finish.MAX_TOKENS, stop)
+    assert (end.finish, end.raw_reason) == (FinishReason.MAX_TOKENS, stop)
     assert [call.complete for call in end.message.calls] == [True, False]
 
 
@@ -101,13 +101,13 @@ def test_calls_decide_over_a_reason_that_knows_none(model: str) -> None:
     stop = {"anthropic": "end_turn", "openai-chat": "stop"}.get(model.partition("/")[0], "completed")
     events, _ = run(model, [Turn((Call("bash", {"command": "ls"}),), stop=stop)])
     end = completed(events)
-    assert (end.finish, end.raw_reason) == (Finish.TOOL_USE, stop)
+    assert (end.finish, end.raw_reason) == (FinishReason.TOOL_USE, stop)
 
 
 def test_a_reason_that_promises_calls_without_any_ends_the_turn(model: str) -> None:
     stop = {"anthropic": "tool_use", "openai-chat": "tool_calls"}.get(model.partition("/")[0], "completed")
     events, _ = run(model, [Turn((Say("Done."),), stop=stop)])
-    assert completed(events).finish is Finish.END_TURN
+    assert completed(events).finish is FinishReason.END_TURN
 
 
 @pytest.mark.parametrize("reason", ["refusal", "content_filter", "a_reason_of_next_year"])
@@ -115,7 +115,7 @@ def test_an_unknown_or_refusing_reason_is_an_error_that_keeps_the_word(model: st
     events, _ = run(model, [Turn((Say("I"),), stop=reason)])
     check_grammar(events)
     end = completed(events)
-    assert (end.finish, end.raw_reason) == (Finish.ERROR, reason)
+    assert (end.finish, end.raw_reason) == (FinishReason.ERROR, reason)
 
 
 def test_an_answer_with_no_text_and_no_call_is_complete_and_empty(model: str) -> None:
@@ -245,7 +245,7 @@ def shared_raw() -> Any:
     shared: dict[str, Any] = {}
     with ModelServer(lambda _: Raw(shared["body"])) as server:
         for name in MODELS:
-            shared[name] = connect(name, server.environment(), policy=Policy(attempts=1))
+            shared[name] = connect(name, server.environment(), policy=RetryPolicy(attempts=1))
         yield shared
         for name in MODELS:
             shared[name].close()
@@ -263,3 +263,18 @@ def test_halves_of_an_emoji_in_two_deltas_are_joined_and_a_lone_one_is_replaced(
     told = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert told == shown.removesuffix("\ufffd"), "the last half waits for its other one"
     repr(end).encode()
+
+
+def test_nul_becomes_a_replacement_character(model: str) -> None:
+    turn = Turn((Think("a\0"), Say("a\0b"), Call("bash\0", {"command": "a\0b"}, "c1")))
+    end = completed(run(model, [turn])[0])
+    assert end.message.text == "a\ufffdb"
+    assert end.message.calls[0].name == "bash\ufffd"
+    assert "\0" not in repr(end)
+
+
+def test_an_answer_of_ten_megabytes_is_read(model: str) -> None:
+    text = "word " * 1_000_000
+    turn = Turn((Say(text), Call("bash", {"command": text}, "c1")), pieces=1_000_000)
+    end = completed(run(model, [turn])[0])
+    assert (end.message.text, json.loads(end.message.calls[0].arguments)) == (text, {"command": text})

@@ -17,7 +17,7 @@ from bot.providers.connect import connect
 from tests.support.model_script import Asked, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed, run, user
-from tests.support.workshops import eventually
+from tests.support.workspaces import eventually
 
 ROOT = Path(__file__).parents[2]
 

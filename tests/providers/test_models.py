@@ -9,8 +9,8 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Usage
 from bot.contracts.model import ModelOverride
-from bot.providers.connect import adapted, connect
-from bot.providers.models import DEFAULTS, cost, doubts, model_info, overridden
+from bot.providers.connect import apply_overrides, connect
+from bot.providers.models import DEFAULTS, apply_override, cost, guess_notes, model_info
 from bot.providers.replay import ReplayProvider
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
@@ -27,7 +27,7 @@ from tests.support.provider_runs import ask, completed
         ("claude-opus-4-8", "adaptive", 1024, False),
         ("claude-sonnet-4-6", "adaptive", 2048, False),
         ("claude-haiku-4-5", "budget", 4096, False),
-        ("claude-opus-4-1", "off", 1024, True),
+        ("claude-opus-4-1", "off", 1024, False),
         ("gpt-6.2-sol", "effort", 1024, True),
         ("gpt-4.1", "off", 1024, True),
     ],
@@ -57,27 +57,27 @@ def test_a_clouds_name_of_a_model_is_the_listed_one(name: str, listed: str) -> N
 
 def test_an_unknown_model_sees_nothing_is_asked_for_nothing_and_is_doubted() -> None:
     info = model_info("model-of-next-year")
-    assert not (info.known or info.vision or info.allowed_tools or info.streams_tools)
+    assert not (info.known or info.vision or info.allowed_tools or info.streams_tools or info.forced_choice)
     assert info.thinking == "off"
-    (said,) = doubts(info)
+    (said,) = guess_notes(info)
     assert "128,000 tokens" in said
     assert "`models:`" in said
-    assert doubts(model_info(DEFAULTS["openai"])) == ()
+    assert guess_notes(model_info(DEFAULTS["openai"])) == ()
 
 
 def test_a_policy_overrides_what_it_says_and_no_more() -> None:
-    info = overridden(model_info("claude-opus-5-5"), ModelOverride(context_window=200_000, vision=False))
+    info = apply_override(model_info("claude-opus-5-5"), ModelOverride(context_window=200_000, vision=False))
     assert (info.context_window, info.vision, info.max_output) == (200_000, False, 128_000)
     assert info.known
 
 
 def test_whoever_gives_window_and_prices_knows_the_model() -> None:
     guess = model_info("qwen")
-    assert not overridden(guess, ModelOverride(context_window=9)).known
-    known = overridden(
+    assert not apply_override(guess, ModelOverride(context_window=9)).known
+    known = apply_override(
         guess, ModelOverride(context_window=9, input_price=1.0, output_price=2.0, cache_read_price=0.5)
     )
-    assert doubts(known) == ()
+    assert guess_notes(known) == ()
     assert cost(Usage(1_000_000, 1_000_000, 0, 1_000_000), known) == pytest.approx(3.5)
 
 
@@ -85,7 +85,9 @@ def test_what_the_policy_says_reaches_the_wire() -> None:
     with ModelServer([Say("ok")]) as server:
         provider = connect("anthropic/claude-sonnet-5-5", server.environment())
         override = ModelOverride(max_output=9_000, thinking="budget")
-        provider = adapted(provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": ModelOverride(1)})
+        provider = apply_overrides(
+            provider, {"anthropic/claude-sonnet-5-5": override, "openai/x": ModelOverride(1)}
+        )
         completed(list(provider.stream(ask(), CancelToken())))
         provider.close()
         body = json.loads(server.requests[0].body)
@@ -95,4 +97,4 @@ def test_what_the_policy_says_reaches_the_wire() -> None:
 
 def test_a_recording_is_what_it_was_whatever_the_policy_says() -> None:
     provider = ReplayProvider((), model_info("gpt-5"))
-    assert adapted(provider, {"openai/gpt-5": ModelOverride(1)}) is provider
+    assert apply_overrides(provider, {"openai/gpt-5": ModelOverride(1)}) is provider

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
-from bot.providers.pairs import NO_RESULT, Pairs, paired
+from bot.providers.pairs import NO_RESULT, ResultPairing, pair_results
 from tests.support.model_script import Say
 from tests.support.provider_runs import MODELS, ask, completed, run, user
 
@@ -62,13 +62,13 @@ GO = user("go")
     ],
 )
 def test_every_call_has_its_one_result_right_behind_it(history: list[Message], wanted: list[str]) -> None:
-    assert shape(paired(history)) == wanted
-    assert shape(list(Pairs().of(history))) == wanted
+    assert shape(pair_results(history)) == wanted
+    assert shape(list(ResultPairing().of(history))) == wanted
 
 
 def test_a_whole_conversation_is_sent_as_it_is_and_looked_at_once() -> None:
     history = [GO, calls("a"), results("a")]
-    pairs = Pairs()
+    pairs = ResultPairing()
     assert pairs.of(history) is history
     longer = [*history, calls("b"), results("b")]
     assert pairs.of(longer) is longer
@@ -95,7 +95,7 @@ HISTORIES = st.lists(
 
 @given(HISTORIES)
 def test_whatever_comes_in_what_goes_out_pairs_and_stays_when_seen_again(history: list[Message]) -> None:
-    whole = paired(history)
+    whole = pair_results(history)
     open_ids: list[str] = []
     seen: list[str] = []
     for message in whole:
@@ -105,7 +105,7 @@ def test_whatever_comes_in_what_goes_out_pairs_and_stays_when_seen_again(history
         seen += open_ids
     assert not open_ids
     assert len(set(seen)) == len(seen)
-    assert Pairs().of(whole) is whole
+    assert ResultPairing().of(whole) is whole
     said: list[Part] = [part for message in history for part in message.parts if isinstance(part, Text)]
     assert [part for message in whole for part in message.parts if isinstance(part, Text)] == said
 

@@ -14,8 +14,8 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
-from bot.contracts.events import Event, Retrying
-from bot.contracts.messages import Finish, Message, Thinking, ToolCall, ToolResult
+from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult
+from bot.contracts.model import Event, Retrying
 from bot.providers.connect import connect
 from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
@@ -132,7 +132,7 @@ def test_a_missing_key_or_address_is_named(provider: str) -> None:
         connect(f"{provider}/x", {})
 
 
-@pytest.mark.parametrize("provider", ["ollama", "vllm"])
+@pytest.mark.parametrize("provider", ["ollama", "vllm", "sglang", "llamacpp"])
 def test_a_server_on_the_own_machine_needs_nothing(provider: str) -> None:
     opened = connect(f"{provider}/qwen", {})
     assert opened.info.input_price == 0
@@ -212,11 +212,37 @@ def test_ollamas_calls_come_whole_and_without_an_index() -> None:
     script = chunks({"tool_calls": [call]}, {"tool_calls": [other]}, finish="stop")
     streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
     end = completed(streams[0])
-    assert end.finish is Finish.TOOL_USE
+    assert end.finish is FinishReason.TOOL_USE
     assert bare(end.message) == (
         ToolCall("call_1", "bash", '{"command":"ls"}'),
         ToolCall("call_2", "ls", "{}"),
     )
+
+
+def test_a_call_whose_arguments_are_an_object_is_understood_and_one_without_an_id_gets_one() -> None:
+    """Two calls of index 0, too: they are not joined."""
+    calls = [
+        {"index": 0, "function": {"name": "bash", "arguments": {"command": "echo é"}}},
+        {"index": 0, "function": {"name": "ls", "arguments": {}}},
+        {"index": 0, "function": {"name": "view", "arguments": ["a"]}},
+    ]
+    script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
+    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
+    made = bare(completed(streams[0]).message)
+    assert [(call.name, call.arguments) for call in made if isinstance(call, ToolCall)] == [
+        ("bash", '{"command":"echo é"}'), ("ls", "{}"), ("view", '["a"]'),
+    ]  # fmt: skip
+    assert len({call.id for call in made if isinstance(call, ToolCall)}) == 3
+
+
+def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call() -> None:
+    pieces = ['{"comm', 'and":"ls"}']
+    calls = [{"index": 0, "function": {"name": "bash", "arguments": piece}} for piece in pieces]
+    script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
+    streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
+    [call] = bare(completed(streams[0]).message)
+    assert isinstance(call, ToolCall)
+    assert call.arguments == '{"command":"ls"}'
 
 
 AWS = {

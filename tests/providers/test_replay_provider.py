@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import ArgumentsDelta, Complete, TextDelta, ThinkingDelta, ToolEnd, ToolStart
-from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import ArgumentsDelta, Complete, TextDelta, ThinkingDelta, ToolEnd, ToolStart
 from bot.providers.replay import ReplayProvider
 from tests.support.provider_runs import INFO, ask, failed
 
@@ -13,7 +13,7 @@ RESPONSE = Complete(
         "assistant",
         (Thinking("hm"), Text("Look:"), ToolCall("a", "ls", "{}"), ToolCall("b", "ls", '{"p', False)),
     ),
-    Finish.TOOL_USE,
+    FinishReason.TOOL_USE,
     "tool_use",
     Usage(1, 2, 3, 4),
 )

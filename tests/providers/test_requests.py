@@ -146,8 +146,8 @@ def test_tool_choice_none_changes_no_byte_before_the_last_message(model: str) ->
     _, plain = run(model, [Say("ok")], request)
     _, none = run(model, [Say("ok")], masked)
     assert none[0].body.startswith(plain[0].body.removesuffix(b"}"))
-    choice = json.loads(none[0].body)["tool_choice"]
-    assert choice in ("none", {"type": "none"})
+    # Anthropic's cache would hold no messages: the toolbox refuses there.
+    assert json.loads(none[0].body).get("tool_choice") == (None if model == MESSAGES else "none")
 
 
 def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
@@ -347,10 +347,10 @@ def test_the_responses_request_is_what_the_vendors_own_types_describe() -> None:
 
 
 def test_a_message_is_encoded_once_in_a_session() -> None:
-    from bot.providers.encoding import History
+    from bot.providers.encoding import EncodedHistory
 
     encoded: list[Message] = []
-    history = History(lambda message, _: encoded.append(message))
+    history = EncodedHistory(lambda message, _: encoded.append(message))
     messages = [user("one"), user("one")]
     history.encoded(messages)
     history.encoded([*messages, user("two")])
@@ -358,10 +358,10 @@ def test_a_message_is_encoded_once_in_a_session() -> None:
 
 
 def test_messages_no_longer_in_the_history_are_forgotten() -> None:
-    from bot.providers.encoding import History
+    from bot.providers.encoding import EncodedHistory
 
     encoded: list[Message] = []
-    history = History(lambda message, _: encoded.append(message))
+    history = EncodedHistory(lambda message, _: encoded.append(message))
     first = user("first")
     history.encoded([first, *(user(str(number)) for number in range(50))])
     history.encoded([user("summary")])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.messages import Finish, Message, Text, Thinking, ToolCall, ToolResult, Usage
-from bot.providers.retry import Policy
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
 from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, run, user
 
@@ -125,14 +125,16 @@ def test_ids_that_are_too_long_are_replaced_in_call_and_result_alike() -> None:
 @pytest.mark.parametrize(
     ("stop", "finish", "raw"),
     [
-        ("", Finish.END_TURN, "completed"),
-        ("max_output_tokens", Finish.MAX_TOKENS, "max_output_tokens"),
-        ("content_filter", Finish.ERROR, "content_filter"),
-        ("a_reason_of_next_year", Finish.ERROR, "a_reason_of_next_year"),
-        ("cancelled", Finish.ERROR, "cancelled"),
+        ("", FinishReason.END_TURN, "completed"),
+        ("max_output_tokens", FinishReason.MAX_TOKENS, "max_output_tokens"),
+        ("content_filter", FinishReason.ERROR, "content_filter"),
+        ("a_reason_of_next_year", FinishReason.ERROR, "a_reason_of_next_year"),
+        ("cancelled", FinishReason.ERROR, "cancelled"),
     ],
 )
-def test_the_end_of_a_response_is_read_from_status_and_details(stop: str, finish: Finish, raw: str) -> None:
+def test_the_end_of_a_response_is_read_from_status_and_details(
+    stop: str, finish: FinishReason, raw: str
+) -> None:
     end = completed(run(MODEL, [Turn((Say("Hm."),), stop=stop)])[0])
     assert (end.finish, end.raw_reason) == (finish, raw)
 
@@ -146,7 +148,7 @@ def test_an_incomplete_response_keeps_its_usage() -> None:
 def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: str) -> None:
     error = {"type": "server_error", "message": "the model fell over"}
     turn = Turn((Say("Half"),), error=error, error_event=event, tokens=Tokens(7, 3))
-    events, requests = run(MODEL, [turn], policy=Policy(attempts=1))
+    events, requests = run(MODEL, [turn], policy=RetryPolicy(attempts=1))
     check_grammar(events)
     end = failed(events)
     assert "the model fell over" in end.message
@@ -158,7 +160,7 @@ def test_a_response_that_failed_is_a_failure_with_its_part_and_its_usage(event: 
 
 def test_a_refusal_is_an_error_with_its_text() -> None:
     end = completed(run(MODEL, [Say("I will not.", refusal=True)])[0])
-    assert (end.finish, end.raw_reason, end.message.text) == (Finish.ERROR, "refusal", "I will not.")
+    assert (end.finish, end.raw_reason, end.message.text) == (FinishReason.ERROR, "refusal", "I will not.")
 
 
 def test_a_response_without_usage_counts_nothing() -> None:

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.providers.retry import DEFAULT_POLICY, Failure, GiveUp, Policy, asked_wait, is_retryable, next_wait
+from bot.providers.retry import (
+    DEFAULT_POLICY,
+    FailedAttempt,
+    GiveUp,
+    RetryPolicy,
+    is_retryable,
+    next_wait,
+    requested_wait,
+)
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
@@ -43,7 +51,7 @@ def test_statuses_that_stay_are_not(status: int) -> None:
     ],
 )
 def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers, NOW) == seconds
+    assert requested_wait(headers, NOW) == seconds
 
 
 @pytest.mark.parametrize(
@@ -72,57 +80,57 @@ def test_the_wait_a_server_asks_for(headers: dict[str, str], seconds: float | No
     ],
 )
 def test_the_wait_until_a_limit_begins_anew(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers, NOW, is_rate_limit=True) == seconds
+    assert requested_wait(headers, NOW, is_rate_limit=True) == seconds
     expected = seconds if "retry-after" in headers else None
-    assert asked_wait(headers, NOW) == expected, "only a rate limit is about these"
+    assert requested_wait(headers, NOW) == expected, "only a rate limit is about these"
 
 
 @given(st.text(max_size=20))
 def test_any_reset_is_read_or_passed_over(value: str) -> None:
-    seconds = asked_wait({"x-ratelimit-reset": value}, NOW, is_rate_limit=True)
+    seconds = requested_wait({"x-ratelimit-reset": value}, NOW, is_rate_limit=True)
     assert seconds is None or seconds >= 0
 
 
 @given(st.text(max_size=20))
 def test_any_header_value_is_read_or_passed_over(value: str) -> None:
-    seconds = asked_wait({"retry-after": value}, NOW)
+    seconds = requested_wait({"retry-after": value}, NOW)
     assert seconds is None or seconds >= 0
 
 
 @given(st.integers(1, 5), st.floats(0, 1, exclude_max=True))
 def test_the_wait_is_anything_up_to_the_doubling_bound(attempt: int, drawn: float) -> None:
-    wait = next_wait(Failure("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn)
+    wait = next_wait(FailedAttempt("x", 500, True), attempt, DEFAULT_POLICY, lambda: drawn)
     assert wait == drawn * 2 ** (attempt - 1)
 
 
 def test_the_doubling_stops_at_the_cap() -> None:
-    wait = next_wait(Failure("x", 500, True), 20, Policy(attempts=100), lambda: 1.0)
+    wait = next_wait(FailedAttempt("x", 500, True), 20, RetryPolicy(attempts=100), lambda: 1.0)
     assert wait == 60.0
 
 
 def test_the_servers_wish_goes_before_our_own() -> None:
-    assert next_wait(Failure("x", 429, True, 17.0), 1, DEFAULT_POLICY, lambda: 0.5) == 17.0
+    assert next_wait(FailedAttempt("x", 429, True, 17.0), 1, DEFAULT_POLICY, lambda: 0.5) == 17.0
 
 
 def test_a_wish_over_the_cap_ends_it_and_names_the_number() -> None:
-    end = next_wait(Failure("x", 429, True, 3600.0), 1, DEFAULT_POLICY, lambda: 0.5)
+    end = next_wait(FailedAttempt("x", 429, True, 3600.0), 1, DEFAULT_POLICY, lambda: 0.5)
     assert isinstance(end, GiveUp)
     assert "3600 s" in end.reason
 
 
 def test_no_wait_goes_past_the_deadline() -> None:
-    failure = Failure("x", 429, True, 17.0)
-    assert next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, left=17.0) == 17.0
-    end = next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, left=16.0)
+    failure = FailedAttempt("x", 429, True, 17.0)
+    assert next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, seconds_left=17.0) == 17.0
+    end = next_wait(failure, 1, DEFAULT_POLICY, lambda: 0.5, seconds_left=16.0)
     assert isinstance(end, GiveUp)
     assert "1800 s" in end.reason
 
 
 def test_the_last_attempt_is_the_last() -> None:
-    failure = Failure("x", 500, True)
+    failure = FailedAttempt("x", 500, True)
     assert isinstance(next_wait(failure, 5, DEFAULT_POLICY, lambda: 0.5), float)
     assert next_wait(failure, 6, DEFAULT_POLICY, lambda: 0.5) == GiveUp("after 6 attempts")
 
 
 def test_what_is_wrong_is_not_sent_again() -> None:
-    assert next_wait(Failure("x", 400), 1, DEFAULT_POLICY, lambda: 0.5) == GiveUp()
+    assert next_wait(FailedAttempt("x", 400), 1, DEFAULT_POLICY, lambda: 0.5) == GiveUp()

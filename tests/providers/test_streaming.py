@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import Complete, Failed, Retrying
-from bot.contracts.messages import Finish, Text, Usage
+from bot.contracts.messages import FinishReason, Text, Usage
+from bot.contracts.model import Complete, Failed, Retrying
 from bot.providers.connect import connect
-from bot.providers.retry import Policy
+from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
@@ -44,7 +44,7 @@ def test_a_paused_turn_is_sent_back_and_goes_on_as_one_answer() -> None:
     events, requests = run(MESSAGES, [half, Turn((Say("two."),), tokens=Tokens(20, 7))], ask(user("count")))
     check_grammar(events)
     end = completed(events)
-    assert (end.message.text, end.finish) == ("One, two.", Finish.END_TURN)
+    assert (end.message.text, end.finish) == ("One, two.", FinishReason.END_TURN)
     assert end.usage == Usage(30, output=12)
     sent = json.loads(requests[1].body)["messages"]
     assert [message["role"] for message in sent] == ["user", "assistant"]
@@ -57,15 +57,17 @@ def test_a_paused_turn_is_sent_back_and_goes_on_as_one_answer() -> None:
 @pytest.mark.parametrize(
     ("model", "word", "finish"),
     [
-        (MESSAGES, "end_turn", Finish.END_TURN),
-        (MESSAGES, "stop_sequence", Finish.END_TURN),
-        (MESSAGES, "max_tokens", Finish.MAX_TOKENS),
-        (MESSAGES, "model_context_window_exceeded", Finish.MAX_TOKENS),
-        (CHAT, "stop", Finish.END_TURN),
-        (CHAT, "length", Finish.MAX_TOKENS),
+        (MESSAGES, "end_turn", FinishReason.END_TURN),
+        (MESSAGES, "stop_sequence", FinishReason.END_TURN),
+        (MESSAGES, "max_tokens", FinishReason.MAX_TOKENS),
+        (MESSAGES, "model_context_window_exceeded", FinishReason.MAX_TOKENS),
+        (CHAT, "stop", FinishReason.END_TURN),
+        (CHAT, "length", FinishReason.MAX_TOKENS),
     ],
 )
-def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(model: str, word: str, finish: Finish) -> None:
+def test_each_word_of_a_vendor_for_the_end_is_one_of_ours(
+    model: str, word: str, finish: FinishReason
+) -> None:
     end = completed(run(model, [Turn((Say("Hm."),), stop=word)])[0])
     assert (end.finish, end.raw_reason) == (finish, word)
 
@@ -125,7 +127,7 @@ def test_what_an_answer_that_broke_off_had_used_is_counted() -> None:
     }
     block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Half"}}
-    end = failed(run(MESSAGES, [body(start, block, delta)], policy=Policy(attempts=1))[0])
+    end = failed(run(MESSAGES, [body(start, block, delta)], policy=RetryPolicy(attempts=1))[0])
     assert end.partial is not None
     assert (end.partial.text, end.usage) == ("Half", Usage(10, 900))
 
@@ -154,7 +156,9 @@ def test_an_answer_that_never_ends_is_given_up_at_the_deadline(model: str) -> No
     with ModelServer([Turn((Say("x" * 500),), pieces=2)]) as server:
         opened = connect(model, server.environment())
         assert isinstance(opened, StreamingProvider)
-        provider = StreamingProvider(opened._wire, Policy(deadline=300), clock=lambda: float(next(ticks)))
+        provider = StreamingProvider(
+            opened._wire, RetryPolicy(deadline=300), clock=lambda: float(next(ticks))
+        )
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()
     check_grammar(events)
@@ -169,7 +173,7 @@ def test_no_attempt_begins_that_the_deadline_would_not_let_end(model: str) -> No
     with ModelServer(lambda _: Status(500)) as server:
         opened = connect(model, server.environment())
         assert isinstance(opened, StreamingProvider)
-        policy = Policy(attempts=50, base=0.0, deadline=1000)
+        policy = RetryPolicy(attempts=50, base=0.0, deadline=1000)
         provider = StreamingProvider(opened._wire, policy, clock=lambda: float(next(ticks)))
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()

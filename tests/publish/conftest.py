@@ -15,13 +15,13 @@ from bot.checkout import layout
 from bot.checkout.git import Git
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Thread, Tier, Trigger
-from bot.forge.forge import Forge
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
 from bot.publish.publish import publish
-from bot.publish.published import Published
+from bot.publish.result import PublishResult
+from slash_forge.forge import Forge
 from tests.support.outcomes import OUTCOME, make_request
 
 REPO = "octo/hello"
@@ -108,7 +108,7 @@ class World:
         pace = Pace(between_writes=0, sleep=lambda seconds: None)
         return connect(self.token if token is None else token, self.forge.api_url, pace=pace)
 
-    def publish(self, bundle: Bundle, *, token: str | None = None, **options: Any) -> Published:
+    def publish(self, bundle: Bundle, *, token: str | None = None, **options: Any) -> PublishResult:
         used = self.token if token is None else token
         return publish(
             bundle,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Severity
-from bot.forge.faults import Exchange
+from slash_forge.faults import Exchange
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed
 

@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.checkout.compare import diff_between
 from bot.checkout.git import Git
+from bot.checkout.objects import diff_between
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import Side
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Review, Severity
-from bot.findings.hunks import Diff
-from bot.findings.parse import parse_diff
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
-from bot.publish.published import Published
+from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.place import place_of
+from bot.publish.thread.ref import thread_ref_of
+from bot.review.diff import Diff, parse_diff
 from tests.publish.conftest import REPO, World
 
 LINES = [f"line {number}" for number in range(1, 61)]
@@ -80,13 +79,13 @@ class Reviewed:
         write_bundle(folder, outcome, b"", b"", "", review=replace(review, **fields))
         return read_bundle(folder)
 
-    def publish(self, bundle: Bundle, **options: Any) -> Published:
+    def publish(self, bundle: Bundle, **options: Any) -> PublishResult:
         return self.world.publish(bundle, **options)
 
     def show_progress(self, bundle: Bundle) -> None:
-        place = place_of(bundle.outcome.request)
-        assert place is not None
-        put_comment(self.world.github(), place, PROGRESS, "**Working**")
+        thread_ref = thread_ref_of(bundle.outcome.request)
+        assert thread_ref is not None
+        put_comment(self.world.github(), thread_ref, PROGRESS, "**Working**")
 
     # What is there now
 

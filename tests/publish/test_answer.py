@@ -13,12 +13,12 @@ from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
 from bot.publish.answer import answer_text
-from bot.publish.body.footer import NO_LINKS, Links
+from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.text.markdown import folded
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.place import place_of
+from bot.publish.thread.ref import thread_ref_of
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import make_outcome
 
@@ -58,9 +58,9 @@ def test_an_answer_stands_in_the_thread(world: World) -> None:
 
 
 def test_the_progress_comment_becomes_the_answer(world: World) -> None:
-    place = place_of(world.outcome().request)
-    assert place is not None
-    put_comment(world.github(), place, PROGRESS, "**Working**", {"usd": "0.5"})
+    thread_ref = thread_ref_of(world.outcome().request)
+    assert thread_ref is not None
+    put_comment(world.github(), thread_ref, PROGRESS, "**Working**", {"usd": "0.5"})
     said = bundle(world, answered())
     for _ in range(2):
         world.publish(said)
@@ -70,9 +70,9 @@ def test_the_progress_comment_becomes_the_answer(world: World) -> None:
 
 
 def test_a_progress_comment_that_may_not_be_edited_is_no_reason_to_say_nothing(world: World) -> None:
-    place = place_of(world.outcome().request)
-    assert place is not None
-    put_comment(world.github(), place, PROGRESS, "**Working**")
+    thread_ref = thread_ref_of(world.outcome().request)
+    assert thread_ref is not None
+    put_comment(world.github(), thread_ref, PROGRESS, "**Working**")
     world.forge.fail_next(
         "PATCH", r"/comments/", 403, body={"message": "Resource not accessible by integration"}
     )

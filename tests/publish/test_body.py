@@ -15,6 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    ServerUse,
+    Severity,
+    TestChanges,
+    TestCounts,
+    ToolRun,
+)
 from bot.contracts.outcome import (
     ChangedFile,
     CheckResult,
@@ -28,15 +40,13 @@ from bot.contracts.outcome import (
     WithheldFile,
 )
 from bot.contracts.plan import Plan, PlanStep
-from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Verb
-from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
 from bot.evidence.compare import is_failing
 from bot.evidence.reruns import ONE_RUN
-from bot.publish.body.footer import Links
 from bot.publish.body.render import LIMIT, closing_line, render_body
-from bot.publish.body.title import title
-from bot.publish.evidence.look_first import look_first
+from bot.publish.body.title_and_footer import Links, title
+from bot.publish.change.commit import commit_message
+from bot.publish.evidence.priorities import priorities
 from bot.report.summary import run_summary
 from tests.support.outcomes import (
     EVIDENCE,
@@ -107,6 +117,14 @@ def test_the_body_is_what_the_golden_file_says(name: str) -> None:
     if os.environ.get("SLASH_AGENT_UPDATE_GOLDEN"):
         golden.write_text(body)
     assert body == golden.read_text()
+
+
+def test_the_commit_message_has_what_the_model_says_to_the_reviewer() -> None:
+    """Breaks: bot/publish/change/commit.py "if description.notes.strip()"."""
+    described = Description("Round once", "Totals are summed exactly.", "Halves go to even.")
+    message = commit_message(make_outcome(description=described))
+    assert message == "Round once\n\nTotals are summed exactly.\n\nFor the reviewer:\n\nHalves go to even.\n"
+    assert "reviewer" not in commit_message(make_outcome(description=replace(described, notes=" ")))
 
 
 def test_the_same_outcome_gives_the_same_body() -> None:
@@ -218,16 +236,16 @@ def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken(
 def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> None:
     nameless = CheckResult("t", "make test", PASSED, FAILED, flaky=True)
     was = replace(nameless, before=FAILED)
-    assert look_first(make_outcome(checks=(nameless,)), ()) == ["`make test` passed before and is flaky now"]
-    assert look_first(make_outcome(checks=(was,)), ()) == []
+    assert priorities(make_outcome(checks=(nameless,)), ()) == ["`make test` passed before and is flaky now"]
+    assert priorities(make_outcome(checks=(was,)), ()) == []
     tests = TestChanges(flaky=("a", "b"), newly_flaky=("b",), counts=(("flaky", 2), ("newly_flaky", 1)))
-    assert look_first(make_outcome(checks=(replace(nameless, tests=tests),)), ()) == [
+    assert priorities(make_outcome(checks=(replace(nameless, tests=tests),)), ()) == [
         "1 test of `make test` passed before and is flaky now: `b`"
     ]
 
 
 def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
-    """Breaks: bot/publish/evidence/look_first.py "kinds[_kind(file.sensitive)]" """
+    """Breaks: bot/publish/evidence/priorities.py "kinds[_kind(file.sensitive)]" """
     notes = {
         **{f"{number:02}/tox.ini": "runs on its own" for number in range(70)},
         "a/package.json": "dependency manifest; adds the dependency x",
@@ -237,8 +255,8 @@ def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
         "z/unittest.py": "can change what tests report",
     }
     files = [replace(FILES[0], path=path, sensitive=note) for path, note in notes.items()]
-    told = look_first(make_outcome(checks=(TESTED,)), ())
-    assert [line.partition(":")[0] for line in look_first(make_outcome(checks=(TESTED,)), files)] == [
+    told = priorities(make_outcome(checks=(TESTED,)), ())
+    assert [line.partition(":")[0] for line in priorities(make_outcome(checks=(TESTED,)), files)] == [
         "`z/unittest.py`", *(line.partition(":")[0] for line in told), "`z/key.py`", "`y/test_a.py`", "`00/tox.ini`",
         "`01/tox.ini`", "`02/tox.ini`", "`03/tox.ini`", "and 66 more files that run by themselves", "`b/x.py`",
         "`a/package.json`",
@@ -287,7 +305,7 @@ def test_a_test_that_broke_marks_its_check_whatever_else_became_of_it(state: Che
 
 def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
     done, late = ToolRun(Answer.COMPLETE, 1, 0.1), ToolRun(Answer.TIMED_OUT, note="stopped after 60 s")
-    one = Compared("ty", "0.0.4", "ty check", done, late, new=(problem(),), fixed=(problem(2),))
+    one = CheckerComparison("ty", "0.0.4", "ty check", done, late, new=(problem(),), fixed=(problem(2),))
     body = render_body(make_outcome(diagnostics=(one,)), (), ())
     assert "| ⚪ `ty 0.0.4` | not known | 1 problem, 0.1 s → timed out |" in body
     assert "- Whether `ty` finds new problems is not known: it timed out with the change" in body
@@ -298,7 +316,7 @@ def test_a_checker_without_an_answer_on_both_sides_counts_for_nothing() -> None:
 def test_of_ten_thousand_problems_three_are_shown_open_and_the_rest_is_counted() -> None:
     shown = tuple(problem(number) for number in range(1, 200))
     run = ToolRun(Answer.COMPLETE, 10_000, 1.0)
-    one = Compared("ruff", "1", "ruff", run, run, new=shown, new_count=10_000)
+    one = CheckerComparison("ruff", "1", "ruff", run, run, new=shown, new_count=10_000)
     body = render_body(make_outcome(diagnostics=(one,)), (), ())
     opened, _, _ = body.partition("<details>")
     assert opened.count("is never used") == 3
@@ -467,10 +485,10 @@ def _everywhere(text: str, *, planned: bool = False) -> Outcome:
         model=text,
         sandbox=text,
         diagnostics=(
-            Compared(
+            CheckerComparison(
                 text, text, text, _answered(text), _answered(text), _problems(text), _problems(text), 9, 9
             ),
-            Compared(text, text, text, *[ToolRun(Answer.UNAVAILABLE, note=text)] * 2),
+            CheckerComparison(text, text, text, *[ToolRun(Answer.UNAVAILABLE, note=text)] * 2),
         ),
         servers=(ServerUse(text, text, note=text),),
         coverage=Coverage(text, (CoveredFile(text, 3, 0, (1, 2)),), text),
@@ -567,7 +585,7 @@ def test_many_checks_that_fail_are_a_list_of_five() -> None:
     "opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"]
 )
 def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> None:
-    """It may stand in a thread on lines of a diff. Breaks: bot/publish/text/shown.py "_INFO.sub"."""
+    """It may stand in a thread on lines of a diff. Breaks: bot/publish/text/filters.py "contained(cleaned)"."""
     text = f"Better still:\n\n{opening}\nrun(everything)\n{opening[:3]}"
     body = render_body(make_outcome(description=Description("Title", text, text)), (), ())
     assert opening[3:].strip() not in body

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.contracts.comments import Comment
 from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.pulls import Comment
 from bot.publish.bundle.read import BundleError, read_bundle
 from bot.publish.bundle.schema import parse_outcome
 from bot.publish.bundle.write import write_bundle
@@ -79,7 +79,7 @@ def test_the_journal_comes_along(tmp_path: Path) -> None:
     journal = tmp_path / "run" / "journal.jsonl"
     journal.parent.mkdir()
     journal.write_text('{"a": 1}\n')
-    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal)
+    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal=journal)
     assert (tmp_path / "b" / "journal.jsonl").read_text() == '{"a": 1}\n'
 
 
@@ -87,7 +87,7 @@ def test_a_journal_that_lies_in_the_bundle_already_stays(tmp_path: Path) -> None
     journal = tmp_path / "b" / "journal.jsonl"
     journal.parent.mkdir()
     journal.write_text('{"a": 1}\n')
-    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal)
+    write_bundle(tmp_path / "b", OUTCOME, b"", b"", "", journal=journal)
     assert journal.read_text() == '{"a": 1}\n'
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import UsageError
+from bot.contracts.evidence import Coverage, CoveredFile
 from bot.contracts.outcome import Outcome
-from bot.contracts.tested import Coverage, CoveredFile
-from bot.publish.bundle.evidence_values import MAX_LISTED, wrong_in_evidence
 from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.validate import MAX_LISTED, evidence_error
 from tests.support.outcomes import EVIDENCE, problem
 
 RUFF = EVIDENCE.diagnostics[0]
@@ -59,11 +59,11 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_evidence_that_cannot_be_is_refused_with_its_field(name: str) -> None:
     outcome, field = WRONG[name]
-    assert wrong_in_evidence(outcome).startswith(field)
+    assert evidence_error(outcome).startswith(field)
 
 
 def test_what_a_run_says_is_taken_as_it_was_written() -> None:
-    assert wrong_in_evidence(STATED) == ""
+    assert evidence_error(STATED) == ""
     assert parse_outcome(json.dumps(asdict(STATED)).encode()) == STATED
 
 

@@ -113,10 +113,10 @@ def test_where_policy_says_so_the_commit_goes_onto_the_head(world: World) -> Non
     assert (published.pr_number, published.created, published.branch) == (number, False, "topic")
     assert published.pr_url == world.api(f"/pulls/{number}")["html_url"]
     assert len(world.pulls()) == 1
-    told = world.comments(number)[-1]
-    assert published.commit in told
-    assert "Totals were rounded" in told
-    assert "Refs #" not in told
+    comment = world.comments(number)[-1]
+    assert published.commit in comment
+    assert "Totals were rounded" in comment
+    assert "Refs #" not in comment
 
 
 def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World) -> None:

@@ -15,14 +15,13 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
-from bot.publish.body.footer import NO_LINKS
+from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.bundle.read import Bundle
-from bot.publish.plan.approved import mark_carried_out, plan_gone_on_with
-from bot.publish.plan.comment import plan_text, text_hash
-from bot.publish.plan.found import find_plan
+from bot.publish.plan_approval import continued_plan, mark_executed
+from bot.publish.plan_comment import find_plan, plan_text, text_hash
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.place import Place
+from bot.publish.thread.ref import ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 
@@ -46,13 +45,13 @@ def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
     return replace(bundle, plan=plan)
 
 
-def place(world: World, key: str = "77") -> Place:
+def thread_ref_in(world: World, key: str = "77") -> ThreadRef:
     """Where an approval stands."""
-    return Place(REPO, world.issue, key)
+    return ThreadRef(REPO, world.issue, key)
 
 
 def found(world: World, prefix: str = PLAN_A.hash[:12], key: str = "77") -> Plan:
-    return find_plan(world.github(), place(world, key), prefix)
+    return find_plan(world.github(), thread_ref_in(world, key), prefix)
 
 
 def posted(world: World) -> list[dict[str, Any]]:
@@ -177,7 +176,7 @@ def test_a_plan_that_was_edited_is_not_carried_out(world: World, name: str) -> N
 @pytest.mark.parametrize("name", EDITS)
 def test_nor_is_one_that_the_progress_comment_became(world: World, name: str) -> None:
     """That one was edited by us, so GitHub's clock says nothing of it."""
-    put_comment(world.github(), place(world, str(world.comment_id)), PROGRESS, "**Working**")
+    put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
     for _ in range(2):
         world.publish(planned(world))
     [comment] = [one for one in world.api(f"/issues/{world.issue}/comments") if " plan=" in one["body"]]
@@ -193,24 +192,35 @@ def test_nor_is_one_that_the_progress_comment_became(world: World, name: str) ->
 @pytest.mark.parametrize("name", EDITS)
 def test_a74_nor_one_that_says_it_was_carried_out_by_this_very_request(world: World, name: str) -> None:
     world.publish(planned(world))
-    mark_carried_out(world.github(), place(world), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
     [comment] = posted(world)
-    assert find_plan(world.github(), place(world), PLAN_A.hash) == PLAN_A
+    assert find_plan(world.github(), thread_ref_in(world), PLAN_A.hash) == PLAN_A
     head, begin, rest = comment["body"].partition("**Plan:")
     edited = head + EDITS[name](begin + rest)
     world.github(world.forge.token("ann")).edit_comment(REPO, world.issue, comment["id"], edited)
     prefix = BACK_DOOR.hash[:12] if "hash of another" in name else PLAN_A.hash[:12]
     with pytest.raises(UsageError, match="was edited after it was posted, so it is not carried out"):
-        find_plan(world.github(), place(world), prefix)
+        find_plan(world.github(), thread_ref_in(world), prefix)
+
+
+def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World) -> None:
+    where = thread_ref_in(world, str(world.comment_id))
+    put_comment(world.github(), where, PROGRESS, "**Working**")
+    world.publish(planned(world))
+    assert found(world, key="78") == PLAN_A
+    world.forge.add_user("our-app[bot]", kind="Bot")
+    app = world.github(world.forge.token("our-app[bot]", {"issues": "write"}, repo=REPO))
+    with pytest.raises(UsageError, match="There is no plan"):
+        find_plan(app, thread_ref_in(world), PLAN_A.hash[:12])
 
 
 def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World) -> None:
-    where = place(world, str(world.comment_id))
+    where = thread_ref_in(world, str(world.comment_id))
     put_comment(world.github(), where, PROGRESS, "**Working**", {"by": "10001"})
     world.publish(planned(world))
     put_comment(world.github(), where, PROGRESS, "**Working on it once more**")
     assert found(world) == PLAN_A
-    mark_carried_out(world.github(), where, PLAN_A, "pull request #9.")
+    mark_executed(world.github(), where, PLAN_A, "pull request #9.")
     [_, plan, _] = world.comments()
     assert plan.startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
     assert "<!-- slash-agent progress " in plan
@@ -226,7 +236,7 @@ def test_an_edit_that_was_taken_back_is_one_by_the_clock(world: World) -> None:
 
 def test_a_plan_is_carried_out_once(world: World) -> None:
     world.publish(planned(world))
-    mark_carried_out(world.github(), place(world), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
     [comment] = posted(world)
     assert comment["body"].startswith("**Carried out:** pull request #9.\n\n**Plan: Sum")
     with pytest.raises(UsageError, match="was carried out already"):
@@ -236,9 +246,9 @@ def test_a_plan_is_carried_out_once(world: World) -> None:
 
 def test_saying_twice_that_it_was_carried_out_changes_nothing(world: World) -> None:
     world.publish(planned(world))
-    mark_carried_out(world.github(), place(world), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
     before = world.writes()
-    mark_carried_out(world.github(), place(world), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world), PLAN_A, "pull request #9.")
     assert world.writes() == before
 
 
@@ -265,7 +275,7 @@ def test_the_longest_plan_fits_one_comment(world: World) -> None:
 
     random_text = "".join(random.Random(1).choices("abcdefghijklmnop*_[]<>`#", k=780))
     plan = Plan("t" * 120, tuple(PlanStep(random_text, ("p" * 300,)) for _ in range(20)))
-    assert not plan.trouble
+    assert not plan.problem
     assert len(plan.canonical) > 20_000
     world.publish(planned(world, plan))
     assert found(world, plan.hash[:12]) == plan
@@ -308,7 +318,7 @@ def asked(world: World, body: str) -> int:
 
 def worked_on(world: World, comment: int) -> None:
     """The progress comment of a run that came to nothing."""
-    put_comment(world.github(), place(world, str(comment)), PROGRESS, "**Failed**")
+    put_comment(world.github(), thread_ref_in(world, str(comment)), PROGRESS, "**Failed**")
 
 
 def going_on(world: World, comment: int, plan: Plan | None = PLAN_A) -> Bundle:
@@ -327,7 +337,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
     second = asked(world, "/agent continue and mind the tests")
     thread = world.outcome().request.thread
     assert thread is not None
-    assert plan_gone_on_with(world.github(), place(world, str(second)), thread) == PLAN_A
+    assert continued_plan(world.github(), thread_ref_in(world, str(second)), thread) == PLAN_A
     bundle = going_on(world, second)
     for _ in range(2):
         published = world.publish(bundle)
@@ -342,7 +352,7 @@ def test_going_on_from_a_run_that_carried_it_out_in_part_is_no_second_time(world
     world.publish(planned(world))
     approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
     worked_on(world, approval)
-    mark_carried_out(world.github(), place(world, str(approval)), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world, str(approval)), PLAN_A, "pull request #9.")
     again = asked(world, "/agent continue")
     published = world.publish(going_on(world, again))
     [comment] = posted(world)
@@ -356,7 +366,7 @@ def test_what_another_carried_out_meanwhile_is_not_gone_on_with(world: World) ->
     worked_on(world, asked(world, f"/agent approve {PLAN_A.hash[:12]}"))
     again = asked(world, "/agent continue")
     other = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
-    mark_carried_out(world.github(), place(world, str(other)), PLAN_A, "pull request #9.")
+    mark_executed(world.github(), thread_ref_in(world, str(other)), PLAN_A, "pull request #9.")
     with pytest.raises(PublishError, match="was carried out already"):
         world.publish(going_on(world, again))
     assert world.pulls() == []

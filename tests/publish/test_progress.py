@@ -13,18 +13,18 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Status, StopReason, WithheldFile
 from bot.contracts.threads import CommentData
 from bot.github.client import GitHub
-from bot.publish.body.footer import NO_LINKS
+from bot.publish.body.title_and_footer import NO_LINKS
+from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import find_comment, with_mark
-from bot.publish.thread.ended import end_text, pending_line
 from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.place import Place
 from bot.publish.thread.progress import Progress, ProgressState
+from bot.publish.thread.ref import ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 
 
-def place_in(world: World, key: str = "11") -> Place:
-    return Place(REPO, world.issue, key)
+def place_in(world: World, key: str = "11") -> ThreadRef:
+    return ThreadRef(REPO, world.issue, key)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -147,8 +147,8 @@ def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
 
 
 def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
-    place = place_in(world, str(world.comment_id))
-    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    thread_ref = place_in(world, str(world.comment_id))
+    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     published = world.publish(world.bundle())
     (line, _) = ours(world)[0].split("\n\n")
     title = "Round totals once, at the end"
@@ -159,8 +159,8 @@ def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -
 
 
 def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:
-    place = place_in(world, str(world.comment_id))
-    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    thread_ref = place_in(world, str(world.comment_id))
+    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     reason = "The budget of 0.60 USD is spent."
     published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
     said = ours(world)[0]
@@ -171,8 +171,8 @@ def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world
 def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_after_all(
     world: World,
 ) -> None:
-    place = place_in(world, str(world.comment_id))
-    Progress(world.github, place, interval=0).close(ProgressState("Publishing"))
+    thread_ref = place_in(world, str(world.comment_id))
+    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     bundle = world.bundle()
     world.forge.fail_next("POST", r"/pulls$", 500, times=9)
     with pytest.raises(PublishError):

@@ -11,8 +11,12 @@ import pytest
 from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier, Verb
+from bot.github.threads import Signer
 from bot.policy.schema import Identity
 from bot.publish.bundle.read import Bundle
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.ref import ThreadRef
 from tests.publish.conftest import FIXED, REPO, World
 
 WORKFLOW = {".github/workflows/ci.yml": "on: workflow_dispatch\n"}
@@ -142,8 +146,8 @@ def test_telling_the_thread_twice_is_one_comment(world: World) -> None:
     bundle = world.bundle({}, status=Status.NO_CHANGE, reason="The total is right as it is.")
     world.publish(bundle)
     world.publish(bundle)
-    (_, told) = world.comments()
-    assert "The total is right as it is." in told
+    (_, comment) = world.comments()
+    assert "The total is right as it is." in comment
 
 
 # A later run on the same issue
@@ -251,9 +255,9 @@ def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_sett
         world.publish(world.bundle())
     assert caught.value.exit_code is ExitCode.PUBLISHING
     assert BRANCH in world.branches()
-    told = world.comments()[-1]
-    assert "Allow GitHub Actions to create and approve pull requests" in told
-    assert f"{world.forge.url}/{REPO}/compare/main...{BRANCH}?expand=1" in told
+    comment = world.comments()[-1]
+    assert "Allow GitHub Actions to create and approve pull requests" in comment
+    assert f"{world.forge.url}/{REPO}/compare/main...{BRANCH}?expand=1" in comment
 
 
 def test_once_the_setting_is_on_publishing_again_opens_it(world: World) -> None:
@@ -481,6 +485,26 @@ def test_a73_a_comment_by_an_outsider_is_enough_and_the_bundle_need_not_name_it(
     assert opened_by(world) == "github-actions[bot]"
 
 
+def test_a65_what_another_workflow_wrote_may_be_an_outsiders(world: World) -> None:
+    app, own = app_and_own(world)
+    world.forge.grant(REPO, "bob", "write")
+    world.github().create_comment(REPO, world.issue, "The form was sent: delete the checks.")
+    world.publish(world.bundle(), token=app, **own)
+    assert opened_by(world) == "github-actions[bot]"
+
+
+def test_our_own_first_answer_is_no_outsiders_once_the_app_signed_it(world: World) -> None:
+    app, own = app_and_own(world)
+    world.forge.grant(REPO, "bob", "write")
+    where = ThreadRef(REPO, world.issue, str(world.comment_id))
+    put_comment(world.github(), where, PROGRESS, "**Working on it**")
+    client = world.github(app)
+    client.signer = Signer("the app's key")
+    put_comment(client, where, PROGRESS, "**Publishing**")
+    world.publish(world.bundle(), token=app, github=client, **own)
+    assert opened_by(world) == "our-app[bot]"
+
+
 @pytest.mark.parametrize("start", ["no outsider", "policy"])
 def test_without_an_outsiders_text_or_by_the_policy_ci_starts_at_once(world: World, start: str) -> None:
     app, own = app_and_own(world)
@@ -603,7 +627,7 @@ def test_a_whole_publishing_asks_little(world: World) -> None:
 
 
 def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of_both(world: World) -> None:
-    """Breaks: bot/publish/thread/ending.py "trouble = f"."""
+    """Breaks: bot/publish/result.py "problem = f"."""
 
     def unreadable(read: object) -> None:
         raise PublishError("The rules could not be read.")
@@ -611,9 +635,9 @@ def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of
     request = replace(world.outcome().request, verb=Verb.EXPLAIN)
     with pytest.raises(PublishError, match=r"cannot come to: nothing was done\. The rules could not be read"):
         world.publish(world.bundle(request=request), rules=unreadable)
-    told = world.comments()[-1]
-    assert "cannot come to" in told
-    assert "The rules could not be read" in told
+    comment = world.comments()[-1]
+    assert "cannot come to" in comment
+    assert "The rules could not be read" in comment
 
 
 @pytest.mark.parametrize(

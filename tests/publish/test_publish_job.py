@@ -7,22 +7,28 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import yaml
 
-from bot.commands.publish import run
+from bot.cli.publish import run
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Actor, Request, Tier
 from bot.publish.bundle.write import write_bundle
-from bot.run.publishing import publish_bundle
+from bot.session.event.publish_bundle import publish_bundle
 from tests.publish.conftest import FIXED, REPO, World
+from tests.support.apps import make_app
 
 POLICY = ".github/agent.yml"
 Event = dict[str, Any]
+PUBLISHES: dict[str, Literal["read", "write"]] = {
+    "contents": "write",
+    "issues": "write",
+    "pull_requests": "write",
+}
 
 
 def environment(world: World, name: str = "", event: Event | None = None, token: str = "") -> dict[str, str]:
@@ -216,7 +222,7 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     world: World, asked: tuple[Outcome, Event], monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """Wherever it dies: one sentence, no traceback, and the next publish ends with one pull request."""
-    from bot.github.border import Border
+    from bot.github.transport import ApiTransport
     from bot.publish.remote import Remote
 
     outcome, event = asked
@@ -225,7 +231,7 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     token = world.forge.token(permissions=permissions, repo=REPO)
     dies = TokenDies(world, token, after)
     with monkeypatch.context() as patched:
-        for kind, name in ((Border, "_ask"), (Remote, "_drive")):
+        for kind, name in ((ApiTransport, "_request"), (Remote, "_drive")):
             real = getattr(kind, name)
 
             def then(self: Any, *args: Any, real: Any = real, **options: Any) -> Any:
@@ -265,3 +271,30 @@ def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
     steps = yaml.safe_load((Path(__file__).parents[2] / "action.yml").read_text())["runs"]["steps"]
     (publish,) = [step for step in steps if step.get("id") == "publish"]
     assert publish["env"]["SLASH_AGENT_MODE"] == "${{ inputs.mode }}"
+
+
+# -- the repository was renamed while the run was under way
+
+
+def test_a_change_goes_to_a_repository_that_was_renamed_or_transferred(
+    world: World, asked: tuple[Outcome, Event]
+) -> None:
+    outcome, event = asked
+    folder = bundle_of(world, outcome)
+    world.forge.add_user("umbrella")
+    world.forge.rename_repository(REPO, "umbrella/greeting")
+    for _ in range(2):
+        published(world, folder, name="issue_comment", event=event)
+    pulls = world.api("/pulls?state=all")
+    assert [pull["base"]["ref"] for pull in pulls] == ["topic", "main"]
+    assert f"note: the repository {REPO} is called umbrella/greeting now" in world.said
+
+
+@pytest.mark.parametrize("acts", ["an app", "the workflow's token"])
+def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
+    app = make_app(world.forge, "octo", PUBLISHES)
+    folder = bundle_of(world, world.outcome())
+    world.forge.rename_repository(REPO, "octo/greeting")
+    where = {**environment(world), **(app.environment if acts == "an app" else {})}
+    publish_bundle(folder, where, dry_run=False, say=world.said.append)
+    assert len(world.api("/pulls?state=all")) == 1

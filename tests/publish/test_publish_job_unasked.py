@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Tier, Trigger, Verb
-from bot.run.publishing import publish_bundle
+from bot.session.event.publish_bundle import publish_bundle
 from tests.publish.conftest import REPO, World
 from tests.publish.test_publish_job import Event, bundle_of, environment
 

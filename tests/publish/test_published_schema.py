@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from bot.contracts.errors import UsageError
+from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
 from bot.contracts.outcome import CheckResult, Outcome
-from bot.contracts.problems import Compared, ServerUse
-from bot.contracts.tested import Coverage
 from bot.publish.bundle.files import OUTCOME as FILE
-from bot.publish.bundle.published_schema import as_text, schema
-from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.schema import as_text, outcome_schema, parse_outcome
 from bot.publish.bundle.write import write_bundle
 from tests.publish.test_body import FULL
 from tests.publish.test_bundle import TAMPERED
@@ -39,7 +37,7 @@ def errors(validator: Draft202012Validator, data: Any) -> list[str]:
 
 def test_the_published_schema_is_the_one_of_the_code() -> None:
     assert PUBLISHED.read_text(encoding="utf-8") == as_text(), "run `make schema`"
-    Draft202012Validator.check_schema(schema())
+    Draft202012Validator.check_schema(outcome_schema())
 
 
 @pytest.mark.parametrize(
@@ -55,14 +53,14 @@ def test_a_bundles_outcome_fits(outcome: Outcome, validator: Draft202012Validato
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.from_type(CheckResult), max_size=1),
-    st.lists(st.from_type(Compared), max_size=1),
+    st.lists(st.from_type(CheckerComparison), max_size=1),
     st.lists(st.from_type(ServerUse), max_size=1),
     st.none() | st.from_type(Coverage),
 )
 def test_any_evidence_fits(
     validator: Draft202012Validator,
     checks: list[CheckResult],
-    diagnostics: list[Compared],
+    diagnostics: list[CheckerComparison],
     servers: list[ServerUse],
     coverage: Coverage | None,
 ) -> None:

@@ -12,10 +12,10 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
-from bot.findings.fingerprints import fingerprint
-from bot.publish.check_run import CheckReport, report
-from bot.publish.review.past import CHECK, last_reviewed, review_mark, trace_of
-from bot.publish.thread.place import place_of
+from bot.publish.check_run import CheckReport, post_check_run
+from bot.publish.review.history import CHECK, empty_review_key, last_reviewed, review_mark
+from bot.publish.thread.ref import thread_ref_of
+from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text
 
@@ -114,7 +114,7 @@ def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:
     other = Reviewed(pull.world)
     other.world.forge.commit(REPO, {"a.txt": text(edited(l10="ten"))}, branch="topic-2", author="ann")
     number = other.world.open("topic-2")
-    other.world.forge.review_comment(REPO, number, "bob", "a.txt", 10, copied[0].replace("40", "10"))
+    other.world.forge.review_comment(REPO, number, "bob", "a.txt", 10, body=copied[0].replace("40", "10"))
     other.world.forge.review(REPO, number, "bob", copied[1])
     other.number = number
     other.publish(other.bundle(finding()))
@@ -123,7 +123,7 @@ def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:
 
 def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Reviewed) -> None:
     bundle = pull.bundle(finding(line=99))
-    place = place_of(bundle.outcome.request)
+    place = thread_ref_of(bundle.outcome.request)
     assert place is not None
     said = review_mark(place.key, pull.head, 1, [fingerprint(finding(line=99))])
     pull.world.forge.review(REPO, pull.number, "bob", f"Fine.\n\n{said}\n")
@@ -225,8 +225,8 @@ def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
     other = pull.world.github(
         pull.world.forge.token("some-ci[bot]", {"checks": "write", "contents": "read"}, repo=REPO)
     )
-    key = trace_of(pull.number, pull.head)
-    assert report(other, REPO, CheckReport(CHECK, pull.head, "Nothing to say", "s", key=key)) == ()
+    key = empty_review_key(pull.number, pull.head)
+    assert post_check_run(other, REPO, CheckReport(CHECK, pull.head, "Nothing to say", "s", key=key)) == ()
     assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
 
 

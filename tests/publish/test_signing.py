@@ -10,7 +10,7 @@ import pytest
 
 from bot.checkout.git import Git
 from bot.contracts.errors import PublishError
-from bot.github.git_data import GitData
+from bot.github.repositories import GitData
 from tests.publish.conftest import FIXED, REPO, World
 from tests.publish.test_on_pull import bundle_on, parent, theirs
 

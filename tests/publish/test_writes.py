@@ -16,8 +16,7 @@ import pytest
 from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.pulls import ReviewThread, Side
-from bot.contracts.request import Actor, Tier, Verb
-from bot.contracts.triage import ThreadState, Triage, TriageThread
+from bot.contracts.request import Actor, ThreadState, Tier, Triage, TriageThread, Verb
 from bot.contracts.writes import (
     AddComment,
     AddLabel,
@@ -28,12 +27,12 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.gate.rule_file import read_rules
+from bot.gate.secret_rule_file import read_rules
 from bot.gate.secrets import Finder
 from bot.publish.bundle.files import WRITES
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
-from bot.publish.published import Published
+from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World
 
@@ -91,7 +90,7 @@ def bundled(world: World, outcome: Outcome, *writes: Write) -> Bundle:
     return read_bundle(folder)
 
 
-def publish(world: World, *writes: Write, outcome: Outcome | None = None, **options: Any) -> Published:
+def publish(world: World, *writes: Write, outcome: Outcome | None = None, **options: Any) -> PublishResult:
     return world.publish(bundled(world, outcome or triaged(world), *writes), **options)
 
 
@@ -105,7 +104,7 @@ def names(world: World, number: int = 0) -> list[str]:
 
 
 def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
-    """Breaks: bot/publish/writes/made.py "proposed.known.get"."""
+    """Breaks: bot/publish/writes/apply.py "proposed.known.get"."""
     seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
     moment = world.api(f"/issues/{world.issue}")["updated_at"]
     triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
@@ -213,7 +212,7 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World) -> None:
 
 
 def test_a_secret_by_the_repositorys_own_rules_keeps_all_from_being_made(world: World, other: int) -> None:
-    """Breaks: bot/publish/publish.py "links, known())"."""
+    """Breaks: bot/publish/writes/validate.py "context.rules())"."""
     own = Finder(read_rules("[[rules]]\nid = 'acme-key'\nregex = 'ACME-[0-9]{12}'\n", "leaks.toml"))
     outcome, before = triaged(world, other), world.writes()
     writes = (AddComment(world.issue, "Harmless"), AddComment(other, "Use ACME-471147114711"))
@@ -408,7 +407,7 @@ def test_a_reply_goes_to_a_conversation_of_that_very_pull_request(world: World) 
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
     world.forge.commit(REPO, {"invoice.py": "total = sum\n"}, branch="topic")
     number = world.open("topic")
-    comment = world.forge.review_comment(REPO, number, "ann", "invoice.py", 1, "Why?")
+    comment = world.forge.review_comment(REPO, number, "ann", "invoice.py", 1, body="Why?")
     remark = ReviewThread(comment, "invoice.py", 1, 0, Side.RIGHT, "", ())
     outcome = world.on_pull(number, verb=Verb.FIX, unresolved=(remark, replace(remark, id=comment + 999)))
     trigger = outcome.request.trigger

@@ -11,12 +11,11 @@ import pytest
 
 from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts import journal as lines
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.request import Limits
 from bot.github.actions import SUMMARY_LIMIT
-from bot.report.charts import charts
-from bot.report.summary import charts_of, run_summary
+from bot.report.summary import charts, charts_of, run_summary
 from tests.support.npm import package_file
 from tests.support.outcomes import EVIDENCE, REQUEST
 from tests.support.record_demo import INFO, RECORDING
@@ -44,11 +43,11 @@ def journal(turns: int, names: list[str], *, step: float = 1.0) -> JournalFile:
         at += wait
         found.append(JournalLine(len(found) + 2, at, False, record))
 
-    put(lines.Checked(names[0], "x", "before", CheckRun(CheckState.PASSED, 0, step)), step)
+    put(lines.CheckRecord(names[0], "x", "before", CheckRun(CheckState.PASSED, 0, step)), step)
     for turn in range(1, turns + 1):
         put(lines.RequestSent(turn, 1))
         usage = Usage(input=400, cache_read=1_000 * turn, output=100)
-        put(lines.Response(turn, (), "tool_use", "", usage), step)
+        put(lines.Response(turn, (), "tool_use", "", usage, first_token=turn / 2), step)
         for number, name in enumerate(names):
             put(lines.CallStarted(turn, f"{turn}-{number}", name))
             put(lines.Result(turn, f"{turn}-{number}", name, ""), step)
@@ -129,3 +128,8 @@ def test_the_whole_is_far_below_the_limit() -> None:
 
     text = run_summary(everything_at_its_longest(), charts=charts(journal(2_000, HOSTILE)))
     assert len(text.encode()) < SUMMARY_LIMIT / 2
+
+
+def test_the_time_to_the_first_token_is_told() -> None:
+    assert "Time to the first token: median 1.0 s, at most 1.5 s." in charts(journal(3, ["bash"]))
+    assert "first token" not in charts(journal(1, ["bash"])._replace(lines=journal(1, ["bash"]).lines[:1]))

@@ -11,15 +11,16 @@ from pathlib import Path
 import pytest
 
 from bot.agent.journal_file import JournalFile, JournalLine
+from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
 from bot.contracts.journal import (
     SCHEMA_VERSION,
     CallStarted,
-    Diagnosed,
+    DiagnosticsRecord,
     Evidence,
     FilesChanged,
     FileVersion,
     Note,
-    Permitted,
+    PermissionDecision,
     Record,
     RequestSent,
     Response,
@@ -27,9 +28,8 @@ from bot.contracts.journal import (
     RunEnded,
 )
 from bot.contracts.messages import Text, ToolCall, Usage
-from bot.contracts.problems import Answer, Compared, Problem, Severity, ToolRun
+from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
-from bot.report.telling import tell
 from tests.support.hostile_page import ATTACK, hostile_journal
 from tests.support.report_runs import HEADER, sample, write
 
@@ -74,7 +74,8 @@ def test_a_script_in_every_field_of_every_kind_of_line_adds_no_tag_and_no_attrib
 
 NOT_SHOWN = re.compile(
     r"Header\.(request|tools|info)|parts\.(Image|ToolResult)|extra$|signature$|redacted$|digest$|sha$|images\.data$"
-    r"|files\.(before|after|before_content|content)$|(Permitted|Question)\.tool$|Result\.name$|Compacted\.dropped|counts|reasons|^(call_)?id$|^agent$"
+    r"|files\.(before|after|before_content|content)$|(PermissionDecision|Question)\.tool$|Result\.name$|CompactionRecord\.dropped"
+    r"|counts|reasons|^(call_)?id$|^agent$"
 )
 
 
@@ -135,8 +136,8 @@ def test_of_ten_thousand_problems_the_worst_are_shown_and_all_are_counted(tmp_pa
         for number in range(10_000)
     )  # fmt: skip
     run = ToolRun(Answer.COMPLETE, 10_000, 0.1)
-    told = Evidence(diagnostics=(Compared("ruff", "1", "ruff check", run, run, many, (), 10_000),))
-    while_editing = Diagnosed(1, "c1", (("ruff", "complete"),), many, 10_000)
+    told = Evidence(diagnostics=(CheckerComparison("ruff", "1", "ruff check", run, run, many, (), 10_000),))
+    while_editing = DiagnosticsRecord(1, "c1", (("ruff", "complete"),), many, 10_000)
     page = render_page(write(tmp_path / "journal.jsonl", (CallStarted(1, "c1", "edit"), while_editing, told)))
     assert len(page) < 400_000
     assert "10,000 new problems" in page
@@ -217,7 +218,7 @@ def busy(turns: int) -> JournalFile:
             Response(turn, (call,), "tool_use", ""),
             CallStarted(turn, name, "bash"),
         ]
-        records += [Permitted("bash", True, "", "", name), Result(turn, name, "bash", "x")]
+        records += [PermissionDecision("bash", True, "", "", name), Result(turn, name, "bash", "x")]
     files = tuple(FileVersion(f"f{file}", None, "a" * 64, content=b"x\n") for file in range(turns))
     records.append(FilesChanged(turns, files, f"c{turns}"))
     lines = tuple(JournalLine(number, 0.0, False, record) for number, record in enumerate(records, start=2))
@@ -239,7 +240,7 @@ def test_ten_times_the_turns_take_no_hundred_times_the_work() -> None:
         before = sys.gettrace()
         sys.settrace(traced)  # type: ignore[arg-type]
         try:
-            tell(journal)
+            build_timeline(journal)
         finally:
             sys.settrace(before)
         return count

@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api")
+from bot.report.page import render_page
+from tests.support.browser import axe_finds, chromium
+from tests.support.hostile_page import hostile_journal
+from tests.support.report_runs import sample
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect  # noqa: E402
-
-from bot.report.page import render_page  # noqa: E402
-from tests.support.browser import axe_finds, chromium  # noqa: E402
-from tests.support.hostile_page import hostile_journal  # noqa: E402
-from tests.support.report_runs import sample  # noqa: E402
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+else:
+    pytest.importorskip(
+        "playwright"
+    )  # what it has to offer takes a second to load: only where a page is opened
 
 pytestmark = [pytest.mark.chromium, pytest.mark.node]
 
@@ -44,6 +48,13 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     return page.as_uri()
 
 
+def expect(actual: Any) -> Any:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=30_000)
+    return expect(actual)
+
+
 class Watched:
     """What a page asked for, and what went wrong in it."""
 
@@ -60,7 +71,6 @@ class Watched:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     context = browser.new_context(viewport={"width": 1200, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(30_000)
-    expect.set_options(timeout=30_000)
     yield context
     context.close()
 

@@ -17,8 +17,8 @@ from bot.contracts.journal import (
     RunEnded,
 )
 from bot.contracts.messages import ToolCall
-from bot.report.markdown import blocks
 from bot.report.page import LARGEST, render_page
+from bot.report.text import blocks
 from tests.report.test_page import read
 from tests.support.report_runs import DESCRIBED, PATCH, sample, write
 
@@ -106,6 +106,7 @@ def test_bytecode_is_no_file_of_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("long_names", [False, True])
+@pytest.mark.slow
 def test_a_page_has_at_most_ten_megabytes_and_says_what_it_leaves_out(
     tmp_path: Path, long_names: bool
 ) -> None:

@@ -13,39 +13,38 @@ import pytest
 
 from bot.agent.journal import Journal, read_journal
 from bot.contracts.errors import UsageError
+from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
 from bot.contracts.journal import (
     SCHEMA_VERSION,
     BudgetChanged,
     CallOpened,
     CallStarted,
-    Checked,
+    CheckRecord,
     Delta,
     Evidence,
     FilesChanged,
     FileVersion,
     Header,
     Note,
-    Permitted,
+    PermissionDecision,
+    ProviderRetry,
     Question,
     Record,
     RequestSent,
     Response,
     ResponseFailed,
     Result,
-    Retried,
     RunEnded,
     SessionEnded,
     UserText,
 )
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.problems import Answer, Compared, ToolRun
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Limits, Request, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
+from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
-from bot.report.telling import tell
 from tests.support.outcomes import problem
 
 DIFF = """--- a/calc.py
@@ -80,14 +79,14 @@ HEADER = Header(
 )
 RUN: tuple[Record, ...] = (
     UserText(0, "Please fix the mean."),
-    Checked(
+    CheckRecord(
         "tests",
         "python3 -m unittest",
         "before",
         CheckRun(CheckState.FAILED, 1, 0.4, "AssertionError: 6 != 2"),
     ),
     RequestSent(1, 1),
-    Retried(1, 1, 2.5, "the server is overloaded (529)"),
+    ProviderRetry(1, 1, 2.5, "the server is overloaded (529)"),
     CallOpened(1, 0, "c1", "edit"),
     Delta(1, "arguments", '{"path": "calc.py"}', 0),
     Response(
@@ -103,15 +102,16 @@ RUN: tuple[Record, ...] = (
         "tool_use",
         Usage(1200, 300, 40, 77),
         0.0123,
+        1.25,
     ),
     BudgetChanged(1, Usage(1200, 300, 40, 77), 0.0123),
     CallStarted(1, "c1", "edit"),
-    Permitted("edit", True, "", "", "c1"),
+    PermissionDecision("edit", True, "", "", "c1"),
     Question("edit", "calc.py", "change", DIFF),
-    Permitted("edit", True, "write-code", "", "", "calc.py"),
+    PermissionDecision("edit", True, "write-code", "", "", "calc.py"),
     Result(1, "c1", "edit", "Edited calc.py.", metadata={"path": "calc.py", "diff": DIFF}, duration=0.01),
     CallStarted(1, "c2", "bash"),
-    Permitted("bash", False, "no-deleting", "use git instead", "c2"),
+    PermissionDecision("bash", False, "no-deleting", "use git instead", "c2"),
     Result(1, "c2", "bash", "Denied by rule no-deleting.", is_error=True, executed=False, denied=True),
     CallStarted(1, "c3", "bash"),
     Result(1, "c3", "bash", "", metadata={"exit_code": 0}, duration=1.5),
@@ -119,7 +119,7 @@ RUN: tuple[Record, ...] = (
     UserText(1, "The check still fails.", "host"),
     RequestSent(2, 4),
     Response(2, (Text("Done."),), "end_turn", "stop_sequence", Usage(100, 1500, 0, 5), 0.002),
-    Checked("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 0.3)),
+    CheckRecord("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 0.3)),
     Note("History was not fetched."),
     SessionEnded("end_turn", "", 2, Usage(1300, 1800, 40, 82), 0.0143),
     RunEnded("changed", "end_turn", "", "ab" * 32),
@@ -220,7 +220,7 @@ def test_the_page_shows_checks_before_and_after(tmp_path: Path) -> None:
 
 def test_problems_are_counted_in_words_by_what_became_of_them(tmp_path: Path) -> None:
     run = ToolRun(Answer.COMPLETE, 9, 1.0)
-    one = Compared(
+    one = CheckerComparison(
         "tsc", "5", "tsc", run, run, new=(problem(1),), fixed=(problem(2), problem(3)),
         uncovered=(problem(4), problem(5)),
         new_count=1, fixed_count=2, uncovered_count=7,
@@ -244,7 +244,7 @@ def test_a_diff_has_its_lines_marked(tmp_path: Path) -> None:
 def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     page_of(tmp_path, *RUN)
-    files = tell(read_journal(path)).files
+    files = build_timeline(read_journal(path)).files
     assert {name: (row.additions, row.removals, row.tools) for name, row in files.items()} == {
         "calc.py": (1, 1, ["edit"]),
         "made": (1, 0, ["bash"]),
@@ -253,7 +253,7 @@ def test_files_of_edits_and_of_commands_are_listed_with_their_lines(tmp_path: Pa
 
 def test_each_turn_says_how_much_of_its_input_a_cache_served(tmp_path: Path) -> None:
     text = read(page_of(tmp_path, *RUN)).text
-    assert "1,617 tokens, 19 % of the input from cache, $0.01" in text
+    assert "1,617 tokens, 19 % of the input from cache, $0.0123, first token after 1.2 s" in text
     assert "1,605 tokens, 93 % of the input from cache" in text
 
 
@@ -297,7 +297,11 @@ def test_a_failed_response_shows_its_reason_and_its_part(tmp_path: Path) -> None
 
 
 def test_an_answer_that_was_cut_and_asked_for_again_is_not_shown(tmp_path: Path) -> None:
-    cut = (CallOpened(1, 0, "c1", "bash"), Delta(1, "text", "Halved"), Retried(1, 1, 0.5, "the stream ended"))
+    cut = (
+        CallOpened(1, 0, "c1", "bash"),
+        Delta(1, "text", "Halved"),
+        ProviderRetry(1, 1, 0.5, "the stream ended"),
+    )
     text = read(page_of(tmp_path, RequestSent(1, 1), *cut, Delta(1, "text", "Anew"))).text
     assert "Sent again after 0.5 s: the stream ended" in text
     assert "Anew" in text

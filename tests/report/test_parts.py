@@ -9,19 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.contracts.journal import Checked
+from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, TestCounts, ToolRun
+from bot.contracts.journal import CheckRecord
 from bot.contracts.messages import Image, Usage
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.problems import Answer, Compared, ToolRun
-from bot.contracts.tested import TestChanges, TestCounts
-from bot.report import evidence, pictures, plots
-from bot.report.colours import Colours, Piece
-from bot.report.context import Point
-from bot.report.diffs import MOST_ROWS, diff_of
-from bot.report.inputs import Field, fields_of, people_see, subject_of
-from bot.report.pictures import Pictures
-from bot.report.story import CheckRow, Story
-from bot.report.words import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
+from bot.report import evidence, page, plots
+from bot.report.calls import Field, fields_of, people_see, subject_of
+from bot.report.diffs import MOST_ROWS, Colours, Piece, diff_of
+from bot.report.page import Pictures
+from bot.report.plots import Point
+from bot.report.text import LONGEST, longest_for, seconds_on_axis, shortened, tokens, usd
+from bot.report.timeline import CheckRow, Timeline
 from tests.support.report_runs import png
 
 DIFF = '''--- a/x.py
@@ -95,7 +93,7 @@ def test_beyond_its_budget_a_page_is_not_coloured() -> None:
 
 
 def test_a_text_that_a_lexer_takes_forever_for_costs_a_page_no_more_than_its_seconds() -> None:
-    """Breaks: bot/report/colours.py "time.thread_time() >= until"."""
+    """Breaks: bot/report/diffs.py "time.thread_time() >= until"."""
     colours = Colours(seconds=0.05)
     began = time.thread_time()
     rows = ["a " * 16] * 600
@@ -111,7 +109,7 @@ def test_only_pictures_that_are_what_they_claim_are_shown() -> None:
         ("image/svg+xml", b"<svg onload=alert(1)>"),
         ("text/html", b"<script>"),
         ("image/png", b"<script>"),
-        ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(pictures.LARGEST)),
+        ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(page.LARGEST)),
     ):
         assert show(Image(media_type, data)) == ""
 
@@ -147,7 +145,7 @@ def test_of_very_many_turns_the_largest_are_plotted() -> None:
     points = [point(turn, 90_000 if turn == 777 else 1_000) for turn in range(1, 2_001)]
     held = plots.plots_of(points, 100_000)[0]
     assert len(held.dots) <= plots.MOST_MARKS
-    assert "Turn 777: 90k" in [dot.said for dot in held.dots]
+    assert "Turn 777: 90k" in [dot.description for dot in held.dots]
     assert held.limit is not None
     assert held.limit.label == "window, 100k"
 
@@ -219,14 +217,14 @@ def test_lines_that_were_missed_are_said_as_ranges() -> None:
 
 
 def test_a_checker_that_did_not_answer_says_on_which_side() -> None:
-    late = Compared("ty", "1", "ty check", ToolRun(Answer.COMPLETE, 2), ToolRun(Answer.TIMED_OUT))
+    late = CheckerComparison("ty", "1", "ty check", ToolRun(Answer.COMPLETE, 2), ToolRun(Answer.TIMED_OUT))
     assert evidence.Checker(late).why_not == "after: did not answer in time"
 
 
 @pytest.mark.parametrize(("version", "named"), [("0.0.4", "ty 0.0.4"), ("ty 0.0.4", "ty 0.0.4"), ("", "ty")])
 def test_a_checker_is_named_once_whether_or_not_its_version_names_it(version: str, named: str) -> None:
     done = ToolRun(Answer.COMPLETE)
-    assert Compared("ty", version, "ty check", done, done).named == named
+    assert CheckerComparison("ty", version, "ty check", done, done).named == named
 
 
 def test_lists_of_tests_are_capped_and_counted() -> None:
@@ -258,12 +256,12 @@ def test_without_evidence_a_check_is_what_its_own_lines_say() -> None:
     row = CheckRow(
         "tests",
         "make test",
-        Checked("tests", "make test", "before", failed, True, TestCounts(1, 2)),
+        CheckRecord("tests", "make test", "before", failed, True, TestCounts(1, 2)),
         None,
         True,
     )
     assert row.before is not None
-    [check] = evidence.checks_of(Story(checks={"tests": row}))
+    [check] = evidence.checks_of(Timeline(checks={"tests": row}))
     assert (check.before, check.after, check.detected, check.flaky) == (failed, None, True, True)
     assert check.tests is not None
     assert check.tests.before == TestCounts(1, 2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.contracts.evidence import ServerUse
 from bot.contracts.outcome import Denial
-from bot.contracts.problems import ServerUse
-from bot.contracts.wall import Canary, Wall
+from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.publish.body.render import render_body
-from bot.report.summary import ended_summary, run_summary, trouble_summary
+from bot.report.summary import error_summary, outcome_summary, run_summary
 from tests.support.outcomes import EVIDENCE, OUTCOME
 
 EVIL = "x | y\n\n# Done\n<img src=https://evil.test/a.png> ![a](https://evil.test) @everyone ::set-output name=a::b"
@@ -41,22 +41,22 @@ def test_what_others_wrote_is_one_inert_line() -> None:
 def test_a_line_with_a_secret_is_withheld() -> None:
     for text in (
         run_summary(replace(OUTCOME, reason=f"no {SECRET}")),
-        ended_summary("refused", f"no {SECRET}"),
-        trouble_summary("run", f"no {SECRET}"),
+        outcome_summary("refused", f"no {SECRET}"),
+        error_summary("run", f"no {SECRET}"),
     ):
         assert SECRET not in text
         assert "withheld" in text
 
 
 def test_an_error_stands_in_a_block_that_it_cannot_close() -> None:
-    text = trouble_summary("publish", "```\n# Done")
+    text = error_summary("publish", "```\n# Done")
     assert "# Done" not in text.splitlines()
     assert text.startswith("## Slash Agent: publish failed\n")
 
 
 def test_the_wall_is_there_with_its_tier_its_canaries_and_why_it_is_not_the_better_one() -> None:
     canaries = (Canary("TCP", True, False), Canary("io_uring", False, False), Canary("signal", True, True))
-    wall = Wall("T2", "Landlock ABI 5", "6.11.0", 5, canaries, ("bubblewrap is not installed.",))
+    wall = SandboxInfo("T2", "Landlock ABI 5", "6.11.0", 5, canaries, ("bubblewrap is not installed.",))
     text = run_summary(replace(OUTCOME, wall=wall)).replace("\\_", "_")
     assert "| sandbox | Landlock ABI 5, tier T2, kernel 6.11.0, Landlock ABI 5 |" in text
     assert (

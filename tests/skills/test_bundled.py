@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.skills.find import BUNDLED, bundled, chosen
+from bot.skills.find import BUNDLED, bundled, choose_skills
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
@@ -23,8 +23,8 @@ NAMES = [
 
 def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
     place, found = bundled()
-    assert [judged.folder for judged in found.judged] == NAMES
-    assert [finding for judged in found.judged for finding in judged.findings] == []
+    assert [judged.folder for judged in found.checked] == NAMES
+    assert [finding for judged in found.checked for finding in judged.findings] == []
     assert found.notes == ()
     assert BUNDLED.resolve() == ROOT / "skills"
     assert place.name == "skills"
@@ -34,7 +34,7 @@ def test_they_are_these_and_nothing_is_wrong_with_them() -> None:
 def test_each_is_short_and_grants_itself_nothing(name: str) -> None:
     text = (ROOT / "skills" / name / "SKILL.md").read_text()
     assert len(text) / 3 < 5_000, "at three characters a token, the specification's recommendation"
-    [skill] = [held.skill for held in chosen([bundled()]).held if held.skill.name == name]
+    [skill] = [held.skill for held in choose_skills([bundled()]).skills if held.skill.name == name]
     assert len(skill.description) <= 300
     assert (skill.allowed_tools, skill.model) == ((), "")
     for line in text.splitlines():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
-from bot.skills.catalogue import LONGEST, MAX_CHARACTERS, catalogue
-from bot.skills.find import denied_action
-from bot.skills.skill import Skill
-from bot.skills.tool import skill_spec
+from bot.skills.discover import Discovered
+from bot.skills.find import choose_skills, denied_action
+from bot.skills.skill import CheckedSkill, Skill
+from bot.skills.sources import Folder
+from bot.skills.tool import MAX_CHARACTERS, MAX_DESCRIPTION, catalogue, skill_spec
 
 
 def a_skill(name: str, description: str = "Says hello.") -> Skill:
@@ -35,7 +37,7 @@ def test_a_description_is_its_first_sentence_on_one_line() -> None:
 
 def test_a_long_sentence_is_cut() -> None:
     [line] = catalogue([a_skill("long", "w" * 1024)]).splitlines()
-    assert len(line) == len("- long: ") + LONGEST
+    assert len(line) == len("- long: ") + MAX_DESCRIPTION
     assert line.endswith("w…")
 
 
@@ -66,6 +68,18 @@ def test_a_skill_for_what_no_run_may_do_is_not_offered(
     name: str, description: str, allowed: tuple[str, ...]
 ) -> None:
     assert denied_action(a_skill(name, description)._replace(allowed_tools=allowed))
+
+
+def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    """Breaks: bot/skills/find.py "(why := denied_action(skill))"."""
+    skills = [a_skill("release", "Open a pull request for the release."), a_skill("hello")]
+    found = choose_skills(
+        [(Folder(tmp_path, "s"), Discovered(tuple(CheckedSkill(one.folder, one) for one in skills)))]
+    )
+    assert [one.skill.name for one in found.skills] == ["hello"]
+    assert found.notes[0].startswith(
+        "s/release: the skill release is not offered: it is for work after the run"
+    )
 
 
 @pytest.mark.parametrize(

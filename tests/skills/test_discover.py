@@ -11,10 +11,10 @@ import pytest
 from bot.checkout.git import Git
 from bot.skills import discover as limits
 from bot.skills.discover import discover
-from bot.skills.find import chosen, here, of_commit
-from bot.skills.places import CommitFolder, Folder
-from bot.skills.places import of_commit as commit_folders
+from bot.skills.find import checkout_skills, choose_skills, commit_skills
 from bot.skills.skill import Level
+from bot.skills.sources import CommitFolder, Folder
+from bot.skills.sources import commit_folders as commit_folders
 from tests.skills.corpus import skill
 from tests.support.repositories import commit_all, git, make_repository
 
@@ -31,7 +31,7 @@ def write(root: Path, files: dict[str, str]) -> Path:
 
 
 def names(place: Folder | CommitFolder) -> list[str]:
-    return [judged.skill.name for judged in discover(place, "repository").judged if judged.skill]
+    return [judged.skill.name for judged in discover(place, "repository").checked if judged.skill]
 
 
 def test_skills_are_found_in_folders_and_in_order(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_skills_are_found_in_folders_and_in_order(tmp_path: Path) -> None:
         },
     )
     assert names(Folder(tmp_path, "skills")) == ["a", "b", "c", "small"]
-    [a, *_] = discover(Folder(tmp_path, "skills"), "repository").judged
+    [a, *_] = discover(Folder(tmp_path, "skills"), "repository").checked
     assert a.skill is not None
     assert [file.path for file in a.skill.files] == ["inner/SKILL.md", "scripts/run.sh"]
 
@@ -64,11 +64,11 @@ def test_a_link_in_a_skill_refuses_it_and_is_not_followed(tmp_path: Path) -> Non
     (tmp_path / "d" / "SKILL.md").symlink_to("/etc/passwd")
     os.mkfifo(tmp_path / "b" / "pipe")
     found = discover(Folder(tmp_path, "skills"), "repository")
-    assert {judged.folder: judged.findings[0].rule for judged in found.judged} == {
+    assert {judged.folder: judged.findings[0].rule for judged in found.checked} == {
         "a": "plain-files", "b": "plain-files", "d": "plain-files",
     }  # fmt: skip
-    assert all(judged.skill is None for judged in found.judged)
-    assert "skills/a/passwd: plain-files: this is a link" in str(found.judged[0].findings[0])
+    assert all(judged.skill is None for judged in found.checked)
+    assert "skills/a/passwd: plain-files: this is a link" in str(found.checked[0].findings[0])
     assert any("skills/c is a link" in note for note in found.notes)
 
 
@@ -88,8 +88,8 @@ def test_links_and_submodules_in_a_commit_are_refused(tmp_path: Path) -> None:
     head = commit_all(repo)
     git(repo, "update-index", "--add", "--cacheinfo", f"160000,{head},.agents/skills/sub")
     git(repo, "commit", "-q", "-m", "A submodule")
-    found = of_commit(Git(repo / ".git"), "HEAD")
-    [judged] = found[0][1].judged
+    found = commit_skills(Git(repo / ".git"), "HEAD")
+    [judged] = found[0][1].checked
     assert (judged.skill, judged.findings[0].rule) == (None, "plain-files")
     assert found[0][1].notes == (".agents/skills/sub is a link or a submodule, so no skill is read there",)
     assert found[1][1] == ((), (".claude/skills is a link, so it is not looked into",))
@@ -105,8 +105,8 @@ def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path) -> None:
             ".claude/skills/y/SKILL.md": text("z", "Second by folder... no, first: y is before z."),
         },
     )
-    found = here(repo)
-    held = {one.skill.name: one for one in found.held}
+    found = checkout_skills(repo, {})
+    held = {one.skill.name: one for one in found.skills}
     assert held["write-tests"].skill.description == "The repository's own."
     assert held["z"].skill.folder == "y"
     assert held["triage-issue"].skill.origin == "bundled"
@@ -122,12 +122,12 @@ def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path) -> None:
 def test_a_linked_work_tree_has_the_skills_of_its_head(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "r", {".agents/skills/a/SKILL.md": text("a")})
     git(repo, "worktree", "add", "-q", str(tmp_path / "w"))
-    assert "a" in [one.skill.name for one in here(tmp_path / "w").held]
+    assert "a" in [one.skill.name for one in checkout_skills(tmp_path / "w", {}).skills]
 
 
 def test_outside_of_a_repository_there_are_the_bundled_ones(tmp_path: Path) -> None:
-    found = here(tmp_path)
-    assert {one.skill.origin for one in found.held} == {"bundled"}
+    found = checkout_skills(tmp_path, {})
+    assert {one.skill.origin for one in found.skills} == {"bundled"}
     assert "is not in a git repository" in found.notes[0]
 
 
@@ -140,9 +140,9 @@ def test_ten_thousand_skills_are_bounded(tmp_path: Path) -> None:
 
     subprocess.run(["git", "fast-import", "--quiet"], cwd=repo, input="".join(stream).encode(), check=True)
     begun = time.monotonic()
-    found = chosen(of_commit(Git(repo / ".git"), "main"))
+    found = choose_skills(commit_skills(Git(repo / ".git"), "main"))
     assert time.monotonic() - begun < 20
-    assert len(found.held) == 100
+    assert len(found.skills) == 100
     assert any("10000 skills; only the first 200" in note for note in found.notes)
     assert any("a session has the first 100" in note for note in found.notes)
 
@@ -151,13 +151,13 @@ def test_a_huge_skill_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: 
     write(tmp_path, {"a/SKILL.md": text("a") + "x" * 300_000, "b/SKILL.md": text("b"), "b/data": "x" * 2000})
     monkeypatch.setattr(limits, "MAX_BYTES", 1000)
     found = discover(Folder(tmp_path, "skills"), "repository")
-    assert [judged.skill for judged in found.judged] == [None, None]
-    assert {finding.rule for judged in found.judged for finding in judged.findings} == {"size"}
-    assert all(finding.level is Level.REFUSED for judged in found.judged for finding in judged.findings)
+    assert [judged.skill for judged in found.checked] == [None, None]
+    assert {finding.rule for judged in found.checked for finding in judged.findings} == {"size"}
+    assert all(finding.level is Level.REFUSED for judged in found.checked for finding in judged.findings)
 
 
 def test_the_same_place_gives_the_same_answer(tmp_path: Path) -> None:
     write(tmp_path, {f"{name}/SKILL.md": text(name) for name in "zyxab"})
     first = discover(Folder(tmp_path, "skills"), "repository")
     assert first == discover(Folder(tmp_path, "skills"), "repository")
-    assert [judged.folder for judged in first.judged] == list("abxyz")
+    assert [judged.folder for judged in first.checked] == list("abxyz")

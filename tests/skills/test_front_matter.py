@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.skills.front_matter import MAX_FRONT_MATTER, Flaw, _by_yaml, _simple, read, split
+from bot.skills.front_matter import (
+    MAX_FRONT_MATTER,
+    Flaw,
+    _by_yaml,
+    _simple,
+    read_front_matter,
+    split_document,
+)
 
 PLAIN = "---\nname: a\ndescription: b\n---\n"
 
@@ -28,28 +35,31 @@ PLAIN = "---\nname: a\ndescription: b\n---\n"
     ids=["plain", "CRLF", "CR", "BOM", "no line end after the closing", "blanks after the dashes"],
 )
 def test_every_line_end_and_a_byte_order_mark_are_read(text: str) -> None:
-    found = read(text)
+    found = read_front_matter(text)
     assert found.fields == {"name": "a", "description": "b"}
     assert (found.lines, found.unreadable) == ({"name": 2, "description": 3}, False)
 
 
 def test_three_dashes_in_the_body_stay_in_the_body() -> None:
-    assert split(PLAIN + "one\n---\ntwo\n") == ("name: a\ndescription: b\n", "one\n---\ntwo\n")
+    assert split_document(PLAIN + "one\n---\ntwo\n") == ("name: a\ndescription: b\n", "one\n---\ntwo\n")
 
 
 def test_three_dashes_inside_of_a_value_do_not_end_it() -> None:
-    assert read("---\nname: a\ndescription: from --- to\n---\n").fields["description"] == "from --- to"
+    assert (
+        read_front_matter("---\nname: a\ndescription: from --- to\n---\n").fields["description"]
+        == "from --- to"
+    )
 
 
 def test_a_colon_in_an_unquoted_value_is_read_and_said() -> None:
-    found = read("---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
+    found = read_front_matter("---\nname: a\ndescription: Use when: it's time\n---\nBody\n")
     assert found.fields["description"] == "Use when: it's time"
     [flaw] = found.flaws
     assert (flaw.rule, flaw.line, flaw.fatal) == ("front-matter", 3, False)
 
 
 def test_scalars_are_the_text_they_are_written_as() -> None:
-    found = read("---\nname: 0123\na: yes\nb: null\nc: 1.10\nd:\n---\n")
+    found = read_front_matter("---\nname: 0123\na: yes\nb: null\nc: 1.10\nd:\n---\n")
     assert found.fields == {"name": "0123", "a": "yes", "b": "null", "c": "1.10", "d": ""}
 
 
@@ -69,13 +79,13 @@ def test_scalars_are_the_text_they_are_written_as() -> None:
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_line(text: str, line: int) -> None:
-    flaw = read(text).flaws[0]
+    flaw = read_front_matter(text).flaws[0]
     assert flaw.line == line
     assert flaw.message
 
 
 def test_no_object_is_made_by_a_tag() -> None:
-    found = read("---\nname: !!python/object/apply:os.system ['touch /tmp/owned']\n---\n")
+    found = read_front_matter("---\nname: !!python/object/apply:os.system ['touch /tmp/owned']\n---\n")
     assert found.fields == {"name": ["touch /tmp/owned"]}
 
 
@@ -84,15 +94,15 @@ def test_aliases_do_not_multiply() -> None:
         f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 10)}]\n" for n in range(8)
     )
     begun = time.monotonic()
-    assert read(f"---\n{bomb}---\n").unreadable
+    assert read_front_matter(f"---\n{bomb}---\n").unreadable
     assert time.monotonic() - begun < 20
 
 
 @given(st.text(alphabet=st.sampled_from("-\n\r: ab'\"[]{}&*!|>#\t\ufeff\x00é"), max_size=60))
 def test_nothing_raises(text: str) -> None:
-    found = read(text)
+    found = read_front_matter(text)
     assert found.unreadable or isinstance(found.body, str)
-    read(f"---\n{text}\n---\n")
+    read_front_matter(f"---\n{text}\n---\n")
 
 
 LINES = st.lists(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from bot.skills.grants import ActiveGrants, covering, read_grants
+from bot.skills.grants import ActiveGrants, covering_pieces, read_grants
 
 
 def covered(allowed: str, tool: str, **arguments: str) -> str:
-    return covering(read_grants([allowed]).given, tool, arguments, "/srv")
+    return covering_pieces(read_grants([allowed]).grants, tool, arguments, "/srv")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_what_else_a_line_does_is_not_covered(allowed: str, command: str) -> Non
 )  # fmt: skip
 def test_what_is_too_wide_or_unknown_grants_nothing_and_says_why(piece: str) -> None:
     read = read_grants([piece])
-    assert read.given == ()
-    assert "grants nothing" in read.without[0]
+    assert read.grants == ()
+    assert "grants nothing" in read.rejected[0]
 
 
 def test_reading_is_covered_by_path() -> None:
@@ -70,15 +70,15 @@ def test_reading_is_covered_by_path() -> None:
 
 
 def test_two_grants_together_may_cover_one_line() -> None:
-    grants = read_grants(["Bash(git:*)", "Bash(jq:*)"]).given
-    assert covering(grants, "bash", {"command": "git show | jq ."}, "") == "Bash(git:*) Bash(jq:*)"
+    grants = read_grants(["Bash(git:*)", "Bash(jq:*)"]).grants
+    assert covering_pieces(grants, "bash", {"command": "git show | jq ."}, "") == "Bash(git:*) Bash(jq:*)"
 
 
 def test_only_the_last_skill_has_its_grants_and_only_until_the_turn_ends() -> None:
     active = ActiveGrants("/srv")
-    active.begin("one", read_grants(["Bash(git:*)"]).given)
+    active.begin("one", read_grants(["Bash(git:*)"]).grants)
     assert active.why("bash", {"command": "git push"}) == "the skill one (allowed-tools: Bash(git:*))"
-    active.begin("two", read_grants(["Bash(jq:*)"]).given)
+    active.begin("two", read_grants(["Bash(jq:*)"]).grants)
     assert active.why("bash", {"command": "git push"}) == ""
     assert active.why("bash", {"command": "jq ."}) != ""
     active.end()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bot.skills.rules import MAX_DOCUMENT, judge, pieces
-from bot.skills.skill import Judged, Level
+from bot.skills.rules import MAX_DOCUMENT, check_document, split_tools
+from bot.skills.skill import CheckedSkill, Level
 
 USE = "description: Says hello.\n"
 
 
-def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> Judged:
-    return judge(f"---\n{front}---\n{body}".encode(), ".agents/skills", folder, "SKILL.md", "repository")
+def judged(front: str, folder: str = "it", body: str = "Do it.\n") -> CheckedSkill:
+    return check_document(
+        f"---\n{front}---\n{body}".encode(), ".agents/skills", folder, "SKILL.md", "repository"
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,9 @@ def test_when_to_use_is_ignored_and_the_writer_is_told_where_it_goes() -> None:
 
 
 def test_what_is_not_utf8_or_too_large_is_refused() -> None:
-    [finding] = judge(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
+    [finding] = check_document(b"---\nname: \xff\n---\n", "p", "it", "SKILL.md", "repository").findings
     assert (finding.rule, finding.line) == ("encoding", 2)
-    [finding] = judge(b"-" * (MAX_DOCUMENT + 1), "p", "it", "SKILL.md", "repository").findings
+    [finding] = check_document(b"-" * (MAX_DOCUMENT + 1), "p", "it", "SKILL.md", "repository").findings
     assert finding.rule == "size"
 
 
@@ -90,7 +92,7 @@ def test_a_name_is_compared_as_unicode_sees_it() -> None:
     ],
 )
 def test_allowed_tools_are_parted_by_commas_or_blanks(written: str, read: tuple[str, ...]) -> None:
-    assert pieces(written) == read
+    assert split_tools(written) == read
 
 
 def test_a_wildcard_in_allowed_tools_is_noted_and_the_skill_stays_good() -> None:

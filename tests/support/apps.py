@@ -10,7 +10,7 @@ from typing import Literal
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from bot.forge import Forge
+from slash_forge import Forge
 
 
 @dataclass(frozen=True)

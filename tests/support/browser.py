@@ -6,11 +6,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
-
-from playwright.sync_api import Browser, Page, sync_playwright
+from typing import TYPE_CHECKING, Any
 
 from tests.support.npm import package_file
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 _AXE = (
     "axe-core",
@@ -23,6 +24,8 @@ _AXE = (
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium. Keep it open no longer than the tests of one file: Playwright's loop is this thread's."""
+    from playwright.sync_api import sync_playwright
+
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     assert program is not None
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []

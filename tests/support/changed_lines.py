@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from bot.gate.weakened import Line
+from bot.gate.weaker_tests import Line
 
 
 def changed_lines(before: str, after: str) -> tuple[list[Line], list[Line]]:

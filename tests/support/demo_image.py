@@ -21,8 +21,8 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Severity
-from bot.publish.thread.place import place_of
 from bot.publish.thread.progress import Progress, ProgressState
+from bot.publish.thread.ref import thread_ref_of
 from tests.publish.conftest import REPO, World, open_world
 from tests.publish.reviewed import Reviewed
 from tests.support.browser import chromium
@@ -96,7 +96,7 @@ def _publish(world: World, *, plan: Plan | None = None, **fields: Any) -> None:
 
 
 def _progress(world: World) -> None:
-    place = place_of(world.outcome().request)
+    place = thread_ref_of(world.outcome().request)
     assert place is not None
     lines = ("turn 4: edit", "12,034 tokens, $0.12 so far")
     url = f"{world.forge.url}/{REPO}/actions/runs/7"

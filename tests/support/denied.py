@@ -14,9 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bot.sandbox.seccomp.build import filter_of
-from bot.sandbox.seccomp.rules import REFUSED, Rule
-from bot.sandbox.seccomp.tables import MACHINES, Machine
+from bot.workspace.sandbox.seccomp.build import filter_of
+from bot.workspace.sandbox.seccomp.rules import MACHINES, REFUSED, Machine, Rule
 
 _NO_NEW_PRIVS, _SECCOMP, _BOUNDING_DROP = 38, 22, 24
 NOBODY = 65534

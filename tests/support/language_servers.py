@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.workshop.host.lsp.servers import Answered, Hub, Pauses, Program, Server
-from tests.support.workshops import eventually
+from bot.toolhost.lsp.process import FileDiagnostics, ServerConfig, Timeouts
+from bot.toolhost.lsp.server import LanguageServer
+from bot.toolhost.lsp.server_loop import ServerLoop
+from tests.support.workspaces import eventually
 
 LONG = 60.0
 """Seconds that nothing here needs."""
@@ -20,8 +22,8 @@ SHORT = 0.05
 FILE = "a.py"
 PLAYER = Path(__file__).with_name("play_language_server.py")
 
-QUICK = Pauses(
-    start=LONG, patience=LONG, registration=0.01, refresh=0.01, versioned=0.01, unversioned=0.01, first_open=0.01,
+QUICK = Timeouts(
+    start=LONG, answer=LONG, registration=0.01, refresh=0.01, versioned=0.01, unversioned=0.01, first_open=0.01,
     stop=1.0,
 )  # fmt: skip
 
@@ -49,19 +51,19 @@ def pulls(*answers: list[Any], **more: object) -> dict[str, Any]:
 class Scripted:
     """One server and the file it is asked about."""
 
-    def __init__(self, hub: Hub, folder: Path, what: Mapping[str, Any], **options: Any) -> None:
+    def __init__(self, loop: ServerLoop, folder: Path, what: Mapping[str, Any], **options: Any) -> None:
         self.folder = folder
         self._log = folder / f"{len(list(folder.iterdir()))}.log"
         written = self._log.with_suffix(".json")
         written.write_text(json.dumps(what))
         argv = (sys.executable, "-I", "-S", str(PLAYER), str(written), str(self._log))
-        self.program = Program("scripted", argv, folder, {}, **({"pauses": QUICK} | options))
-        self.server: Server = hub.start(self.program)
+        self.program = ServerConfig("scripted", argv, folder, {}, **({"timeouts": QUICK} | options))
+        self.server: LanguageServer = loop.start(self.program)
 
     def open(self, text: str = "one\ntwo\n", path: str = FILE) -> None:
         self.server.open(path, text, "python")
 
-    def ask(self, seconds: float = LONG, path: str = FILE) -> Answered:
+    def ask(self, seconds: float = LONG, path: str = FILE) -> FileDiagnostics:
         return self.server.diagnostics([path], seconds)[path]
 
     def said(self, seconds: float = LONG) -> list[str]:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.events import Event
-from bot.contracts.model import ModelRequest
+from bot.contracts.model import Event, ModelRequest
 from bot.providers.connect import connect
-from bot.providers.retry import Policy
+from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Asked, Call, Part, Say, Status, Step, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.npm import installed
@@ -96,7 +95,7 @@ class Door:
             "OPENAI_API_KEY": "k",
             "OPENAI_BASE_URL": f"{self.url}/v1",
         }
-        provider = connect(model, environment, policy=Policy(attempts=attempts, base=0.0))
+        provider = connect(model, environment, policy=RetryPolicy(attempts=attempts, base=0.0))
         try:
             return list(provider.stream(request, CancelToken()))
         finally:

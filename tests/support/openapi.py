@@ -24,7 +24,7 @@ from openapi_schema_validator import (
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT4, DRAFT202012
 
-from bot.forge.faults import Exchange
+from slash_forge.faults import Exchange
 from tests.support.npm import package_file
 
 _API = "/api/v3"

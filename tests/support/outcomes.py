@@ -6,7 +6,20 @@ import io
 from dataclasses import replace
 from typing import Any
 
-from bot.commands.result import Result, print_result
+from bot.cli.result import Result, print_result
+from bot.cli.terminal.printer import Printer
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    ServerUse,
+    Severity,
+    TestChanges,
+    TestCounts,
+    ToolRun,
+)
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import (
     ChangedFile,
@@ -18,10 +31,7 @@ from bot.contracts.outcome import (
     Status,
     StopReason,
 )
-from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
-from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
-from bot.terminal.printer import Printer
 
 _ISSUE = "https://github.test/octo/hello/issues/7"
 
@@ -123,7 +133,7 @@ EVIDENCE = replace(
         ),
     ),
     diagnostics=(
-        Compared(
+        CheckerComparison(
             "ruff",
             "ruff 0.14.1",
             "ruff check --output-format json",
@@ -135,7 +145,7 @@ EVIDENCE = replace(
             fixed_count=2,
             remaining=2,
         ),
-        Compared(
+        CheckerComparison(
             "ty",
             "0.0.4",
             "ty check --output-format gitlab",
@@ -152,7 +162,7 @@ EVIDENCE = replace(
             ),
             new_count=1,
         ),
-        Compared(
+        CheckerComparison(
             "tsc",
             "",
             "npx tsc --noEmit",

@@ -7,32 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import (
+from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall
+from bot.contracts.model import (
     ArgumentsDelta,
     Complete,
     Event,
     Failed,
+    ModelInfo,
+    ModelRequest,
+    Provider,
     Retrying,
     TextDelta,
     ToolEnd,
     ToolStart,
 )
-from bot.contracts.messages import Message, Part, Text, Thinking, ToolCall
-from bot.contracts.model import ModelInfo, ModelRequest, Provider
 from bot.contracts.tools import ToolSpec
 from bot.providers.anthropic_messages import AnthropicMessages
 from bot.providers.connect import connect
 from bot.providers.endpoint import Endpoint
 from bot.providers.openai_chat import OpenAIChat
 from bot.providers.openai_responses import OpenAIResponses
-from bot.providers.retry import Policy
+from bot.providers.retry import RetryPolicy
 from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Script, Step, chat_frames, messages_frames, responses_frames
 from tests.support.model_server import ModelServer, Received
 
 MODELS = ("anthropic/claude-sonnet-5-5", "openai-chat/gpt-6.2-sol", "openai-responses/gpt-6.2-sol")
 FRAMES = dict(zip(MODELS, (messages_frames, chat_frames, responses_frames), strict=True))
-AT_ONCE = Policy(base=0.0)
+AT_ONCE = RetryPolicy(base=0.0)
 BASH = ToolSpec(
     "bash",
     "Run a command.",
@@ -54,7 +56,7 @@ def run(
     script: Sequence[Step] | Script,
     request: ModelRequest | None = None,
     *,
-    policy: Policy = AT_ONCE,
+    policy: RetryPolicy = AT_ONCE,
     cancel: CancelToken | None = None,
 ) -> tuple[list[Event], list[Received]]:
     """All events of one stream, and what the server was sent."""
@@ -80,11 +82,11 @@ def impatient(
     url = server.url if kind == "anthropic" else f"{server.url}/v1"
     endpoint = Endpoint(url, "test-key", "THE_URL", "THE_KEY")
     wire = wires[kind](endpoint, INFO, patience=patience, idle=idle)
-    return StreamingProvider(wire, Policy(attempts=attempts, base=0.0))
+    return StreamingProvider(wire, RetryPolicy(attempts=attempts, base=0.0))
 
 
 def check_grammar(events: list[Event]) -> None:
-    """What `bot/contracts/events.py` promises of any stream."""
+    """What `bot/contracts/model.py` promises of any stream."""
     assert [isinstance(event, Complete | Failed) for event in events].count(True) == 1
     assert isinstance(events[-1], Complete | Failed)
     retries = [place for place, event in enumerate(events) if isinstance(event, Retrying)]

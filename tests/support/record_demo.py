@@ -2,7 +2,7 @@
 
     python -m tests.support.record_demo
 
-Run it when the journal's schema or a tool's arguments change; `tests/run/test_demo.py` shows that it still plays.
+Run it when the journal's schema or a tool's arguments change; `tests/session/test_demo.py` shows that it still plays.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any
 from bot import __version__
 from bot.agent.journal import Journal
 from bot.contracts import journal as lines
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.contracts.model import ModelInfo
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Actor, Limits, Request, Tier, Verb
 
-RECORDING = Path(__file__).parents[2] / "bot" / "run" / "recordings" / "demo.jsonl"
+RECORDING = Path(__file__).parents[2] / "bot" / "session" / "demo" / "recordings" / "demo.jsonl"
 
 INFO = ModelInfo("recorded-session", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
 

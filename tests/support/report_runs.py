@@ -13,14 +13,23 @@ from typing import Any
 
 from bot.agent.journal import Journal
 from bot.contracts import journal as lines
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    ServerUse,
+    Severity,
+    TestChanges,
+    TestCounts,
+    ToolRun,
+)
 from bot.contracts.journal import Record
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Image, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.problems import Answer, Compared, Problem, ServerUse, Severity, ToolRun
-from bot.contracts.request import Actor, Request, Thread, Tier, Verb
-from bot.contracts.tested import Coverage, CoveredFile, TestChanges, TestCounts
+from bot.contracts.request import Actor, Limits, Request, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
 
 INFO = ModelInfo("claude-sonnet-5-5", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
@@ -133,7 +142,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         0, "Fix issue 12: 59.7 seconds are shown as 60s, not as 1m.\nThe picture shows it.",
         images=(Image("image/png", png(), "screenshot.png"),),
     )  # fmt: skip
-    yield lines.Checked(
+    yield lines.CheckRecord(
         "tests", "python3 -m unittest", "before", CheckRun(CheckState.FAILED, 1, 1.4, "FAILED (failures=1)")
     )
     yield from _turn(
@@ -171,9 +180,11 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         rule="source-files",
         **_edit(PATH, OLD, MIDDLE),
     )
-    yield lines.Diagnosed(2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1, 0, 3, 0.14)
+    yield lines.DiagnosticsRecord(
+        2, "c3", (("ty", "complete"), ("ruff", "complete")), (UNDEFINED,), 1, 0, 3, 0.14
+    )
     yield lines.CallStarted(2, "c4", "bash")
-    yield lines.Permitted(
+    yield lines.PermissionDecision(
         "bash", False, "no-pushing", "what leaves goes through the gate; end the run instead", "c4"
     )
     yield lines.Result(
@@ -185,7 +196,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         False,
         True,
     )
-    yield lines.Retried(3, 1, 2.0, "the server is overloaded (529)")
+    yield lines.ProviderRetry(3, 1, 2.0, "the server is overloaded (529)")
     yield from _turn(
         3, "`round` is what I meant.",
         ToolCall("c5", "edit", json.dumps({"path": PATH, "old": "rounded(", "new": "round("})),
@@ -193,7 +204,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c7", "edit", json.dumps({"path": "docs/format.md", "old": "60s", "new": "1m"})),
     )  # fmt: skip
     yield from _call(3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **_edit(PATH, MIDDLE, NEW))
-    yield lines.Diagnosed(3, "c5", (("ty", "complete"), ("ruff", "timed_out")), (), 0, 1, 3, 0.31)
+    yield lines.DiagnosticsRecord(3, "c5", (("ty", "complete"), ("ruff", "timed_out")), (), 0, 1, 3, 0.31)
     yield lines.CallStarted(3, "c6", "task")
     yield from (("explore-1", one) for one in _agent())
     yield lines.Result(
@@ -205,11 +216,11 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         metadata={"agent": "explore-1"},
     )
     yield lines.CallStarted(3, "c7", "edit")
-    yield lines.Permitted("edit", True, "", "", "c7")
+    yield lines.PermissionDecision("edit", True, "", "", "c7")
     yield lines.Result(
         3, "c7", "edit", "docs/format.md was not changed: there is no such text in it.", True, duration=0.01
     )
-    yield lines.Compacted(
+    yield lines.CompactionRecord(
         4,
         "The rounding in format.py is mended; a test for `parts=1` is still to be written.",
         2,
@@ -228,7 +239,9 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield from _call(
         4, "c8", "write", f"Wrote {TESTS}.", rule="source-files", **_edit(TESTS, OLD_TESTS, NEW_TESTS)
     )
-    yield lines.Diagnosed(4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1, 0, 3, 0.12)
+    yield lines.DiagnosticsRecord(
+        4, "c8", (("ty", "complete"), ("ruff", "complete")), (UNUSED,), 1, 0, 3, 0.12
+    )
     yield from _call(4, "c9", "bash", "OK\n tidytime/format.py | 7 ++-----\n", exit_code=0, duration=1.22)
     text = b"rounded: 59.7 -> 1m\n"
     yield lines.FilesChanged(
@@ -239,7 +252,9 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
         ToolCall("c10", "describe_change", json.dumps(DESCRIBED)),
     )  # fmt: skip
     yield from _call(5, "c10", "describe_change", "Noted.", title=DESCRIBED["title"])
-    yield lines.Checked("tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK"))
+    yield lines.CheckRecord(
+        "tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK")
+    )
     yield lines.Note("The history of the repository was not fetched.")
     yield lines.SessionEnded("end_turn", "", 5)
     yield evidence()
@@ -268,8 +283,8 @@ def evidence() -> lines.Evidence:
             CheckResult("lint", "npm run lint", missing, missing, detected=True),
         ),
         (
-            Compared("ruff", "0.17.2", "ruff check", before, after, (UNUSED,), (), 1, 0, 3),
-            Compared("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
+            CheckerComparison("ruff", "0.17.2", "ruff check", before, after, (UNUSED,), (), 1, 0, 3),
+            CheckerComparison("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
         ),
         (
             ServerUse("ty", "0.0.105", 0.31, 3, 0.57, 131_000_000),
@@ -310,7 +325,9 @@ def _call(
     **metadata: Any,
 ) -> Iterator[Record]:
     yield lines.CallStarted(turn, call_id, name)
-    yield lines.Permitted(name, True, rule, "", call_id, str(metadata.get("path", "")) if rule else "")
+    yield lines.PermissionDecision(
+        name, True, rule, "", call_id, str(metadata.get("path", "")) if rule else ""
+    )
     yield lines.Result(turn, call_id, name, content, duration=duration, metadata=metadata)
 
 
@@ -370,7 +387,7 @@ def _long(turns: int) -> Iterator[Record]:
             shown = text[number % 300 * 20 : number % 300 * 20 + 3_500]
             failed = number % 40 == 1
             yield lines.CallStarted(number, call, "bash")
-            yield lines.Permitted("bash", True, "", "", call)
+            yield lines.PermissionDecision("bash", True, "", "", call)
             yield lines.Result(
                 number, call, "bash", shown, failed, duration=0.3, metadata={"exit_code": int(failed)}
             )

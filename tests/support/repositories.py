@@ -8,7 +8,16 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-SAMPLE = Path(__file__).parents[2] / "bot" / "forge" / "sample"
+SAMPLE = Path(__file__).parents[2] / "slash_forge" / "sample"
+
+POLICY = ".github/agent.yml"
+_OWN_POLICY = (SAMPLE / POLICY).read_text()
+UNCHECKED = f"""version: 1
+checks: ["true"]
+diagnostics: {{checkers: none}}
+{_OWN_POLICY[_OWN_POLICY.index("rules:") :]}"""
+"""The sample's policy without its tests and without checkers, which take half of a run's time. Without any check, its
+environment would be prepared, which takes longer."""
 
 _ENVIRONMENT = {
     "PATH": os.environ["PATH"],
@@ -50,9 +59,11 @@ def make_repository(path: Path, files: Mapping[str, str | bytes]) -> Path:
     return path
 
 
-def sample_repository(path: Path) -> Path:
+def sample_repository(path: Path, *, checks: bool = True) -> Path:
     """The demo's sample project as a repository: a real bug, a failing test, one check in its policy file."""
     shutil.copytree(SAMPLE, path, ignore=shutil.ignore_patterns("__pycache__"))
+    if not checks:
+        (path / POLICY).write_text(UNCHECKED)
     git(path, "init", "-q", "-b", "main")
     commit_all(path, "First")
     return path

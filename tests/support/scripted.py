@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.cancel import CancelToken
-from bot.contracts.events import (
+from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
+from bot.contracts.model import (
     ArgumentsDelta,
     Complete,
     Event,
     Failed,
+    ModelInfo,
+    ModelRequest,
     TextDelta,
     ThinkingDelta,
     ToolEnd,
     ToolStart,
 )
-from bot.contracts.messages import Finish, Message, Part, Text, Thinking, ToolCall, Usage
-from bot.contracts.model import ModelInfo, ModelRequest
 
 INFO = ModelInfo("scripted/model", 200_000, 8_192, 1.0, 5.0, 0.1, 1.25)
 
@@ -25,12 +26,12 @@ Turn = Complete | Failed | Callable[[CancelToken], Complete | Failed]
 
 
 def says(
-    *parts: Part | str, finish: Finish | None = None, usage: Usage | None = None, raw: str = ""
+    *parts: Part | str, finish: FinishReason | None = None, usage: Usage | None = None, raw: str = ""
 ) -> Complete:
     """A whole response. A bare string is text; the finish follows from the parts unless it is given."""
     whole = tuple(Text(part) if isinstance(part, str) else part for part in parts)
     message = Message("assistant", whole)
-    natural = Finish.TOOL_USE if message.calls else Finish.END_TURN
+    natural = FinishReason.TOOL_USE if message.calls else FinishReason.END_TURN
     return Complete(message, finish or natural, raw or (finish or natural).value, usage or Usage(10, 0, 0, 5))
 
 

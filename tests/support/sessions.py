@@ -9,14 +9,13 @@ from typing import Any
 
 from bot.agent.compaction import Compaction
 from bot.agent.journal import Journal, JournalFile, read_journal
-from bot.agent.loop import Hooks, LoopEnd, Session, run
+from bot.agent.loop import Hooks, LoopEnd, Session, run_loop
 from bot.agent.masking import Masking, no_mask
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header
-from bot.contracts.limits import Limits
 from bot.contracts.messages import Image, Message, ToolResult
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Actor, Limits, Request, Tier, Verb
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from tests.support.scripted import INFO, ScriptedProvider, Turn
 
@@ -65,7 +64,8 @@ class Bench:
     masking: Masking = no_mask
     before: Sequence[Message] = ()
     writing: Sequence[str] = ()
-    lent: Callable[[], ScriptedProvider | None] = lambda: None
+    provider_override: Callable[[], ScriptedProvider | None] = lambda: None
+    start_time: float | None = None
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -91,10 +91,11 @@ class Bench:
                 clock=self.clock,
                 compaction=self.compaction(self.provider) if self.compaction else None,
                 masking=self.masking,
-                lent=self.lent,
+                provider_override=self.provider_override,
                 before=self.before,
+                start_time=self.start_time,
             )
-            return run(session, first, images)
+            return run_loop(session, first, images)
 
     def journal(self) -> JournalFile:
         return read_journal(self.path)

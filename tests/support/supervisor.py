@@ -1,6 +1,6 @@
-"""A supervisor as a process of its own: a workshop's calls as JSON, one a line. So it can be anybody's, anywhere.
+"""A supervisor as a process of its own: a workspace's calls as JSON, one a line. So it can be anybody's, anywhere.
 
-`python supervisor.py BACK_END TREE FOLDER`; the standard library and the rooms up to the workshop are all it needs.
+`python supervisor.py BACK_END TREE FOLDER`; the standard library and the rooms up to the workspace are all it needs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bot.contracts.cancel import CancelToken
-from bot.sandbox.choose import bubblewrap, landlock
-from bot.workshop.client.workshop import Answer, Workshop
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.sandbox.choose import bubblewrap, landlock
 
 
 def main() -> None:
     back_end, tree, folder = sys.argv[1:]
     find = {"bubblewrap": bubblewrap, "landlock": landlock}[back_end]
-    with Workshop.start(
+    with Workspace.start(
         find(), tree=Path(tree), folder=Path(folder), environment=os.environ, ask=lambda _: Answer(True)
-    ) as workshop:
-        say({"pid": workshop.facts.pid, "uid": workshop.facts.uid, "leaks": workshop.facts.leaks})
+    ) as workspace:
+        say({"pid": workspace.facts.pid, "uid": workspace.facts.uid, "leaks": workspace.facts.leaks})
         for line in sys.stdin:
             asked = json.loads(line)
-            outcome = workshop.call(asked["tool"], asked["arguments"], CancelToken())
+            outcome = workspace.call(asked["tool"], asked["arguments"], CancelToken())
             metadata = dict(outcome.metadata)
             say({"content": outcome.content, "is_error": outcome.is_error, "metadata": metadata})
 

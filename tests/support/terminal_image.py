@@ -20,7 +20,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from bot.run.demo import RECORDING
+from bot.session.demo.demo import RECORDING
 from tests.support.repositories import git, sample_repository
 from tests.support.stage import command
 

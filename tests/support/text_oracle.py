@@ -265,14 +265,14 @@ def text(source: random.Random) -> str:
 def fault(sample: str) -> str:
     """What is wrong with what the gate makes of `sample`; "" if nothing is."""
     from bot.gate.text import clean_markdown
-    from bot.publish.text.shown import shown_markdown
+    from bot.publish.text.filters import safe_markdown
 
     once = clean_markdown(sample, 60_000)
     if found := live(once):
         return f"{found} in {once!r}"
     if (again := clean_markdown(once, 60_000)) != once:
         return f"gate of {once!r} is {again!r}"
-    if len(sample) % 4 == 0 and (found := live(f"{shown_markdown(sample, 60_000)}\n\n```\n@ada\n```\n")):
+    if len(sample) % 4 == 0 and (found := live(f"{safe_markdown(sample, 60_000)}\n\n```\n@ada\n```\n")):
         return f"{found} in what is put into our text"
     return ""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
-from bot.gate.errors import DEFAULT_LIMITS, GateLimits
+from bot.gate.limits import DEFAULT_LIMITS, GateLimits
 from bot.gate.tree import Verdict, judge_tree
 from tests.support.source_repository import Repository
 

@@ -16,14 +16,15 @@ from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
-from bot.forge.bundled import MAINTAINER, REPORTER
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import Bundle, read_bundle
-from bot.run.folder import RunFolder
-from bot.run.job import Ended, Job, run_job
-from bot.run.models import connect_model
-from bot.run.show import keep
+from bot.session.context.models import connect_model
+from bot.session.folder.run_folder import RunFolder
+from bot.session.job.result import write_run_bundle
+from bot.session.job.run_session import run_session
+from bot.session.job.spec import RunResult, RunSpec
+from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Script, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, Stage
@@ -33,7 +34,7 @@ from tests.support.stage import MODEL, Stage
 class Came:
     """What came of one run. `asked` are the requests that the model got."""
 
-    ended: Ended
+    ended: RunResult
     bundle: Bundle
     asked: tuple[Any, ...]
     folder: RunFolder
@@ -142,8 +143,8 @@ def carry_out(
             **server.environment(),
             **more,
         }
-        ended = run_job(
-            Job(
+        ended = run_session(
+            RunSpec(
                 request=request,
                 source=Source(
                     stage.forge.clone_url(stage.repo),
@@ -161,5 +162,5 @@ def carry_out(
             CancelToken(),
         )
         asked = tuple(one.json for one in server.requests)
-    keep(stage.bundle, folder, ended)
+    write_run_bundle(stage.bundle, folder, ended)
     return Came(ended, read_bundle(stage.bundle), asked, folder)

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import array
 import atexit
+import contextlib
 import functools
 import json
 import os
+import queue
 import shlex
 import shutil
 import signal
@@ -23,18 +25,27 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-from bot.workshop.client import own_programs
+from bot.workspace import plan
 from tests.support.warm_server import LARGEST
 
 # Seconds that a whole run may take on a machine that does ten other things.
 LIMIT = 300.0
 
+Begun = Callable[[int], object]
+
 _START = ("-P", "-m", "bot")
 _SERVER = Path(__file__).with_name("warm_server.py")
 _CLIENT = Path(__file__).with_name("warm_client.py")
+
+
+def _ignored(pid: int) -> None:
+    pass
 
 
 def run(
@@ -43,17 +54,18 @@ def run(
     cwd: Path | str | None = None,
     input: str = "",
     limit: float = LIMIT,
+    begun: Begun = _ignored,
 ) -> subprocess.CompletedProcess[str]:
     """What `subprocess.run` gives for `argv`; forked if it is the program as `command` names it. Without
-    `environment` it is ours.
+    `environment` it is ours. `begun` gets the process id.
 
     What it said is printed: pytest shows it where the test fails. Raises `subprocess.TimeoutExpired` after `limit`
-    seconds, with the process ended.
+    seconds, with the process ended, and `RuntimeError` where the process that forks has ended.
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
     asked = json.dumps({
-        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": own_programs.CHECKERS,
+        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": plan.CHECKERS,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]
@@ -61,15 +73,11 @@ def run(
         or not _is_ordinary(env)
         or os.environ.get("SLASH_AGENT_TEST_COLD")
     ):
-        return run_cold(words, env, cwd, input, limit)
+        return run_cold(words, env, cwd, input, limit, begun)
     with tempfile.TemporaryFile() as stdin:
         stdin.write(input.encode())
         stdin.seek(0)
-        try:
-            return _printed(_run_forked(asked, words, stdin.fileno(), limit))
-        except _NoServerError:
-            # It said why on standard error. Nothing that is tested hangs on it.
-            return run_cold(words, env, cwd, input, limit)
+        return _printed(_run_forked(asked, words, stdin.fileno(), limit, begun))
 
 
 def run_cold(
@@ -78,24 +86,70 @@ def run_cold(
     cwd: Path | str | None = None,
     input: str = "",
     limit: float = LIMIT,
+    begun: Begun = _ignored,
 ) -> subprocess.CompletedProcess[str]:
     """The same, and the program is started as it is everywhere else."""
-    done = subprocess.run(
-        [str(word) for word in argv],
+    words = [str(word) for word in argv]
+    with subprocess.Popen(
+        words,
         env=None if environment is None else dict(environment),
         cwd=cwd,
-        input=input,
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=limit,
-        check=False,
-    )
-    return _printed(done)
+    ) as process:
+        begun(process.pid)
+        try:
+            out, err = process.communicate(input, timeout=limit)
+        except BaseException:
+            process.kill()
+            raise
+    return _printed(subprocess.CompletedProcess(words, process.returncode, out, err))
 
 
 def _printed(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     print(f"$ {shlex.join(done.args)}", done.stdout, done.stderr, f"ended with {done.returncode}", sep="\n")
     return done
+
+
+def run_struck(
+    argv: Sequence[object],
+    environment: Mapping[str, str],
+    by: signal.Signals,
+    reached: Callable[[], bool],
+    cwd: Path | str | None = None,
+    limit: float = LIMIT,
+) -> subprocess.CompletedProcess[str]:
+    """The same as `run`, with a signal to the program once `reached()`, which is asked until then."""
+    with running(argv, environment, cwd, limit) as program:
+        deadline = time.monotonic() + limit
+        while not reached() and not program.ended.done():
+            assert time.monotonic() < deadline, "what was waited for did not happen"
+            time.sleep(0.05)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(program.pid, by)
+        return program.ended.result()
+
+
+@dataclass(frozen=True)
+class Running:
+    pid: int
+    ended: Future[subprocess.CompletedProcess[str]]
+
+
+@contextlib.contextmanager
+def running(
+    argv: Sequence[object],
+    environment: Mapping[str, str],
+    cwd: Path | str | None = None,
+    limit: float = LIMIT,
+) -> Iterator[Running]:
+    """The same as `run`, beside the block, whose end waits for it."""
+    begun: queue.SimpleQueue[int] = queue.SimpleQueue()
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(run, argv, environment, cwd, limit=limit, begun=begun.put)
+        yield Running(begun.get(timeout=limit), ended)
 
 
 @functools.cache
@@ -112,6 +166,11 @@ def warm_venv() -> Path:
     return folder
 
 
+def client_command(argv: Sequence[str]) -> list[str]:
+    """`argv`, which starts the program, for whatever starts processes by itself: with streams of its own, say."""
+    return [str(warm_venv() / "bin" / "python"), *argv[1:]]
+
+
 def _is_ordinary(environment: Mapping[str, str]) -> bool:
     """Nothing in it changes how Python or a package starts."""
     return environment.get("PATH") == os.environ["PATH"] and not any(
@@ -120,7 +179,7 @@ def _is_ordinary(environment: Mapping[str, str]) -> bool:
 
 
 def _run_forked(
-    asked: bytes, argv: Sequence[str], stdin: int, limit: float
+    asked: bytes, argv: Sequence[str], stdin: int, limit: float, begun: Begun
 ) -> subprocess.CompletedProcess[str]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ours:
         out, err = _Reader(), _Reader()
@@ -131,10 +190,12 @@ def _run_forked(
             ours.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
             (pid,) = struct.unpack("i", ours.recv(4))
         except (ConnectionError, struct.error) as error:
-            raise _NoServerError from error
+            # Starting the program from nothing would pass as well, and take four times as long in silence.
+            raise RuntimeError("the loaded program ended: its standard error says why") from error
         finally:
             out.begin()
             err.begin()
+        begun(pid)
         try:
             (code,) = struct.unpack("i", ours.recv(4))
             written = [reader.text(limit) for reader in (out, err)]
@@ -142,10 +203,6 @@ def _run_forked(
             os.kill(pid, signal.SIGKILL)
             raise subprocess.TimeoutExpired(list(argv), limit, out.so_far(), err.so_far()) from None
     return subprocess.CompletedProcess(list(argv), code, *written)
-
-
-class _NoServerError(Exception):
-    """The server ended before it took the command line."""
 
 
 class _Reader:

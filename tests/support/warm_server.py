@@ -7,25 +7,34 @@ id, and when it has ended its exit code. It lives as long as its own standard in
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
-import importlib.resources
 import json
 import os
 import pkgutil
 import select
+import signal
 import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import bot
-from bot.commands.clean_start import handed_on
-from bot.workshop.client import own_programs
+
+if TYPE_CHECKING:
+    from bot.contracts.sandbox import SandboxInfo
+from bot.cli.scrub_environment import handed_on
+from bot.contracts.tools import Variation
+from bot.session.folder.run_folder import RunFolder
+from bot.workspace import plan
+from bot.workspace import probe as sandbox_probe
+from bot.workspace.sandbox.confinement import Confinement
 
 LARGEST = 1 << 17
 
@@ -83,38 +92,55 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     # What this process was started with holds no secret: so it is the one that goes on after a clean start.
+    if asked["env"].pop("SLASH_AGENT_TEST_PROBE", ""):
+        sandbox_probe.probe = _probe  # for a test of what the probe of a run leaves behind
     os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
-    own_programs.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
+    plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
+    RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = asked["argv"]
+
+
+_probe = sandbox_probe.probe
+_walls: dict[str, SandboxInfo] = {}
+
+
+def probe_once(confinement: Confinement) -> SandboxInfo:
+    """What the first probe of this sandbox in this process or its parent returned: four tenths of a second for each
+    run otherwise. The probe itself has its tests in tests/workspace/sandbox, and runs that are started cold make it."""
+    key = repr(confinement)
+    if key not in _walls:
+        _walls[key] = _probe(confinement)
+    return _walls[key]
 
 
 def _import_all() -> None:
     """And make what is made once for a process: patterns, adapters, and what a first connection to a model loads."""
     for module in pkgutil.walk_packages(bot.__path__, "bot."):
-        if not module.name.startswith(("bot.__main__", "bot.forge", "bot.workshop.host")):
+        if not module.name.startswith(("bot.__main__", "slash_forge", "bot.toolhost")):
             importlib.import_module(module.name)
     for package in ("anthropic", "openai", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
         importlib.import_module(package)
     from bot.contracts.outcome import Outcome
-    from bot.gate.detect import Detector
+    from bot.gate.disguised_secrets import Detector
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
     from bot.publish.body import render
     from bot.publish.bundle import schema
     from bot.report import page
+    from bot.session.demo.demo import RECORDING
 
     for vendor in ("anthropic", "openai"):
         name = vendor.upper()
         connect(f"{vendor}/x", {f"{name}_API_KEY": "-", f"{name}_BASE_URL": "http://127.0.0.1:9"}).close()
     Detector(Redactor({})).prepare()
     render._macros()
-    with importlib.resources.as_file(
-        importlib.resources.files("bot.run") / "recordings" / "demo.jsonl"
-    ) as journal:
-        page.render_page(journal)
+    page.render_page(RECORDING)
     schema._adapter(Outcome)
+    sandbox_probe.probe = probe_once
+    with contextlib.suppress(Exception):  # then each run probes, and says what is wrong
+        sandbox_probe.choose("auto")
 
 
 def _hasten() -> None:
@@ -133,10 +159,28 @@ def _hasten() -> None:
     connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
 
 
+def _leave(ended: SystemExit) -> None:
+    """Do what Python does at its end, but take nothing apart: that writes to every page that the server made, each of
+    which is copied for it, and takes twice as long as a small command."""
+    if not isinstance(ended.code, int):
+        return
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(AttributeError, OSError, ValueError):  # a closed stream is Python's to report
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(ended.code & 0xFF)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under `nohup` it is ignored, and the program keeps it so
     _import_all()
     _hasten()
     if serve(socket.socket(fileno=int(sys.argv.pop()))):
         from bot.__main__ import main
 
-        main()
+        try:
+            main()
+        except SystemExit as ended:
+            _leave(ended)
+            raise

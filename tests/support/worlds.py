@@ -20,9 +20,9 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
-from bot.sandbox.landlock import OLDEST, version
+from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.support import denied, supervisor
-from tests.support.workshops import make_tree
+from tests.support.workspaces import make_tree
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 """One that every account can run; ours may lie in somebody's home."""
@@ -71,12 +71,15 @@ WORLDS = (
     World("landlock", ("docker", "nobody")),
 )
 
+
+def _marks(world: World) -> list[pytest.MarkDecorator]:
+    wanted = {"bubblewrap": world.back_end == "bubblewrap", "slow": bool(world.less)}
+    return [getattr(pytest.mark, name) for name, holds in wanted.items() if holds]
+
+
 worlds = pytest.mark.parametrize(
     "world",
-    [
-        pytest.param(one, id=one.name, marks=[pytest.mark.bubblewrap] if one.back_end == "bubblewrap" else [])
-        for one in WORLDS
-    ],
+    [pytest.param(one, id=one.name, marks=_marks(one)) for one in WORLDS],
     scope="module",
     indirect=True,
 )

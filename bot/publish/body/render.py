@@ -12,20 +12,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
-from bot.contracts.wording import count_of
 from bot.evidence.summary import summarize_checks
-from bot.publish.body.footer import NO_LINKS, Links, footer
 from bot.publish.body.template import Parts, fill_template
-from bot.publish.evidence import folded
-from bot.publish.evidence.lines import failures
-from bot.publish.evidence.look_first import look_first
-from bot.publish.evidence.remarks import remarks
-from bot.publish.evidence.steps import steps
-from bot.publish.evidence.table import table
+from bot.publish.body.title_and_footer import NO_LINKS, Links, footer
+from bot.publish.evidence import details
+from bot.publish.evidence.priorities import priorities, steps
+from bot.publish.evidence.problems import failures
+from bot.publish.evidence.table import remarks, table
 from bot.publish.text import markdown
-from bot.publish.text.shown import shown_code, shown_html, shown_line, shown_markdown
+from bot.publish.text.filters import safe_code, safe_html, safe_line, safe_markdown
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,7 +33,7 @@ _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
 # How much room the parts get: all of it first, and less when the whole came out too long.
-_ROOMS = (1.0, 0.4, 0.1)
+_SCALES = (1.0, 0.4, 0.1)
 
 
 def closing_line(outcome: Outcome, keyword: str) -> str:
@@ -62,9 +60,9 @@ def render_body(
     Without `closing` the thread is not named: it is the one that this stands in.
     """
     body, line = "", closing_line(outcome, keyword) if closing else ""
-    for room in _ROOMS:
-        parts = _render_parts(_view(outcome, files, withheld, links, room), line)
-        body = fill_template(template, parts, room) if template.strip() else parts.joined()
+    for scale in _SCALES:
+        parts = _render_parts(_view(outcome, files, withheld, links, scale), line)
+        body = fill_template(template, parts, scale) if template.strip() else parts.joined()
         if len(body) <= LIMIT:
             return body
     return markdown.shortened(body, LIMIT)
@@ -84,14 +82,14 @@ def _view(
     files: Sequence[ChangedFile],
     withheld: Sequence[WithheldFile],
     links: Links,
-    room: float,
+    scale: float,
 ) -> dict[str, Any]:
     request, thread = outcome.request, outcome.request.thread
     checked = summarize_checks(outcome)
-    rows, left_out = table(outcome, int(_EVIDENCE_SHOWN * room))
+    rows, left_out = table(outcome, int(_EVIDENCE_SHOWN * scale))
     return {
-        "room": room,
-        "rows": int(_ROWS_SHOWN * room),
+        "scale": scale,
+        "rows": int(_ROWS_SHOWN * scale),
         "partial": outcome.status is Status.PARTIAL,
         "reason": outcome.reason or "The run ended early.",
         "failing": failures(outcome.checks),
@@ -101,19 +99,19 @@ def _view(
         "has_thread": thread is not None,
         "asked_in": f"#{thread.number}" if thread else "the request",
         "request_url": request.trigger.url if request.trigger else (thread.url if thread else ""),
-        "instruction": request.wish,
+        "instruction": request.full_instruction,
         "plan": request.plan,
-        "steps": steps(outcome, files, withheld, room),
+        "steps": steps(outcome, files, withheld, scale),
         "plan_url": links.plan,
         "approved": request.verb is not Verb.CONTINUE,
         "plan_hash": request.plan.hash[:_SHOWN_HASH] if request.plan else "",
         "summary": outcome.description.summary,
         "review_notes": outcome.description.notes,
-        "look": look_first(outcome, files, room),
+        "look": priorities(outcome, files, scale),
         "evidence": rows,
         "evidence_left_out": left_out,
         "evidence_remarks": remarks(outcome),
-        "folded": folded.parts(outcome, room),
+        "folded": details.evidence_details(outcome, scale),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
@@ -142,10 +140,10 @@ def _macros() -> ModuleType:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        md=shown_markdown,
-        line=shown_line,
-        line_code=shown_code,
-        html=shown_html,
+        md=safe_markdown,
+        line=safe_line,
+        line_code=safe_code,
+        html=safe_html,
         quoted=markdown.quoted,
         count_of=count_of,
     )

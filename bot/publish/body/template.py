@@ -75,26 +75,26 @@ class _Section:
         return next((part for part, words_of in _WORDS.items() if _has_word(words.group(1), words_of)), "")
 
 
-def fill_template(template: str, parts: Parts, room: float = 1.0) -> str:
-    """The template with our parts in it. Any text is a template; `room` below 1 leaves it less space."""
-    sections = list(_sections(template[: int(TEMPLATE_LIMIT * room)]))
-    places: dict[str, int] = {}
+def fill_template(template: str, parts: Parts, scale: float = 1.0) -> str:
+    """The template with our parts in it. Any text is a template; `scale` below 1 leaves it less space."""
+    sections = list(_sections(template[: int(TEMPLATE_LIMIT * scale)]))
+    positions: dict[str, int] = {}
     for index, section in enumerate(sections):
         if section.meaning:
-            places.setdefault(section.meaning, index)
-    if "change" not in places:
+            positions.setdefault(section.meaning, index)
+    if "change" not in positions:
         return _blocks(parts.joined(), "---", *(_filled(section, None) for section in sections))
-    ours = {index: getattr(parts, part) for part, index in places.items()}
+    ours = {index: getattr(parts, part) for part, index in positions.items()}
     filled = [_filled(section, ours.get(index)) for index, section in enumerate(sections)]
     return _blocks(
         parts.alert,
-        "" if "asked" in places else parts.asked,
+        "" if "asked" in positions else parts.asked,
         *filled,
         _under("Look at first", parts.look),
-        "" if "evidence" in places else _under("Evidence", parts.evidence),
+        "" if "evidence" in positions else _under("Evidence", parts.evidence),
         _under("Files", parts.files),
         _under("Remarks", parts.remarks),
-        "" if "closing" in places else parts.closing,
+        "" if "closing" in positions else parts.closing,
         parts.run,
     )
 
@@ -102,10 +102,10 @@ def fill_template(template: str, parts: Parts, room: float = 1.0) -> str:
 def _filled(section: _Section, ours: str | None) -> str:
     if ours is None:
         return _blocks(section.heading, section.text)
-    return _blocks(section.heading, ours, "\n".join(_kept(section.text)))
+    return _blocks(section.heading, ours, "\n".join(_checkboxes(section.text)))
 
 
-def _kept(text: str) -> Iterable[str]:
+def _checkboxes(text: str) -> Iterable[str]:
     """What stays of a section that we filled: its checkboxes, with their own hints gone."""
     return (line for line in _COMMENT.sub("", text).splitlines() if _CHECKBOX.match(line))
 
@@ -114,8 +114,8 @@ def _sections(template: str) -> Iterable[_Section]:
     """What is left open at the end is closed, so that it does not swallow what we write beneath it."""
     heading, lines, fence, commented = "", list[str](), "", False
     for line in template.splitlines():
-        if not commented and (found := _FENCE.match(line)):
-            fence = "" if fence == found.group(1) else fence or found.group(1)
+        if not commented and (match := _FENCE.match(line)):
+            fence = "" if fence == match.group(1) else fence or match.group(1)
         if not fence and not commented and _HEADING.match(line):
             yield _Section(heading, "\n".join(lines))
             heading, lines = line.strip(), []

@@ -1,4 +1,4 @@
-"""What lies in a bundle: each file under its one name."""
+"""The file names of a bundle."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A bundle read, as if a stranger had written it: between the two jobs lies an artifact that anybody with a foot in the
-first one could have touched. So names are fixed, links are refused, sizes are capped, patch, review, plan and writes
-must have the hash that the outcome states, and every field is checked. Nothing is opened by a name from inside.
+"""Read a bundle as hostile input: whoever had access to the run's job could have changed the artifact.
+
+File names are fixed, links are refused, sizes are capped, patch, review, plan and writes must have the hashes of the
+outcome, and every field is checked.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.gate.reader import UnreadableError, read_beneath
+from bot.gate.confined_folder import UnreadableError, read_confined
 from bot.publish.bundle.files import (
     MESSAGE,
     OUTCOME,
@@ -69,11 +70,15 @@ def read_bundle(folder: Path) -> Bundle:
     plan = _read_stated(folder, PLAN, _PLAN_LIMIT, outcome.plan_sha256)
     writes = _read_stated(folder, WRITES, _WRITES_LIMIT, outcome.writes_sha256)
     return Bundle(
-        folder, outcome, patch, withheld, message,
+        folder,
+        outcome,
+        patch,
+        withheld,
+        message,
         parse_review(review) if review else None,
         parse_plan(plan) if plan else None,
         parse_writes(writes) if writes else None,
-    )  # fmt: skip
+    )
 
 
 def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
@@ -88,6 +93,6 @@ def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
 
 def _read(folder: Path, name: str, limit: int) -> bytes:
     try:
-        return read_beneath(folder, name, limit)
+        return read_confined(folder, name, limit)
     except UnreadableError as error:
         raise BundleError(f"The bundle cannot be read: {error}.") from error

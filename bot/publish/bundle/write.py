@@ -1,4 +1,4 @@
-"""A bundle written by the run: a folder that has its `outcome.json` is whole."""
+"""Write the bundle of a run. A folder that has an `outcome.json` is complete."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.errors import AgentError
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
@@ -35,8 +35,6 @@ from bot.publish.bundle.files import (
 class BundleWriteError(AgentError):
     """The folder of the bundle does not take it."""
 
-    exit_code = ExitCode.UNAVAILABLE
-
 
 def write_bundle(
     folder: Path,
@@ -44,9 +42,9 @@ def write_bundle(
     patch: bytes,
     withheld: bytes,
     message: str,
+    *,
     journal: Path | None = None,
     report: str = "",
-    *,
     review: Review | None = None,
     plan: Plan | None = None,
     writes: Writes | None = None,
@@ -57,20 +55,23 @@ def write_bundle(
     A `journal` that already lies there under its own name stays as it is. Raises `AgentError` when the disk
     does not take it.
     """
-    said, planned, proposed = _dump(review), _dump(plan), _dump(writes)
+    review_json, plan_json, writes_json = _dump(review), _dump(plan), _dump(writes)
     stated = replace(
-        outcome, patch_sha256=sha256_of(patch), review_sha256=_sha256_if(said), plan_sha256=_sha256_if(planned),
-        writes_sha256=_sha256_if(proposed),
-    )  # fmt: skip
+        outcome,
+        patch_sha256=sha256_of(patch),
+        review_sha256=_sha256_if(review_json),
+        plan_sha256=_sha256_if(plan_json),
+        writes_sha256=_sha256_if(writes_json),
+    )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / OUTCOME).unlink(missing_ok=True)
         _put(folder, PATCH, patch)
         _put_or_remove(folder, WITHHELD, withheld)
         _put(folder, MESSAGE, message.encode())
-        _put_or_remove(folder, REVIEW, said)
-        _put_or_remove(folder, PLAN, planned)
-        _put_or_remove(folder, WRITES, proposed)
+        _put_or_remove(folder, REVIEW, review_json)
+        _put_or_remove(folder, PLAN, plan_json)
+        _put_or_remove(folder, WRITES, writes_json)
         _put_or_remove(folder, REPORT, report.encode())
         for name, content in _problem_forms(outcome).items():
             _put_or_remove(folder, name, content)
@@ -85,8 +86,7 @@ def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
     """What each file holds; empty where no checker ran, and that of diagnostics also where nothing is new."""
     if not outcome.diagnostics:
         return dict.fromkeys((RDJSONL, SARIF, JUNIT), b"")
-    from bot.findings.problem_forms import to_junit, to_rdjsonl
-    from bot.findings.sarif import problems_to_sarif
+    from bot.review.formats import problems_to_sarif, to_junit, to_rdjsonl
 
     forms = {RDJSONL: to_rdjsonl, SARIF: problems_to_sarif, JUNIT: to_junit}
     return {name: form(outcome.diagnostics).encode(errors="replace") for name, form in forms.items()}
@@ -98,8 +98,8 @@ def _dump_within_limit(outcome: Outcome) -> bytes:
     request = outcome.request
     if len(whole) <= OUTCOME_LIMIT or request.thread is None:
         return whole
-    said = (*request.thread.left_out, "the thread's texts are in the journal")
-    shorter = replace(request.thread, body="", comments=(), left_out=said)
+    left_out = (*request.thread.left_out, "the thread's texts are in the journal")
+    shorter = replace(request.thread, body="", comments=(), left_out=left_out)
     return _dump(replace(outcome, request=replace(request, thread=shorter, unresolved=(), failures=())))
 
 

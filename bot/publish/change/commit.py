@@ -1,6 +1,6 @@
-"""The one commit: the bundle's patch on its base, judged again, in a bare git directory of our own.
+"""Build the commit of a bundle: its patch on its base, judged again, in a bare git directory.
 
-There is no work tree here and nothing of the repository is run. The same bundle always gives the same commit.
+There is no work tree and nothing of the repository is run. The same bundle always gives the same commit.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
-from bot.gate.addresses import HOSTS, foreign_threads_broken
+from bot.gate.markdown import HOSTS, break_foreign_threads
 from bot.gate.patch import judge_patch
 from bot.gate.secrets import Finder
 from bot.gate.text import clean_line, withhold_if_secret
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
-from bot.publish.body.title import title
+from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.read import Bundle
 
 _MESSAGE_LIMIT = 8_000
@@ -29,17 +29,23 @@ _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class CheckedCommit:
     """A commit that may be pushed, and what the gate said of it now."""
 
     sha: str
     verdict: Verdict
 
 
-def prepare_commit(
-    git: Git, bundle: Bundle, identity: Signature, *, sign_off: bool, host: str, may_write: MayWrite | None,
+def build_commit(
+    git: Git,
+    bundle: Bundle,
+    identity: Signature,
+    *,
+    sign_off: bool,
+    host: str,
+    may_write: MayWrite | None,
     finder: Finder | None = None,
-) -> Prepared:  # fmt: skip
+) -> CheckedCommit:
     """Raises `GateError` when the gate would hold any of it back, as the run's own gate must have done. `finder` knows
     the repository's own rules for secrets."""
     outcome = bundle.outcome
@@ -57,9 +63,15 @@ def prepare_commit(
         )
     text = with_trailers(message, outcome.request.actor, identity, sign_off=sign_off, host=host)
     sha = commit_tree(
-        git, verdict.tree_sha, outcome.base_sha, text, identity, identity, when=outcome.ended_at
+        git,
+        verdict.tree_sha,
+        outcome.base_sha,
+        text,
+        author=identity,
+        committer=identity,
+        when=outcome.ended_at,
     )
-    return Prepared(sha, verdict)
+    return CheckedCommit(sha, verdict)
 
 
 def commit_message(outcome: Outcome) -> str:
@@ -81,7 +93,7 @@ def clean_message(message: str, outcome: Outcome) -> str:
     request = outcome.request
     hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
     # GitHub leaves a note in each thread that a pushed commit links to.
-    return foreign_threads_broken(whole, request.repository, hosts)
+    return break_foreign_threads(whole, request.repository, hosts)
 
 
 def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:

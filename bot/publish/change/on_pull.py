@@ -1,66 +1,76 @@
-"""A change to a pull request: onto its head, as suggestions on it, or as a pull request of the bot's own beside it."""
+"""Publish a change to a pull request: onto its head, as suggestions on it, or as a pull request of the bot's own.
+
+Onto the head only if it is the bot's own or the policy allows it, and only if it has not moved. A pull request of our
+own targets the head's branch, or, for a fork, the base; for a fork, suggestions come first.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from bot.checkout.branches import branch_name
 from bot.checkout.errors import CheckoutError
-from bot.checkout.pull import Ends, PullHead, fetch_ends
+from bot.checkout.pull import PullBase, PullHead, fetch_pull
 from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
+from bot.gate.path_rules import protection
 from bot.github.errors import GitHubError
-from bot.policy.protected import protected_files
+from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.schema import Policy
-from bot.publish.body.title import title
-from bot.publish.change.annotated import annotate
-from bot.publish.change.branch import Target, branch_patterns
-from bot.publish.change.head import Head, check_foreign, is_own_branch, no_suggestions, way_of
-from bot.publish.change.opening import propose
-from bot.publish.change.proposal import Proposal, find_target
-from bot.publish.change.pushed import tell_pushed
-from bot.publish.change.ready import Ready, make_ready, sign_ready
-from bot.publish.change.runs import about_runs, start_runs, waiting
-from bot.publish.change.suggested import find_suggested, suggest
-from bot.publish.change.work import Work
-from bot.publish.published import Published
-from bot.publish.pull import check_now, check_open, check_request
-from bot.publish.remote import BranchMovedError, ProtectedBranchError, Refs, Remote
-from bot.publish.thread.markers import PULL_REQUEST, read_mark
+from bot.publish.body.render import render_body
+from bot.publish.body.title_and_footer import title
+from bot.publish.change.annotations import annotate
+from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
+from bot.publish.change.commit import CheckedCommit
+from bot.publish.change.prepare import PreparedChange, prepare_change, sign_change
+from bot.publish.change.pull_request import propose
+from bot.publish.change.suggestions import find_suggestions, post_suggestions
+from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
+from bot.publish.context import PublishContext
+from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
+from bot.publish.result import PublishResult
+from bot.publish.thread.comments import put_result
+from bot.publish.thread.markers import PULL_REQUEST, PUSHED, read_mark
+from bot.publish.thread.ref import ThreadRef, thread_ref_of
+from bot.publish.validate import check_now, check_open, check_request
 
 
-def publish_on_pull(work: Work) -> Published:
-    asked = check_request(work.request, work.outcome.base_sha)
-    work = replace(work, finder=work.rules(None))
+def publish_on_pull(context: PublishContext) -> PublishResult:
+    reviewed_pull = check_request(context.request, context.outcome.base_sha)
+    context = replace(context, finder=context.rules(None))
     try:
-        return _on_head(work, asked)
+        return _on_head(context, reviewed_pull)
     except BranchMovedError:
         # Somebody pushed between our look and our push; the second look sees that.
-        return _on_head(work, asked)
+        return _on_head(context, reviewed_pull)
 
 
-def _on_head(work: Work, asked: PullRequest) -> Published:
-    now = work.host.pull(work.repository, asked.number)
-    check_now(work.request, now)
-    moved = _has_moved(work, now)
-    ends = _fetch(work, now)
-    number, name = now.number, branch_name(now.number, title(work.outcome), on_pull_request=True)
-    refs = work.remote.refs(*branch_patterns(number, name))
-    ready = make_ready(work, ends.policy_sha)
-    work = waiting(work, ready.policy)
-    plain, fork = ready.prepared, now.from_fork(work.repository)
-    if fork and (done := find_suggested(work, plain, now)) is not None:
+def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResult:
+    current = context.github.pull(context.repository, reviewed_pull.number)
+    check_now(context.request, current)
+    moved = _has_moved(context, current)
+    ends = _fetch(context, current)
+    number, name = current.number, branch_name(current.number, title(context.outcome), on_pull_request=True)
+    refs = context.remote.refs(*branch_patterns(number, name))
+    ready = prepare_change(context, ends.policy_sha)
+    context = with_ci_wait(context, ready.policy)
+    plain, fork = ready.prepared, current.from_fork(context.repository)
+    if fork and (done := find_suggestions(context, plain, current)) is not None:
         return done
-    ready = sign_ready(work, ready, [*refs.heads.values(), *(_later(work, ready, now) if moved else [])])
-    if moved and work.host.contains(work.repository, now.head_sha, ready.prepared.sha):
-        return _pushed(work, now, ready)
-    head = Head(now, fork, _is_own(work, now), moved)
-    way = way_of(head, ready.policy, work.repository, refs.default)
+    ready = sign_change(
+        context, ready, [*refs.heads.values(), *(_later(context, ready, current) if moved else [])]
+    )
+    if moved and context.github.contains(context.repository, current.head_sha, ready.prepared.sha):
+        return _pushed(context, current, ready)
+    head = PullHeadState(current, fork, _is_own(context, current), moved)
+    way = choose_route(head, ready.policy, context.repository, refs.default)
     if way.push_to:
-        check_open(now)
+        check_open(current)
         try:
-            return _push_onto(work, head, way.push_to, ready, refs)
+            return _push_onto(context, head, way.push_to, ready, refs)
         except BranchMovedError:
             raise
         except PublishError as error:
@@ -68,108 +78,230 @@ def _on_head(work: Work, asked: PullRequest) -> Published:
                 raise
             # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it; or a rule of this
             # repository protects the branch.
-            work = work.noting(f"The commit could not be pushed to {way.push_to}: {error}")
+            context = context.with_notes(f"The commit could not be pushed to {way.push_to}: {error}")
             policy: Policy = replace(ready.policy, forks="suggestions", push_to_head=False)
-            way = way_of(head, policy, work.repository, refs.default)
-    proposal = _proposal(work, head, way.base, name, ready, refs)
-    target = find_target(work, proposal)
+            way = choose_route(head, policy, context.repository, refs.default)
+    proposal = _proposal(context, head, way.base, name, ready=ready, refs=refs)
+    target = find_target(context, proposal)
     if fork and not target.done and ready.policy.forks != "pull_request":
-        check_open(now)
-        made = no_suggestions(head) or suggest(work, plain, ends, now, ready.policy)
-        if isinstance(made, Published):
-            return made
-        work = work.noting(f"These are no suggestions on {head.mention}: {made}.")
-    return _offer(work.noting(way.note), head, proposal, target, ends)
+        check_open(current)
+        suggested = no_suggestions(head) or post_suggestions(context, plain, ends, current, ready.policy)
+        if isinstance(suggested, PublishResult):
+            return suggested
+        context = context.with_notes(f"These are no suggestions on {head.mention}: {suggested}.")
+    return _offer(context.with_notes(way.note), head, proposal, target, ends)
 
 
-def _has_moved(work: Work, now: PullRequest) -> bool:
-    sha = work.outcome.base_sha
-    if now.head_sha == sha:
+def _has_moved(context: PublishContext, current: PullRequest) -> bool:
+    sha = context.outcome.base_sha
+    if current.head_sha == sha:
         return False
-    if work.host.contains(work.repository, now.head_sha, sha):
+    if context.github.contains(context.repository, current.head_sha, sha):
         return True
     raise PublishError(
-        f"The commit {sha[:12]} is not part of #{now.number} (any more): its head was rewritten while the run was "
+        f"The commit {sha[:12]} is not part of #{current.number} (any more): its head was rewritten while the run was "
         "under way. Nothing was pushed; ask again."
     )
 
 
-def _later(work: Work, ready: Ready, now: PullRequest) -> list[str]:
+def _later(context: PublishContext, ready: PreparedChange, current: PullRequest) -> list[str]:
     """The newest commits of a head that has moved: one that GitHub signed for us may be among them."""
     if not ready.policy.pull_request.signed:
         return []
-    return [commit.sha for commit in reversed(work.host.pull_commits(work.repository, now.number))]
+    return [
+        commit.sha for commit in reversed(context.github.pull_commits(context.repository, current.number))
+    ]
 
 
-def _fetch(work: Work, now: PullRequest) -> Ends:
-    head = PullHead(now.number, work.outcome.base_sha)
+def _fetch(context: PublishContext, current: PullRequest) -> PullBase:
+    head = PullHead(current.number, context.outcome.base_sha)
     depth = ["--depth=1", "--no-tags"]
     try:
-        return fetch_ends(work.git, work.remote.url, work.remote.token, head, now.base_ref, depth)
+        return fetch_pull(
+            context.git,
+            context.remote.url,
+            context.remote.token,
+            head,
+            base_ref=current.base_ref,
+            depth=depth,
+        )
     except CheckoutError as error:
-        raise PublishError(f"#{now.number} could not be fetched: {error}") from error
+        raise PublishError(f"#{current.number} could not be fetched: {error}") from error
 
 
-def _is_own(work: Work, now: PullRequest) -> bool:
+def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Made by us: on a branch of ours, our mark in the text, our account as the author."""
-    if not is_own_branch(now, work.repository):
+    if not is_own_branch(current, context.repository):
         return False
-    for pull in work.host.open_pulls(work.repository, now.head_ref):
-        if pull.number == now.number:
+    for pull in context.github.open_pulls(context.repository, current.head_ref):
+        if pull.number == current.number:
             marked = read_mark(pull.body, PULL_REQUEST) is not None
-            return marked and work.is_ours(pull.author, PULL_REQUEST)
+            return marked and context.is_ours(pull.author, PULL_REQUEST)
     return False
 
 
-def _push_onto(work: Work, head: Head, push_to: str, ready: Ready, refs: Refs) -> Published:
-    now, sha = head.now, ready.prepared.sha
-    never = frozenset() if head.fork else frozenset({refs.default, now.base_ref})
-    if work.recorder is not None:
-        work.recorder.record(
-            f"push: put one commit on {now.head_ref} of {push_to}, the head of {head.mention}"
+def _push_onto(
+    context: PublishContext, head: PullHeadState, push_to: str, ready: PreparedChange, refs: Refs
+) -> PublishResult:
+    current, sha = head.current, ready.prepared.sha
+    never = frozenset() if head.fork else frozenset({refs.default, current.base_ref})
+    if context.github.dry_run is not None:
+        context.github.record(
+            f"push: put one commit on {current.head_ref} of {push_to}, the head of {head.mention}"
         )
     else:
-        remote: Remote = work.remote.of(work.repository, push_to)
-        remote.push_onto(sha, now.head_ref, expected=work.outcome.base_sha, never=never)
-    published = _pushed(work, now, ready)
-    started = start_runs(work, ready.policy, now.head_ref, foreign=head.fork)
+        remote: Remote = context.remote.of(context.repository, push_to)
+        remote.push_onto(sha, current.head_ref, expected=context.outcome.base_sha, never=never)
+    published = _pushed(context, current, ready)
+    started = start_workflows(context, ready.policy, current.head_ref, foreign=head.fork)
     return replace(published, notes=(*published.notes, *started))
 
 
-def _pushed(work: Work, now: PullRequest, ready: Ready) -> Published:
+def _pushed(context: PublishContext, current: PullRequest, ready: PreparedChange) -> PublishResult:
     """The commit is on the head. No text of a pull request tells of it, so a comment does."""
-    url = f"{work.remote.of(work.repository, work.repository).url.removesuffix('.git')}/pull/{now.number}"
+    url = f"{context.remote.of(context.repository, context.repository).url.removesuffix('.git')}/pull/{current.number}"
     notes: tuple[str, ...] = ()
     try:
-        ci = about_runs(work, ready.policy, foreign=now.from_fork(work.repository))
-        notes = tell_pushed(work.noting(*filter(None, [ci])), now, ready.prepared)
+        ci = ci_note(context, ready.policy, foreign=current.from_fork(context.repository))
+        notes = post_pushed_comment(context.with_notes(*filter(None, [ci])), current, ready.prepared)
     except GitHubError as error:
         notes = (f"The comment on the commit could not be posted: {error}",)
-    notes = (*notes, *annotate(work, ready.prepared))
-    return Published(url, now.number, now.head_ref, False, ready.prepared.sha, notes)
+    notes = (*notes, *annotate(context, ready.prepared))
+    return PublishResult(url, current.number, current.head_ref, False, ready.prepared.sha, notes)
 
 
-def _proposal(work: Work, head: Head, base: str, name: str, ready: Ready, refs: Refs) -> Proposal:
-    never = frozenset({refs.default, head.now.base_ref, base})
+def _proposal(
+    context: PublishContext, head: PullHeadState, base: str, name: str, *, ready: PreparedChange, refs: Refs
+) -> Proposal:
+    never = frozenset({refs.default, head.current.base_ref, base})
     return Proposal(
         ready.prepared, ready.author, name, base, refs.heads, never, ready.policy, ready.policy_sha, head.fork
     )
 
 
-def _offer(work: Work, head: Head, proposal: Proposal, target: Target, ends: Ends) -> Published:
+def _offer(
+    context: PublishContext, head: PullHeadState, proposal: Proposal, target: Target, ends: PullBase
+) -> PublishResult:
     if not target.done:
-        check_open(head.now)
+        check_open(head.current)
         if head.fork:
-            trusted = work.request.trusted_sha == work.outcome.base_sha
-            paths, protected = _changed(work, ends), protected_files(proposal.policy)
-            check_foreign(head, paths, protected, trusted=trusted, starts_runs=work.starts_runs)
-    return propose(work, proposal, target)
+            trusted = context.request.trusted_sha == context.outcome.base_sha
+            paths, protected = _changed(context, ends), protected_files(proposal.policy)
+            check_foreign(head, paths, protected, trusted=trusted, starts_runs=context.starts_runs)
+    return propose(context, proposal, target)
 
 
-def _changed(work: Work, ends: Ends) -> list[str]:
+def _changed(context: PublishContext, ends: PullBase) -> list[str]:
     """Every path that differs between where the pull request begins and its head."""
     begin = ends.merge_base or ends.policy_sha
-    listing = work.git.run(
-        "diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, work.outcome.base_sha
+    listing = context.git.run(
+        "diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, context.outcome.base_sha
     )
     return [os.fsdecode(path) for path in listing.split(b"\0") if path]
+
+
+@dataclass(frozen=True, slots=True)
+class PullHeadState:
+    """A pull request as it is now. `fork` is a head outside this repository, `ours` one that the bot made.
+
+    `moved` says that there are commits on top of the one that was worked on.
+    """
+
+    current: PullRequest
+    fork: bool
+    ours: bool
+    moved: bool
+
+    @property
+    def mention(self) -> str:
+        return f"#{self.current.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """`push_to` is the repository whose branch `now.head_ref` gets the commit, empty where a pull request of our own
+    onto `base` is the way. `note` is what its readers must know."""
+
+    push_to: str
+    base: str
+    note: str = ""
+
+
+def choose_route(head: PullHeadState, policy: Policy, repository: str, default_branch: str) -> Route:
+    """Where a change to `head` goes."""
+    current = head.current
+    people = {default_branch, current.base_ref}
+    if head.fork:
+        if (
+            policy.forks == "push"
+            and current.maintainer_can_modify
+            and current.head_repository
+            and not head.moved
+        ):
+            return Route(current.head_repository, current.base_ref)
+        whose = current.head_repository or f"the deleted fork of {current.author}"
+        note = (
+            f"This holds the commits of {head.mention} by {current.author} from {whose}, "
+            "and one of the bot's on top."
+        )
+        return Route("", current.base_ref, f"{note}{_moved(head)}")
+    may_push = (head.ours or policy.push_to_head) and current.head_ref not in people
+    if may_push and not head.moved:
+        return Route(repository, current.base_ref)
+    return Route("", current.head_ref, f"Merging this adds its commit to {head.mention}.{_moved(head)}")
+
+
+def no_suggestions(head: PullHeadState) -> str:
+    """Why there is no use in suggestions on this pull request, as a clause; empty where there may be."""
+    if head.moved:
+        return "its head has moved on since the run began"
+    return "" if head.current.head_repository else "the fork is deleted, so they cannot be applied"
+
+
+def is_own_branch(current: PullRequest, repository: str) -> bool:
+    """Whether the head may be one that the bot made; its pull request's mark and author must say so too."""
+    return not current.from_fork(repository) and current.head_ref.startswith(PREFIX)
+
+
+def check_foreign(
+    head: PullHeadState, paths: Iterable[str], protected: ProtectedFiles, *, trusted: bool, starts_runs: bool
+) -> None:
+    """Raises `PublishError` where a fork's commits may not be put on a branch of this repository.
+
+    There they could be run with this repository's secrets: by workflows that start at once, or by a workflow that
+    they themselves change and that a later push starts.
+    """
+    for path in paths:
+        if reason := protection(path, protected):
+            raise PublishError(
+                f"The commits of {head.mention} change {path} ({reason}), so they are not put on a branch of this "
+                "repository."
+            )
+    if starts_runs and not trusted:
+        raise PublishError(
+            f"A branch with the commits of {head.mention} would start this repository's workflows on a fork's code. "
+            f"If you have read that code, name its commit: `/agent fix --sha {head.current.head_sha[:12]} ...`."
+        )
+
+
+def _moved(head: PullHeadState) -> str:
+    if not head.moved:
+        return ""
+    return f" The head of {head.mention} has moved on since the run began: this was made without its latest commits."
+
+
+def post_pushed_comment(
+    context: PublishContext, current: PullRequest, prepared: CheckedCommit
+) -> tuple[str, ...]:
+    """Once for a request, however often it is published; soft failures. Raises `GitHubError`."""
+    thread_ref = thread_ref_of(context.request) or ThreadRef(
+        context.repository, current.number, f"commit-{prepared.sha[:12]}"
+    )
+    body = render_body(
+        context.outcome, prepared.verdict.files, context.outcome.withheld, links=context.links, closing=False
+    )
+    if thread_ref.lines:
+        body = f"<details><summary>What changed, and how it was checked</summary>\n\n{body}\n\n</details>"
+    text = f"**Pushed {prepared.sha} to this pull request.**\n\n{body}"
+    fields = {} if context.outcome.status is Status.PARTIAL else {"result": "done"}
+    return put_result(context.github, thread_ref, PUSHED, text, "Pushed", fields=fields)

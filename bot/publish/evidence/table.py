@@ -1,22 +1,22 @@
-"""The one table of what a run proved: checks, the tests in them, checkers, coverage, before and after."""
+"""The table of evidence, and the remarks under it: why something could not be run or is no evidence. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from bot.contracts.evidence import Answer, CheckerComparison, Coverage, TestCounts, ToolRun
+from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
-from bot.contracts.problems import Answer, Compared, ToolRun
-from bot.contracts.tested import Coverage, TestCounts
-from bot.contracts.wording import count_of, duration, ending
+from bot.evidence.labels import kinds_of, no_figures, number_of
 from bot.evidence.reruns import ONE_RUN
-from bot.evidence.words import kinds_of, no_figures, number_of
-from bot.publish.evidence.counted import FAILED, failing
+from bot.publish.evidence.problems import FAILED, failing, was_disabled
+from bot.publish.text.filters import safe_code, safe_line
 from bot.publish.text.markdown import cell
-from bot.publish.text.shown import shown_code
 
 _HEADINGS = ("Evidence", "Change", "Before → after")
-_GOOD, _BAD, _LOOK, _NOTHING = "✅", "❌", "⚠️", "⚪"
+_GOOD, _BAD, _ATTENTION, _NOTHING = "✅", "❌", "⚠️", "⚪"
 _NO_ANSWER = {Answer.TIMED_OUT: "timed out", Answer.UNAVAILABLE: "no answer"}
 _STATES = {
     CheckState.PASSED: "passed",
@@ -49,11 +49,13 @@ def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
     left out."""
     failed = failing(outcome.checks)
     checks = sorted(outcome.checks, key=lambda check: check not in failed)
-    covered = [outcome.coverage] if outcome.coverage and outcome.coverage.files else []
-    number = len(checks) + len(outcome.diagnostics) + len(covered)
+    coverages = [outcome.coverage] if outcome.coverage and outcome.coverage.files else []
+    number = len(checks) + len(outcome.diagnostics) + len(coverages)
     if not number:
         return [], 0
-    rows = chain(map(_check_row, checks), map(_checker_row, outcome.diagnostics), map(_coverage_row, covered))
+    rows = chain(
+        map(_check_row, checks), map(_checker_row, outcome.diagnostics), map(_coverage_row, coverages)
+    )
     head = [f"| {' | '.join(_HEADINGS)} |", "| --- | --- | --- |"]
     return head + [row.line for row in islice(rows, most)], max(number - most, 0)
 
@@ -66,7 +68,7 @@ def _check_row(check: CheckResult) -> Row:
     mark = _BAD if failing([check]) else _GOOD if passed else _NOTHING
     before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
     return Row(
-        f"{mark} {cell(shown_code(check.related or check.command))}",
+        f"{mark} {cell(safe_code(check.related or check.command))}",
         _run(check.before, before),
         _run(check.after, after),
         _check_change(check),
@@ -80,7 +82,7 @@ def _run(run: CheckRun, tests: TestCounts | None) -> str:
     if tests is not None:
         failed, all_of_them = tests.failed, tests.passed + tests.failed
         words += f" ({failed:,} of {all_of_them:,})" if failed else f" ({all_of_them:,})"
-    ended = f", {ending(run.exit_code)}" if run.exit_code is not None else ""
+    ended = f", {exit_text(run.exit_code)}" if run.exit_code is not None else ""
     return f"{words}{ended}, {duration(run.duration)}"
 
 
@@ -88,8 +90,8 @@ def _check_change(check: CheckResult) -> str:
     parts = ["related tests only"] if check.related else []
     if check.tests is not None:
         for kind in kinds_of(check.tests):
-            told = f"{kind.number:,} {kind.words}"
-            parts.append(f"**{told}**" if kind.grave else told)
+            text = f"{kind.number:,} {kind.words}"
+            parts.append(f"**{text}**" if kind.grave else text)
     elif check.before.state in FAILED and check.after.state is CheckState.PASSED and not check.flaky:
         parts.append("fixed")
     elif check.before.state is CheckState.PASSED and check.after.state in FAILED and not check.flaky:
@@ -106,17 +108,17 @@ def _check_change(check: CheckResult) -> str:
 # Checkers
 
 
-def _checker_row(one: Compared) -> Row:
-    name = cell(shown_code(one.named, 60))
+def _checker_row(one: CheckerComparison) -> Row:
+    name = cell(safe_code(one.named, 60))
     before, after = _tool_run(one.before), _tool_run(one.after)
     if words := no_figures(one):
         after = after if one.before.answer is Answer.COMPLETE else "not run"
         return Row(f"{_NOTHING} {name}", before, after, words)
     new, fixed = max(one.new_count, len(one.new)), max(one.fixed_count, len(one.fixed))
-    told = f"**{new:,} new**" if new else "0 new"
+    text = f"**{new:,} new**" if new else "0 new"
     uncovered = max(one.uncovered_count, len(one.uncovered))
-    told += f", {fixed:,} fixed" + (f", {uncovered:,} uncovered" if uncovered else "")
-    return Row(f"{_LOOK if new else _GOOD} {name}", before, after, told)
+    text += f", {fixed:,} fixed" + (f", {uncovered:,} uncovered" if uncovered else "")
+    return Row(f"{_ATTENTION if new else _GOOD} {name}", before, after, text)
 
 
 def _tool_run(run: ToolRun) -> str:
@@ -129,9 +131,59 @@ def _tool_run(run: ToolRun) -> str:
 
 
 def _coverage_row(coverage: Coverage) -> Row:
-    measured, covered = coverage.measured, coverage.covered
-    missed = max(measured - covered, 0)
-    mark = _NOTHING if not measured else _LOOK if missed else _GOOD
-    share = f" ({100 * covered // measured} %)" if measured else ""
-    told = f"{covered:,} of {count_of(measured, 'line')}{share}" if measured else "no line that can be run"
-    return Row(f"{mark} Coverage of changed lines", "", told, f"{missed:,} not run" if missed else "")
+    measured, covered_lines = coverage.measured, coverage.covered
+    missed = max(measured - covered_lines, 0)
+    mark = _NOTHING if not measured else _ATTENTION if missed else _GOOD
+    share = f" ({100 * covered_lines // measured} %)" if measured else ""
+    text = (
+        f"{covered_lines:,} of {count_of(measured, 'line')}{share}" if measured else "no line that can be run"
+    )
+    return Row(f"{mark} Coverage of changed lines", "", text, f"{missed:,} not run" if missed else "")
+
+
+_REMARKS = 10
+
+
+def remarks(outcome: Outcome) -> list[str]:
+    """A line of Markdown each, and no more than a few."""
+    noted = [outcome.coverage.note] if outcome.coverage and outcome.coverage.note else []
+    lines = chain(
+        _check_remarks(outcome.checks),
+        filter(None, map(_checker_remark, outcome.diagnostics)),
+        (f"Coverage: {safe_line(note)}" for note in noted),
+    )
+    return list(islice(lines, _REMARKS))
+
+
+def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
+    for check in checks[: 2 * _REMARKS]:
+        name = safe_code(check.command)
+        states = (check.before.state, check.after.state)
+        if was_disabled(check):
+            yield f"{name} passed before the change and gives no result with it: {safe_line(check.after.note)}"
+        elif CheckState.NO_SOCKETS in states:
+            yield f"{name} needs a network that the sandbox does not have: its result is no evidence."
+        elif CheckState.NOT_RUNNABLE in states:
+            why = check.after.note or check.before.note or "a tool or dependency is missing"
+            yield f"{name} is not runnable here: {safe_line(why)}"
+        late = check.before.state is CheckState.TIMED_OUT and check.before.note
+        if late and check.after.state is not CheckState.TIMED_OUT:
+            yield f"{name} timed out before the change: {safe_line(check.before.note)}"
+        elif states == (CheckState.FAILED, CheckState.PASSED) and check.before.note:
+            yield f"{name} failed before the change: {safe_line(check.before.note)}"
+        if check.scope_note:
+            yield f"{name}: the whole suite was not run: {safe_line(check.scope_note)}"
+        if check.flaky:
+            yield f"{name} failed and, run again on the same files, passed: it is flaky."
+        if check.tests and check.tests.note:
+            yield f"{name}: {safe_line(check.tests.note)}"
+    if any(check.detected for check in checks):
+        yield "Checks were detected, since the policy file names none."
+
+
+def _checker_remark(one: CheckerComparison) -> str:
+    notes = dict.fromkeys(safe_line(run.note) for run in (one.before, one.after) if run.note)
+    if one.environment:
+        text = f"{one.environment:,} more say only that something is not installed here, and are not counted"
+        notes[text] = None
+    return f"{safe_code(one.tool + one.where, 60)}: {'; '.join(notes)}" if notes else ""

@@ -1,7 +1,7 @@
-"""What people read of a review: the comment on lines, the review's body, and the words where there is nothing to say.
+"""The text of a review: the comments on lines, its body, and the comment that there are no findings.
 
-Pure. Every text of the model goes through the gate; a suggestion is held back whole where it may not leave, and is
-never rewritten, since it is applied as it stands.
+Pure. Every text of the model passes the gate. A suggestion that may not leave is withheld whole and never rewritten,
+since it is applied as it is.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.contracts.wording import count_of
-from bot.findings.fingerprints import place_of
-from bot.findings.suggestions import block
-from bot.gate.rules import refusal
+from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
-from bot.publish.body.footer import Links, small_line
 from bot.publish.body.render import LIMIT
-from bot.publish.review.past import FINDING, OnLines
-from bot.publish.text.shown import shown_code, shown_line, shown_markdown, shown_plain
-from bot.publish.text.suggestion import held_back
+from bot.publish.body.title_and_footer import Links, small_line
+from bot.publish.review.history import FINDING, PostedFinding
+from bot.publish.text.filters import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
 from bot.publish.thread.markers import mark, marked
+from bot.review.fingerprints import position_of
+from bot.review.suggestions import block
 
 _BODY_LIMIT = 4_000
 _SUMMARY_LIMIT = 1_500
@@ -62,11 +61,11 @@ class Report:
 
 def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
     """The comment on the finding's lines, its mark included."""
-    parts = [_headline(finding), shown_markdown(finding.body, _BODY_LIMIT)]
+    parts = [_headline(finding), safe_markdown(finding.body, _BODY_LIMIT)]
     if finding.suggestion is not None:
-        held = held_back(finding.path, finding.text, finding.suggestion, protected)
+        held = suggestion_refusal(finding.path, finding.text, finding.suggestion, protected)
         parts.append(f"<sub>A suggestion was held back: {held}.</sub>" if held else block(finding.suggestion))
-    written = mark(FINDING, id=finding.fingerprint, place=place_of(finding))
+    written = mark(FINDING, id=finding.fingerprint, place=position_of(finding))
     return marked("\n\n".join(part for part in parts if part), written)
 
 
@@ -74,22 +73,21 @@ def body_text(report: Report) -> str:
     """The review's body, without its mark."""
     parts = [f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"]
     parts += [
-        shown_markdown(report.review.summary, _SUMMARY_LIMIT),
-        *map(shown_line, report.notes),
+        safe_markdown(report.review.summary, _SUMMARY_LIMIT),
+        *map(safe_line, report.notes),
     ]
     tail = [_left_out(report.left_out), _footer(report)]
-    room = LIMIT - _MARK_ROOM - sum(len(part) + 2 for part in (*parts, *tail))
-    parts += _told(report, room) + tail
+    limit = LIMIT - _MARK_ROOM - sum(len(part) + 2 for part in (*parts, *tail))
+    parts += _in_body(report, limit) + tail
     return "\n\n".join(part for part in parts if part)
 
 
-def nothing_text(report: Report, still_open: Sequence[OnLines], earlier: int, pull_url: str) -> str:
+def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: int, pull_url: str) -> str:
     """What is told to whoever asked if there is no finding that was not made before. `earlier` is how many findings
     earlier reviews made on lines of the pull request at `pull_url`, `still_open` are those that nobody resolved."""
     text = "**No new findings.**" if earlier else "**No findings.**"
     links = [
-        f"[{shown_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})"
-        for one in still_open
+        f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})" for one in still_open
     ]
     if len(still_open) == 1:
         text += f" 1 {still_open[0].severity} finding is still open: {links[0]}"
@@ -101,7 +99,7 @@ def nothing_text(report: Report, still_open: Sequence[OnLines], earlier: int, pu
         text += "\n".join([*rows[:_OPEN_SHOWN], *more])
     elif earlier:
         text += " All earlier findings are resolved."
-    notes = [shown_line(note) for note in report.notes]
+    notes = [safe_line(note) for note in report.notes]
     parts = [text, *notes, _left_out(report.left_out), _footer(report)]
     return "\n\n".join(part for part in parts if part)
 
@@ -118,30 +116,28 @@ def counts_of(severities: Sequence[str]) -> str:
 
 def annotation(finding: Finding) -> Annotation:
     """The finding for a check run, where it is plain text."""
-    title, body = shown_plain(finding.title, 200), shown_plain(finding.body, _BODY_LIMIT)
+    title, body = safe_plain(finding.title, 200), safe_plain(finding.body, _BODY_LIMIT)
     return Annotation(finding.path, max(finding.line, 1), _LEVELS[finding.severity], f"{title}\n\n{body}")
 
 
 def _headline(finding: Finding) -> str:
-    return f"**{finding.severity.value.capitalize()}: {shown_line(finding.title, 200)}**"
+    return f"**{finding.severity.value.capitalize()}: {safe_line(finding.title, 200)}**"
 
 
-def _told(report: Report, room: int) -> list[str]:
+def _in_body(report: Report, limit: int) -> list[str]:
     """The findings that stand in the body, the worst first, as many as there is room for."""
     if not report.unanchored:
         return []
     rank = list(Severity).index
     parts = ["**Not on lines of the diff**"]
-    told = sorted(report.unanchored, key=lambda one: rank(one[0].severity))
-    for number, (finding, reason) in enumerate(told):
-        text = (
-            f"{_headline(finding)} {_where(report, finding)}\n\n{shown_markdown(finding.body, _BODY_LIMIT)}"
-        )
-        text += f"\n\n<sub>Here since {shown_line(reason)}.</sub>"
-        room -= len(text) + 2
-        if room < 200:
+    findings = sorted(report.unanchored, key=lambda one: rank(one[0].severity))
+    for number, (finding, reason) in enumerate(findings):
+        text = f"{_headline(finding)} {_where(report, finding)}\n\n{safe_markdown(finding.body, _BODY_LIMIT)}"
+        text += f"\n\n<sub>Here since {safe_line(reason)}.</sub>"
+        limit -= len(text) + 2
+        if limit < 200:
             parts.append(
-                f"And {count_of(len(told) - number, 'finding')} more, in the run's artifact as `review.json`."
+                f"And {count_of(len(findings) - number, 'finding')} more, in the run's artifact as `review.json`."
             )
             break
         parts.append(text)
@@ -151,7 +147,7 @@ def _told(report: Report, room: int) -> list[str]:
 def _where(report: Report, finding: Finding) -> str:
     first = finding.start_line or finding.line
     lines = "" if not finding.line else f":{first}" + (f"-{finding.line}" if first != finding.line else "")
-    name = shown_code(f"{finding.path}{lines}")
+    name = safe_code(f"{finding.path}{lines}")
     if not report.web or not finding.line or finding.side is Side.LEFT or refusal(finding.path):
         return name
     anchor = f"L{first}" + (f"-L{finding.line}" if first != finding.line else "")
@@ -161,7 +157,7 @@ def _where(report: Report, finding: Finding) -> str:
 def _left_out(left_out: Sequence[str]) -> str:
     if not left_out:
         return ""
-    rows = [f"- {shown_line(one)}" for one in left_out[:_LEFT_OUT_SHOWN]]
+    rows = [f"- {safe_line(one)}" for one in left_out[:_LEFT_OUT_SHOWN]]
     if (more := len(left_out) - _LEFT_OUT_SHOWN) > 0:
         rows.append(f"- and {more} more")
     return "\n".join(["Left out:", "", *rows])

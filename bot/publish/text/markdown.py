@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from bot.gate.blocks import code_blocks
+from bot.gate.markdown import code_blocks
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")

@@ -1,8 +1,7 @@
-"""Our own comments where somebody asked: found again by mark and author, written once.
+"""Our own comments in a thread: found by mark and author, written once.
 
-A request in a pull request's conversation or under an issue is answered there; one on lines of a diff, in the
-thread on these lines. That takes a token that may write to pull requests: without one, and where the lines' thread is
-gone, the conversation has to do. Progress is always shown in the conversation.
+A request in the conversation is answered there, one on lines of a diff in the thread on these lines, if the token may
+write to pull requests and the lines' thread still exists; else in the conversation. Progress is always there.
 """
 
 from __future__ import annotations
@@ -10,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.host import Host
 from bot.github.values import Account
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS, is_ours, mark, marked, read_mark
-from bot.publish.thread.place import Place
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS, mark, marked, may_be_ours, read_mark
+from bot.publish.thread.ref import ThreadRef
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ThreadComment:
     """A comment of the conversation, or of the thread on lines that begins with the comment `lines`."""
 
     id: int
@@ -33,50 +32,61 @@ class Written:
         return f"{'discussion_r' if self.lines else 'issuecomment-'}{self.id}"
 
 
-def written_at(host: Host, place: Place) -> Iterator[Written]:
-    """What stands where `place` is, the lines' thread before the conversation, each oldest first."""
-    if place.lines:
-        for remark in host.review_comments(place.repository, place.number, place.since):
-            if remark.in_reply_to == place.lines:
-                yield Written(remark.id, remark.author, remark.body, remark.updated_at, place.lines)
-    for comment in host.comments(place.repository, place.number, place.since):
+def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
+    """What stands where `thread_ref` is, the lines' thread before the conversation, each oldest first."""
+    if thread_ref.lines:
+        for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
+            if remark.in_reply_to == thread_ref.lines:
+                yield ThreadComment(
+                    remark.id, remark.author, remark.body, remark.updated_at, thread_ref.lines
+                )
+    for comment in github.comments(thread_ref.repository, thread_ref.number, thread_ref.since):
         author = Account(comment.author, comment.author_id, comment.author_kind)
-        yield Written(comment.id, author, comment.body, comment.updated_at)
+        yield ThreadComment(comment.id, author, comment.body, comment.updated_at)
 
 
-def find_comment(host: Host, place: Place, kind: str) -> Written | None:
+def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> ThreadComment | None:
     """Our comment of this kind for this request."""
-    return next((one for one in written_at(host, place) if _is_own(host, place, one, kind)), None)
+    return next(
+        (one for one in comments_at(github, thread_ref) if is_own(github, thread_ref, one, kind)), None
+    )
 
 
-def _is_own(host: Host, place: Place, comment: Written, kind: str) -> bool:
+def is_own(github: GitHub, thread_ref: ThreadRef, comment: ThreadComment, kind: str) -> bool:
+    """Whether it is our comment of this kind for this request, and may be written over."""
     fields = read_mark(comment.body, kind)
     # A comment that holds a plan is never written over: somebody may be about to approve it.
-    if fields is None or fields.get("request") != place.key or "plan" in fields:
+    if fields is None or fields.get("request") != thread_ref.key or "plan" in fields:
         return False
-    return is_ours(comment.author, host.me(), kind)
+    return may_be_ours(comment.author, github.me(), kind)
 
 
-def with_mark(place: Place, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
+def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
     """`text` with the mark that says what it is: the request, the run, and `fields` besides."""
-    named = {"request": place.key, "run": place.run, "of": place.of, **(fields or {})}
+    named = {"request": thread_ref.key, "run": thread_ref.run, "of": thread_ref.of, **(fields or {})}
     return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
 
 def put_comment(
-    host: Host, place: Place, kind: str, text: str, fields: Mapping[str, str] | None = None
+    github: GitHub, thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None
 ) -> None:
     """Make our comment say `text`: edited where it says otherwise, created where it is not. `fields` go into its
     mark."""
-    existing = find_comment(host, place, kind)
+    existing = find_comment(github, thread_ref, kind)
     if existing is None:
-        _create(host, place, kind, with_mark(place, kind, text, fields))
+        _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
     else:
-        _edit(host, place, existing, kind, text, fields or {})
+        _edit(github, thread_ref, existing, kind, text, fields=fields or {})
 
 
 def put_result(
-    host: Host, place: Place, kind: str, text: str, headline: str, fields: Mapping[str, str] | None = None
+    github: GitHub,
+    thread_ref: ThreadRef,
+    kind: str,
+    text: str,
+    headline: str,
+    *,
+    fields: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """Make `text` the one result of this request: the progress comment becomes it, where there is one. On lines of a
     diff, and without a progress comment, it stands in a comment of `kind`; the progress comment then shrinks to
@@ -84,83 +94,91 @@ def put_result(
 
     Returns soft failures, a sentence each. Raises `GitHubError` where the result could not be written.
     """
-    own: dict[str, Written] = {}
-    for comment in written_at(host, place):
+    own: dict[str, ThreadComment] = {}
+    for comment in comments_at(github, thread_ref):
         for name in (PROGRESS, ENDED, kind):
-            if _is_own(host, place, comment, name):
+            if is_own(github, thread_ref, comment, name):
                 own.setdefault(name, comment)
     progress, result = own.get(PROGRESS), own.get(kind)
-    if result is None and progress is not None and not place.lines:
+    if result is None and progress is not None and not thread_ref.lines:
         try:
-            _edit(host, place, progress, PROGRESS, text, {**OVER, **(fields or {})})
+            _edit(github, thread_ref, progress, PROGRESS, text, fields={**OVER, **(fields or {})})
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
         else:
             result, progress = progress, None
     elif result is not None:
-        _edit(host, place, result, kind, text, fields or {})
+        _edit(github, thread_ref, result, kind, text, fields=fields or {})
     if result is None:
-        result = _create(host, place, kind, with_mark(place, kind, text, fields))
+        result = _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
     stale = [(PROGRESS, progress), (ENDED, None if kind == ENDED else own.get(ENDED))]
-    link = f"**{headline}** [here]({place.url}#{result.anchor})."
+    link = f"**{headline}** [here]({thread_ref.url}#{result.anchor})."
     try:
         for name, old in stale:
             if old is not None:
-                _edit(host, place, old, name, link, OVER)
+                _edit(github, thread_ref, old, name, link, fields=OVER)
     except GitHubError as error:
         return (f"The progress comment could not be finished: {error}",)
     return ()
 
 
 def edit_comments(
-    host: Host, place: Place, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
+    github: GitHub, thread_ref: ThreadRef, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
 ) -> frozenset[str]:
     """Make our comments say the text of their kind, where they are there; the thread is read once. The mark keeps
     what it says and gets `fields`. Returns the kinds that were there."""
-    found = set()
-    for comment in list(written_at(host, place)):
+    kinds = set()
+    for comment in list(comments_at(github, thread_ref)):
         for kind, text in texts.items():
-            if _is_own(host, place, comment, kind):
-                found.add(kind)
-                _edit(host, place, comment, kind, text, fields or {})
-    return frozenset(found)
+            if is_own(github, thread_ref, comment, kind):
+                kinds.add(kind)
+                _edit(github, thread_ref, comment, kind, text, fields=fields or {})
+    return frozenset(kinds)
 
 
-def post(host: Host, place: Place, body: str) -> Written:
-    """A new comment at `place`."""
-    if place.lines:
+def post(github: GitHub, thread_ref: ThreadRef, body: str) -> ThreadComment:
+    """A new comment at `thread_ref`."""
+    if thread_ref.lines:
         try:
-            reply = host.reply_to_review_comment(place.repository, place.number, place.lines, body)
-            return Written(reply.id, reply.author, body, lines=place.lines)
+            reply = github.reply_to_review_comment(
+                thread_ref.repository, thread_ref.number, thread_ref.lines, body
+            )
+            return ThreadComment(reply.id, reply.author, body, lines=thread_ref.lines)
         except GitHubError as error:
             if error.status not in (403, 404) or error.failure.rate_limited:
                 raise
-    made = host.create_comment(place.repository, place.number, body)
-    return Written(made.id, Account(made.author, made.author_id, made.author_kind), body)
+    created = github.create_comment(thread_ref.repository, thread_ref.number, body)
+    return ThreadComment(created.id, Account(created.author, created.author_id, created.author_kind), body)
 
 
-def rewrite(host: Host, place: Place, comment_id: int, body: str) -> None:
-    if place.lines:
-        host.edit_review_comment(place.repository, comment_id, body)
+def rewrite(github: GitHub, thread_ref: ThreadRef, comment_id: int, body: str) -> None:
+    if thread_ref.lines:
+        github.edit_review_comment(thread_ref.repository, comment_id, body)
     else:
-        host.edit_comment(place.repository, place.number, comment_id, body)
+        github.edit_comment(thread_ref.repository, thread_ref.number, comment_id, body)
 
 
 def _edit(
-    host: Host, place: Place, comment: Written, kind: str, text: str, fields: Mapping[str, str]
+    github: GitHub,
+    thread_ref: ThreadRef,
+    comment: ThreadComment,
+    kind: str,
+    text: str,
+    *,
+    fields: Mapping[str, str],
 ) -> None:
-    body = with_mark(place, kind, text, {**(read_mark(comment.body, kind) or {}), **fields})
+    body = with_mark(thread_ref, kind, text, {**(read_mark(comment.body, kind) or {}), **fields})
     if comment.body.replace("\r\n", "\n").strip() != body.strip():
-        rewrite(host, replace(place, lines=comment.lines), comment.id, body)
+        rewrite(github, replace(thread_ref, lines=comment.lines), comment.id, body)
 
 
-def _create(host: Host, place: Place, kind: str, body: str) -> Written:
+def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> ThreadComment:
     try:
-        return post(host, place, body)
+        return post(github, thread_ref, body)
     except GitHubError as error:
         # The answer was lost, and perhaps only the answer.
-        posted = find_comment(host, place, kind) if error.failure.transient else None
-        if posted is None:
+        existing = find_comment(github, thread_ref, kind) if error.failure.transient else None
+        if existing is None:
             raise
-        return posted
+        return existing

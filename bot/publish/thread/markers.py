@@ -28,7 +28,7 @@ WRITE = "write"
 
 _REVIEW_COMMENT = "pull_request_review_comment"
 _ACTIONS_BOT = "github-actions[bot]"
-_BY_WORKFLOW = (PROGRESS, REFUSED, PULL_REQUEST, SUGGESTED)
+_BY_WORKFLOW = (REFUSED, PULL_REQUEST, SUGGESTED)
 _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
 
@@ -48,10 +48,10 @@ def marked(body: str, written: str) -> str:
 
 def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
     """The fields of the mark that ends `body`, or `None` when it has none of this kind."""
-    found = OWN_MARK.search(body)
-    if found is None or found.group(1) != kind:
+    match = OWN_MARK.search(body)
+    if match is None or match.group(1) != kind:
         return None
-    return dict(_FIELD.findall(found.group(2)))
+    return dict(_FIELD.findall(match.group(2)))
 
 
 def request_key(event: str, comment_id: int) -> str:
@@ -67,10 +67,10 @@ def asking_comment(key: str) -> tuple[int, bool]:
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
-def told_to(body: str) -> str:
+def notice_recipient(body: str) -> str:
     """The account (its id) that a comment was the day's one word to; empty for every other comment."""
     fields = (read_mark(body, kind) for kind in (REFUSED, ANSWER))
-    return next((found.get("to", "") for found in fields if found), "")
+    return next((mark_fields.get("to", "") for mark_fields in fields if mark_fields), "")
 
 
 def is_ours(author: Account, me: Account | None, kind: str) -> bool:
@@ -78,8 +78,8 @@ def is_ours(author: Account, me: Account | None, kind: str) -> bool:
     app's: a bot.
 
     If we act as somebody else than the workflow's own bot, any workflow could have written as that bot, perhaps a
-    stranger's text. Then only what we do write as it counts: the first answer, and what CI has to wait for. Readers of
-    these believe nothing that a mark alone says of a plan or of money.
+    stranger's text. Then only what we do write as it counts, of which readers believe nothing that they cannot see: a
+    refusal, and what CI has to wait for. Of the first answer see `may_be_ours`.
     """
     if me is None:
         return author.kind == "Bot"
@@ -88,3 +88,10 @@ def is_ours(author: Account, me: Account | None, kind: str) -> bool:
         and author.login == _ACTIONS_BOT
         and (me.login == _ACTIONS_BOT or kind in _BY_WORKFLOW)
     )
+
+
+def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
+    """Also the first answer, which the workflow's own bot wrote before we had a key, until we edit and so sign it: to
+    find what is to be written over, never to believe what it says of a plan, of money or of a result."""
+    by_workflow = author.kind == "Bot" and author.login == _ACTIONS_BOT
+    return is_ours(author, me, kind) or (kind == PROGRESS and by_workflow and me is not None)

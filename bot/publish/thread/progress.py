@@ -1,7 +1,8 @@
-"""The one progress comment of a request: created once, edited as the run goes on, never waited for.
+"""The progress comment of a request: created once, edited during the run.
 
-A thread of its own does the talking, so that a slow or silent GitHub costs the run nothing. States that come
-faster than GitHub should be written to are skipped; the last one always gets there.
+A thread of its own writes it, so that a slow GitHub does not delay the run. States that come faster than the interval
+are skipped; the last one is always written. Its text comes from
+`bot/session/event/progress_comment.py`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
-from bot.contracts.room import NoRoomError, when_there_is_room
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.host import Host
-from bot.publish.text.shown import shown_line
+from bot.publish.text.filters import safe_line
 from bot.publish.thread.comments import edit_comments, find_comment, with_mark
 from bot.publish.thread.markers import ON, OVER, PROGRESS, read_mark
-from bot.publish.thread.place import Place
+from bot.publish.thread.ref import ThreadRef
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
@@ -42,7 +43,7 @@ class ProgressState:
     def text(self) -> str:
         if self.body:
             return self.body
-        parts = [f"**{shown_line(self.headline)}**", *(f"- {shown_line(line)}" for line in self.lines[:20])]
+        parts = [f"**{safe_line(self.headline)}**", *(f"- {safe_line(line)}" for line in self.lines[:20])]
         if self.run_url:
             parts.append(f"\n[Follow the run]({self.run_url})")
         # The list needs an empty line before it, or it would continue the headline's paragraph.
@@ -50,17 +51,17 @@ class ProgressState:
 
 
 def close_progress(
-    host: Host, place: Place, text: str, fields: Mapping[str, str] = MappingProxyType({})
+    github: GitHub, thread_ref: ThreadRef, text: str, fields: Mapping[str, str] = MappingProxyType({})
 ) -> bool:
     """Make the progress comment say `text` for good if it still says that somebody works on it; whether it says it
     now. `fields` go into its mark."""
-    place = replace(place, lines=0)
-    found = find_comment(host, place, PROGRESS)
-    if found is None:
+    thread_ref = replace(thread_ref, lines=0)
+    comment = find_comment(github, thread_ref, PROGRESS)
+    if comment is None:
         return False
-    if (read_mark(found.body, PROGRESS) or {}).get("state") != "on":
-        return found.body.replace("\r\n", "\n").startswith(f"{text}\n\n<!--")
-    return PROGRESS in edit_comments(host, place, {PROGRESS: text}, {**OVER, **fields})
+    if (read_mark(comment.body, PROGRESS) or {}).get("state") != "on":
+        return comment.body.replace("\r\n", "\n").startswith(f"{text}\n\n<!--")
+    return PROGRESS in edit_comments(github, thread_ref, {PROGRESS: text}, {**OVER, **fields})
 
 
 class Progress:
@@ -71,11 +72,16 @@ class Progress:
     """
 
     def __init__(
-        self, connect: Callable[[], Host], place: Place, *, interval: float = INTERVAL, comment: int = 0,
+        self,
+        connect: Callable[[], GitHub],
+        thread_ref: ThreadRef,
+        *,
+        interval: float = INTERVAL,
+        comment: int = 0,
         fields: Mapping[str, str] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._connect = connect
-        self._place = replace(place, lines=0)
+        self._thread_ref = replace(thread_ref, lines=0)
         self._interval = interval
         self._comment = comment
         self._fields = fields
@@ -92,9 +98,9 @@ class Progress:
                 return
             self._pending = state
             if self._thread is None:
-                thread = threading.Thread(target=self._work, name="progress", daemon=True)
-                with suppress(NoRoomError):  # not now: with the next state
-                    when_there_is_room(thread.start, patience=0)
+                thread = threading.Thread(target=self._run, name="progress", daemon=True)
+                with suppress(CapacityError):  # not now: with the next state
+                    retry_at_capacity(thread.start, patience=0)
                     self._thread = thread
             self._changed.notify_all()
 
@@ -108,13 +114,13 @@ class Progress:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         try:
-            host = self._connect()
-            comment_id = self._comment or self._found(host)
+            github = self._connect()
+            comment_id = self._comment or self._find_comment(github)
             written_at = float("-inf")
             while (state := self._next(written_at + self._interval)) is not None:
-                comment_id = self._write(host, comment_id, state)
+                comment_id = self._write(github, comment_id, state)
                 written_at = time.monotonic()
         except GitHubError as error:
             # A courtesy: no run ends because its comment was deleted or may not be written.
@@ -123,16 +129,16 @@ class Progress:
         except AgentError as error:
             self.problem = str(error)
 
-    def _found(self, host: Host) -> int | None:
-        found = find_comment(host, self._place, PROGRESS)
-        return found.id if found else None
+    def _find_comment(self, github: GitHub) -> int | None:
+        comment = find_comment(github, self._thread_ref, PROGRESS)
+        return comment.id if comment else None
 
-    def _only_one(self, host: Host, made: int) -> int:
-        """`made`, unless another run of the same event made one before: then ours goes, and that one is edited."""
-        first = self._found(host)
-        if first is None or first >= made:
-            return made
-        host.delete_comment(self._place.repository, made)
+    def _only_one(self, github: GitHub, created_id: int) -> int:
+        """`created_id`, or the id of an earlier comment by a run of the same event: then ours is deleted."""
+        first = self._find_comment(github)
+        if first is None or first >= created_id:
+            return created_id
+        github.delete_comment(self._thread_ref.repository, created_id)
         return first
 
     def _next(self, not_before: float) -> ProgressState | None:
@@ -145,12 +151,12 @@ class Progress:
             state, self._pending = self._pending, None
             return state
 
-    def _write(self, host: Host, comment_id: int | None, state: ProgressState) -> int:
+    def _write(self, github: GitHub, comment_id: int | None, state: ProgressState) -> int:
         fields = {**self._fields, **(OVER if state.over else ON), **state.fields}
-        body = with_mark(self._place, PROGRESS, state.text(), fields)
+        body = with_mark(self._thread_ref, PROGRESS, state.text(), fields)
         if comment_id is None:
             return self._only_one(
-                host, host.create_comment(self._place.repository, self._place.number, body).id
+                github, github.create_comment(self._thread_ref.repository, self._thread_ref.number, body).id
             )
-        host.edit_comment(self._place.repository, self._place.number, comment_id, body)
+        github.edit_comment(self._thread_ref.repository, self._thread_ref.number, comment_id, body)
         return comment_id

@@ -1,8 +1,8 @@
-"""What somebody's runs cost today, kept without a service: in the marks of our own progress comments.
+"""The cost of an account's runs today, read from the marks of our own progress comments.
 
-A run's mark says whose it is, on which day it began, and what it cost; until it is over, what it may cost at most, so
-that a second run beside it finds less. A comment of ours can be deleted only by people who may write anyway. Runs that
-nobody asked for in a thread (a schedule, a review on a push) have no such comment, and nobody whose money it were.
+The mark of a run has the account, the day it began and its cost; until it ends, its maximum cost, so that a second run
+beside it has less. Only people who may write can delete our comments. Runs without a thread (a schedule, a review on a
+push) have no such comment, and count for nobody.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def cost(usd: float) -> Mapping[str, str]:
     return {_USD: f"{usd:.4f}"}
 
 
-def spent_today(
-    host: CommentLister,
+def cost_today(
+    github: CommentLister,
     repository: str,
     actor: Actor,
     now: str,
@@ -51,8 +51,8 @@ def spent_today(
     comments than are looked at. One call for 100 comments that changed today. Raises `GitHubError`.
 
     A mark is only a text: a run counts once, with at most `most`, and if `runs` are known, only one of these."""
-    spent: dict[str, float] = {}
-    for number, comment in enumerate(host.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
+    costs: dict[str, float] = {}
+    for number, comment in enumerate(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
         if number >= MOST:
             return None
         fields = read_mark(comment.body, PROGRESS)
@@ -61,9 +61,9 @@ def spent_today(
         author, of = Account(comment.author, comment.author_id, comment.author_kind), fields.get("run", "")
         if (run and of == run) or (runs is not None and of not in runs):
             continue
-        if is_ours(author, host.me(), PROGRESS):
-            spent[of] = max(spent.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
-    return sum(spent.values())
+        if is_ours(author, github.me(), PROGRESS):
+            costs[of] = max(costs.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
+    return sum(costs.values())
 
 
 def _amount(text: str) -> float:

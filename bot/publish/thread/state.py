@@ -1,14 +1,14 @@
-"""Where a thread stands, told from what GitHub shows of it: when something last happened that was not our doing."""
+"""The state of a thread as GitHub reports it: when it last changed other than by us."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
+from bot.contracts.request import ThreadState
 from bot.contracts.threads import CommentData, IssueData
-from bot.contracts.triage import ThreadState
 from bot.github.values import Account
-from bot.publish.thread.markers import PROGRESS, WRITE, is_ours, read_mark
+from bot.publish.thread.markers import PROGRESS, WRITE, may_be_ours, read_mark
 
 OUR_WRITES_TAKE = timedelta(hours=1)
 """Our label or edit follows our comment within this time. Whatever changes a thread later was somebody else."""
@@ -19,14 +19,14 @@ def thread_state(
 ) -> ThreadState:
     """`comments` are all of the thread. GitHub's `updated_at` counts every change, so it is believed, except where
     it is the mark of our own writes: then what people wrote counts."""
-    own, others, told = [""], [issue.created_at], ""
+    own, others, last_notice = [""], [issue.created_at], ""
     for comment in comments:
         kind = PROGRESS if read_mark(comment.body, PROGRESS) else WRITE
-        if is_ours(Account(comment.author, comment.author_id, comment.author_kind), me, kind):
+        if may_be_ours(Account(comment.author, comment.author_id, comment.author_kind), me, kind):
             own.append(max(comment.created_at, comment.updated_at))
             mark = read_mark(comment.body, WRITE)
             if mark is not None and mark.get("task", "") == task:
-                told = max(told, comment.created_at)
+                last_notice = max(last_notice, comment.created_at)
         else:
             others.append(comment.created_at)
     by_us = bool(max(own)) and _time(issue.updated_at) <= _time(max(own)) + OUR_WRITES_TAKE
@@ -37,7 +37,7 @@ def thread_state(
         locked=issue.locked,
         labels=issue.labels,
         quiet_since=max(others) if by_us else max(issue.updated_at, *others),
-        told_at=told,
+        told_at=last_notice,
     )
 
 

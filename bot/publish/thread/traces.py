@@ -1,4 +1,4 @@
-"""What we wrote in a thread, as values: which requests there were, which run works on each, how each ended."""
+"""Our comments in a thread as values: the requests, the run of each, and how it ended."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from bot.github.host import Host
+from bot.github.client import GitHub
 from bot.github.values import Account
 from bot.publish.text.markdown import unescaped
-from bot.publish.thread.comments import Written, written_at
-from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, asking_comment, is_ours, read_mark
-from bot.publish.thread.place import Place, tries_key
+from bot.publish.thread.comments import ThreadComment, comments_at
+from bot.publish.thread.markers import (
+    ANSWER,
+    ENDED,
+    PROGRESS,
+    asking_comment,
+    is_ours,
+    may_be_ours,
+    read_mark,
+)
+from bot.publish.thread.ref import ThreadRef, tries_key
 
 _LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
 _KINDS = (PROGRESS, ENDED, ANSWER)
@@ -21,7 +29,8 @@ _KINDS = (PROGRESS, ENDED, ANSWER)
 class Trace:
     """One comment of ours, with its `id`. `key` is the request's, `of` the key of the one it repeats, `run` the
     Actions run that worked on it, 0 where the mark names none. `over` is false while that run may still be at it,
-    `queued` true where it never began. `refused` is the account whose request was refused, 0 for every other."""
+    `queued` true where it never began. `refused` is the account whose request was refused, 0 for every other. `ours` is
+    false if it only may be ours (`may_be_ours`): its words are not believed."""
 
     kind: str
     key: str
@@ -34,9 +43,10 @@ class Trace:
     queued: bool = False
     id: int = 0
     refused: int = 0
+    ours: bool = True
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """The key of the request itself, also where this one repeats it."""
         return self.of or self.key
 
@@ -53,22 +63,22 @@ class Trace:
 
 
 def traces(
-    host: Host, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
+    github: GitHub, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
 ) -> list[Trace]:
     """Ours in the thread of `number`, oldest first, those on lines of a pull request's diff among them. A mark
     counts only where we wrote it."""
-    me = host.me()
-    talk = Place(repository, number, "", since)
-    found = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in written_at(host, talk)]
+    me = github.me()
+    ref = ThreadRef(repository, number, "", since)
+    results = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in comments_at(github, ref)]
     if is_pull:
-        found += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(host, talk)]
-    return sorted((one for one in found if one is not None), key=lambda one: one.updated_at)
+        results += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(github, ref)]
+    return sorted((one for one in results if one is not None), key=lambda one: one.updated_at)
 
 
-def newest_requests(found: Iterable[Trace], own: str) -> list[Trace]:
+def newest_requests(results: Iterable[Trace], own: str) -> list[Trace]:
     """The progress comments for the requests before the one with the key `own`, newest first, without those that were
     refused: in the order in which they were begun, since an older one is edited when its plan is carried out."""
-    mine = [one for one in found if one.kind == PROGRESS and not one.refused and comes_before(one.key, own)]
+    mine = [one for one in results if one.kind == PROGRESS and not one.refused and comes_before(one.key, own)]
     return sorted(mine, key=lambda one: one.id, reverse=True)
 
 
@@ -78,22 +88,22 @@ def comes_before(key: str, own: str) -> bool:
     return one < other if one and other and on_lines == of_lines else key != own
 
 
-def tries_at(host: Host, repository: str, number: int, head_sha: str) -> int:
+def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
     """How many runs failed checks at this head of a pull request have set off."""
     begun = tries_key(head_sha)
-    found = traces(host, repository, number, thread_url="", is_pull=False)
-    return len({trace.key for trace in found if trace.key.startswith(begun)})
+    results = traces(github, repository, number, thread_url="", is_pull=False)
+    return len({trace.key for trace in results if trace.key.startswith(begun)})
 
 
-def _on_lines(host: Host, place: Place) -> Iterator[Written]:
-    for remark in host.review_comments(place.repository, place.number, place.since):
-        yield Written(remark.id, remark.author, remark.body, remark.updated_at)
+def _on_lines(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
+    for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
+        yield ThreadComment(remark.id, remark.author, remark.body, remark.updated_at)
 
 
-def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
+def _trace(comment: ThreadComment, url: str, me: Account | None) -> Trace | None:
     read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
     kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
-    if fields is None or not is_ours(comment.author, me, kind):
+    if fields is None or not may_be_ours(comment.author, me, kind):
         return None
     run = fields.get("run", "")
     return Trace(
@@ -108,4 +118,5 @@ def _trace(comment: Written, url: str, me: Account | None) -> Trace | None:
         "queued" in fields,
         comment.id,
         int(refused) if (refused := fields.get("refused", "")).isdecimal() and len(refused) < 20 else 0,
+        is_ours(comment.author, me, kind),
     )

@@ -1,0 +1,209 @@
+"""Tools with which the model hands over a result: `describe_change`, `submit_plan`, `ask_user`. They run in the
+supervisor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bot.agent.finish import Stop
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import Description, StopReason
+from bot.contracts.plan import (
+    MAX_PATHS,
+    MAX_RISKS,
+    MAX_STEPS,
+    MAX_TEXT,
+    MAX_TITLE,
+    Plan,
+    PlanStep,
+    visible_text,
+)
+from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
+
+MAX_CHANGE_TITLE = 72
+NOTED = ("Noted.", "Taken.", "Kept.")
+
+DESCRIBE_CHANGE = ToolSpec(
+    name="describe_change",
+    description="Hand over your change; it ends the run.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "maxLength": MAX_CHANGE_TITLE, "description": "imperative"},
+            "summary": {"type": "string", "description": "cause and fix, Markdown"},
+            "notes": {"type": "string", "description": "risks, what is not verified"},
+        },
+        "required": ["title", "summary"],
+    },
+)
+
+
+class DescribeChange:
+    """Stores the description of the last `describe_change` call."""
+
+    spec = DESCRIBE_CHANGE
+
+    def __init__(self) -> None:
+        self.description = Description()
+
+    def set_title(self, title: str) -> None:
+        """Set a title for a change without a description."""
+        self.description = Description(title)
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        title = " ".join(str(arguments["title"]).split())
+        summary = str(arguments["summary"]).strip()
+        if not title or not summary:
+            return ToolOutcome("title and summary: expected text, got only white space", is_error=True)
+        self.description = Description(title, summary, str(arguments.get("notes", "")).strip())
+        return varied_outcome(NOTED, {"title": title})
+
+
+SUBMIT_PLAN = ToolSpec(
+    name="submit_plan",
+    description=(
+        "Hand over the plan; call it once, when you know enough. It is posted for people to approve, and what "
+        "they approve is carried out step by step, as it stands here. A later call replaces an earlier one."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "title": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_TITLE,
+                "description": "What the plan achieves, in the imperative, one line",
+            },
+            "steps": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_STEPS,
+                "description": "In the order in which they are to be done",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "text": {
+                            "type": "string",
+                            "minLength": 1,
+                            "maxLength": MAX_TEXT,
+                            "description": "What is done, exactly enough for somebody who did not read the code",
+                        },
+                        "paths": {
+                            "type": "array",
+                            "maxItems": MAX_PATHS,
+                            "items": {"type": "string"},
+                            "description": "Files it touches, relative to the repository root; new ones too",
+                        },
+                    },
+                    "required": ["text"],
+                },
+            },
+            "risks": {
+                "type": "string",
+                "maxLength": MAX_RISKS,
+                "description": "What may go wrong or is not known yet",
+            },
+            "estimate_turns": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "About how many answers with tool calls carrying it out will take you",
+            },
+            "estimate_usd": {
+                "type": "number",
+                "minimum": 0,
+                "description": "About what that will cost, in USD",
+            },
+        },
+        "required": ["title", "steps"],
+    },
+)
+
+
+class SubmitPlan:
+    """Stores the plan of the last valid call; `None` before."""
+
+    spec = SUBMIT_PLAN
+
+    def __init__(self) -> None:
+        self.plan: Plan | None = None
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        plan = Plan(
+            title=" ".join(_text(arguments["title"]).split()),
+            steps=tuple(_step(step) for step in arguments["steps"]),
+            risks=_text(arguments.get("risks", "")),
+            estimate_usd=round(float(arguments.get("estimate_usd", 0.0)), 4),
+            estimate_turns=int(arguments.get("estimate_turns", 0)),
+        )
+        if plan.problem:
+            note = "" if self.plan is None else " The plan submitted before stands."
+            return ToolOutcome(f"The plan was not taken. {plan.problem}.{note}", is_error=True)
+        self.plan = plan
+        return varied_outcome(NOTED, {"plan": plan.hash, "title": plan.title})
+
+
+def _step(step: Mapping[str, Any]) -> PlanStep:
+    paths = (_text(path).removeprefix("./") for path in step.get("paths", ()))
+    return PlanStep(_text(step["text"]), tuple(dict.fromkeys(paths)))
+
+
+def _text(value: object) -> str:
+    """Return the value as text without invisible characters."""
+    return visible_text(str(value)).strip()
+
+
+MAX_QUESTION = 2_000
+ANSWER = "answer"
+"""Key in a result's metadata: the question was answered during the run."""
+
+_ANSWER_TEXTS = ("They answered: {}", "Their answer: {}", "Answered: {}")
+_END_TEXTS = ("Asked. The run ends here.", "Asked; the run ends here.", "Asked. This ends the run.")
+
+ASK_USER = ToolSpec(
+    name="ask_user",
+    description=(
+        "Ask the requester one question, which ends the run. Only if you cannot find out and a wrong guess would "
+        "waste the work; otherwise choose, and say what you chose."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "question": {
+                "type": "string",
+                "maxLength": MAX_QUESTION,
+                "description": "self-contained, with the answers you would accept",
+            },
+        },
+        "required": ["question"],
+    },
+)
+
+
+class AskUser:
+    """Stores the first unanswered question, which ends the run; empty before.
+
+    `person` answers at the terminal; it returns an empty text if nobody does.
+    """
+
+    spec = ASK_USER
+
+    def __init__(self, person: Callable[[str], str] = lambda question: "") -> None:
+        self.question = ""
+        self._person = person
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        question = str(arguments["question"]).strip()
+        if not question:
+            return ToolOutcome("question: expected a question, got only white space", is_error=True)
+        if self.question:
+            return ToolOutcome("One question is asked already, and it stands.", is_error=True)
+        if answer := self._person(question):
+            phrasings = [phrasing.format(answer) for phrasing in _ANSWER_TEXTS]
+            return varied_outcome(phrasings, {"question": question, ANSWER: answer})
+        self.question = question
+        return varied_outcome(_END_TEXTS, {"question": question})
+
+    def stop(self) -> Stop | None:
+        """Return the stop for an open question; the loop calls it after each call."""
+        return Stop(StopReason.NEEDS_INPUT, "The model asks a question.") if self.question else None

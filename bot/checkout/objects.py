@@ -1,0 +1,92 @@
+"""Read the contents of files of a commit, and the diff between two commits, free of work trees and attributes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from bot.checkout.git import Git
+from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
+
+_BATCH_SIZE = 500
+
+
+def blobs_at(
+    git: Git, commit: str, paths: Iterable[str], *, work_tree: Path | None = None
+) -> dict[str, bytes]:
+    """Return the contents of those of `paths` that are files in `commit`, with one git process for hundreds. Paths may
+    be hostile. `work_tree` is for a git directory that is a file. Raises `GitError`."""
+    contents: dict[str, bytes] = {}
+    remaining = iter(paths)
+    while batch := list(islice(remaining, _BATCH_SIZE)):
+        contents.update(_read_batch(git, commit, batch, work_tree))
+    return contents
+
+
+def _read_batch(
+    git: Git, commit: str, paths: list[str], work_tree: Path | None
+) -> Iterator[tuple[str, bytes]]:
+    names = [(path, f"{commit}:{path}".encode(errors="surrogateescape")) for path in paths if _is_name(path)]
+    output = git.run(
+        "cat-file", "--batch", "-z", input=b"".join(name + b"\0" for _, name in names), work_tree=work_tree
+    )
+    position = 0
+    for path, name in names:
+        missing = name + b" missing\n"
+        if output.startswith(missing, position):
+            position += len(missing)
+            continue
+        end = output.index(b"\n", position)
+        kind, size = output[position:end].split(b" ")[1:]
+        start, position = end + 1, end + int(size) + 2
+        if kind == b"blob":
+            yield path, output[start : position - 1]
+
+
+def _is_name(path: str) -> bool:
+    """Whether a tree can contain the path: no NUL, no `..`, no half of a surrogate pair."""
+    if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
+        return False
+    try:
+        path.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+# As GitHub shows diffs, since review comments must be on lines that it shows.
+_DIFF_OPTIONS = (
+    "-r",
+    "-p",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--find-renames",
+    "--unified=3",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--full-index",
+    "--submodule=short",
+)
+# Larger files are compared as binary, which takes no memory.
+_LARGE_FILES = ("-c", "core.bigFileThreshold=4m")
+
+
+def diff_between(git: Git, base: str, head: str, extra_env: Mapping[str, str] | None = None) -> bytes:
+    """Return the diff from `base` to `head`, commits whose objects are in `git`. Raises `GitError`.
+
+    It is made in a git directory of its own, since the attributes of the trusted one mark every file as binary. For
+    `extra_env` see `bot.checkout.local.alternate_objects_env`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="compare-", dir=git.git_dir.parent))
+    try:
+        own = folder / "git"
+        make_git_dir(own, bare=True, object_format=object_format_of(head), attributes=READABLE_ATTRIBUTES)
+        objects = {"GIT_OBJECT_DIRECTORY": str(git.git_dir / "objects"), **(extra_env or {})}
+        ends = (f"{base}^{{tree}}", f"{head}^{{tree}}")
+        return Git(own).run(*_LARGE_FILES, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
+    finally:
+        shutil.rmtree(folder)

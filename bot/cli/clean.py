@@ -1,0 +1,83 @@
+"""Remove the folders of finished runs. A run that died, or whose work tree is kept, is removed only if you name it, and
+one that is still at work never."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bot.cli.terminal.printer import Printer
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.formatting import count_of
+from bot.session.folder.cleanup import is_busy, remove_run, size_of
+from bot.session.folder.run_folder import RunFolder, parent_folder
+
+EXAMPLE = "slash-agent clean --dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folders",
+        type=Path,
+        nargs="*",
+        metavar="RUN_DIR",
+        help="these runs, finished or not (default: all finished)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be removed, and its size")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    parent = parent_folder(os.environ).resolve()
+    printer = Printer(sys.stdout, os.environ)
+    named = bool(arguments.folders)
+    runs = [_named(path, parent) for path in arguments.folders] if named else list(_all(parent))
+    removable: dict[RunFolder, int] = {}
+    for folder in runs:
+        if is_busy(folder):
+            printer.field("keep", f"{folder.root}: a process works in it")
+        elif folder.has_tree and not named:
+            printer.field("keep", f"{folder.root}: not finished; recover it with salvage, or name it here")
+        else:
+            removable[folder] = size_of(folder.root)
+            printer.field("remove", f"{folder.root}: {_megabytes(removable[folder])}")
+    what = f"{count_of(len(removable), 'run')}, {_megabytes(sum(removable.values()))}"
+    if arguments.dry_run or not removable:
+        printer.line(f"Nothing was removed: {what} could be.")
+        return ExitCode.DONE
+    if not arguments.yes and not _is_sure(what):
+        printer.line("Nothing was removed.")
+        return ExitCode.CANCELLED
+    gone = [folder for folder in removable if remove_run(folder, finished=not named)]
+    printer.line(f"Removed {count_of(len(gone), 'run')}, {_megabytes(sum(removable[one] for one in gone))}.")
+    return ExitCode.DONE
+
+
+def _all(parent: Path) -> Iterator[RunFolder]:
+    for root in sorted(parent.iterdir()) if parent.is_dir() else ():
+        if root.is_dir() and not root.is_symlink():
+            yield RunFolder(root)
+
+
+def _named(path: Path, parent: Path) -> RunFolder:
+    root = Path(os.path.abspath(path))
+    if root.parent.resolve() != parent or root.is_symlink() or not root.is_dir():
+        raise UsageError(
+            f"{path} is no run of this machine: those are folders in {parent}. Nothing was removed."
+        )
+    return RunFolder(parent / root.name)
+
+
+def _is_sure(what: str) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"Nothing was removed, of {what}: add --yes to remove them, or --dry-run to only look."
+        )
+    return input(f"Remove {what}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB"

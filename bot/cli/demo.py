@@ -1,0 +1,59 @@
+"""See the bot work, from an issue to a draft pull request and a report, on a sample repository. The model is a
+recording and GitHub a small server on this machine: no key, no network. All else is real: git, sandbox, tools,
+checks, gate."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from bot.cli.result import Result, print_result
+from bot.cli.terminal.printer import Printer
+from bot.contracts.errors import ExitCode
+from bot.publish.bundle.files import PATCH, REPORT
+from bot.session.demo.demo import DemoResult, run_demo
+
+EXAMPLE = "slash-agent demo --keep"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--keep",
+        action="store_true",
+        help="keep the small GitHub running, to look at the pull request in a browser",
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    printer = Printer(sys.stdout, os.environ)
+    with run_demo(os.environ, printer.progress) as demo:
+        _say(demo, printer, is_kept=arguments.keep)
+        if arguments.keep:
+            print("\nThe small GitHub stays up; press Ctrl-C to end it.", flush=True)
+            ends = {signal.SIGINT, signal.SIGTERM}
+            signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+            signal.sigwait(ends)
+    return ExitCode.DONE
+
+
+def _say(demo: DemoResult, printer: Printer, *, is_kept: bool) -> None:
+    printer.line()
+    printer.diff((demo.bundle / PATCH).read_text(encoding="utf-8"))
+    browse = demo.published.pr_url if is_kept else f"{_own_name()} demo --keep, to see it in a browser"
+    own = f'{_own_name()} fix "what to do", in a repository of yours, with ANTHROPIC_API_KEY or OPENAI_API_KEY set'
+    next = [("pull", browse), ("report", str(demo.bundle / REPORT)), ("then", own)]
+    print_result(Result(demo.outcome, "in a draft pull request", next), printer)
+    if demo.sandbox_trouble:
+        printer.line()
+        printer.line(f"This demo ran without a sandbox: {demo.sandbox_trouble}", "yellow")
+        printer.line(
+            "With a real model it would have been refused. Install one: sudo apt-get install bubblewrap"
+        )
+
+
+def _own_name() -> str:
+    """How this program was called: after `make demo` it is in no folder of PATH."""
+    return sys.argv[0] if Path(sys.argv[0]).name == "slash-agent" else "slash-agent"

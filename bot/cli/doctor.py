@@ -1,0 +1,172 @@
+"""Check what the bot needs: sandbox, model, policy, checks, workflow and, with a token, the repository's settings on
+GitHub. Each check of the policy is run once. For each thing that is missing it says how to fix it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.checkout.git import clean_environment, git_program
+from bot.cli.options import add_text, repositories_of
+from bot.cli.terminal.printer import Printer, Style
+from bot.cli.trials import ADVICE, result_text, try_with_progress
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import CheckState
+from bot.doctor.finding import Finding, State, is_healthy
+from bot.doctor.github import check_github
+from bot.doctor.local import check_local, read_text
+from bot.evidence.summary import setup_line
+from bot.policy.load import POLICY_FILE
+from bot.session.context.github_env import read_github_environment
+
+if TYPE_CHECKING:
+    from bot.session.local.trial import Trial
+
+EXAMPLE = "slash-agent doctor --repo . --repository owner/name"
+
+# What has to be fixed comes first.
+_MARKS: Mapping[State, tuple[str, Style]] = {
+    State.MISSING: ("MISSING", "red"),
+    State.WARNING: ("warning", "yellow"),
+    State.UNKNOWN: ("unknown", "yellow"),
+    State.OK: ("ok     ", "green"),
+}
+_REMOTE = re.compile(r"[:/]([A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}?)(?:\.git)?/?\s*$")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
+    )
+    parser.add_argument(
+        "--repository",
+        default=os.environ.get("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME",
+        help="on GitHub (default: the one that the checkout's `origin` names)",
+    )
+    add_text(
+        parser,
+        "--repositories",
+        "SLASH_AGENT_REPOSITORIES",
+        metavar="OWNER/NAME,...",
+        help="the repositories of a central maintenance workflow",
+    )
+    parser.add_argument("--no-try", action="store_true", help="do not run the checks once in the sandbox")
+    parser.add_argument("--verbose", action="store_true", help="show every canary of the sandbox")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Exit code 2 when something is missing."""
+    root = arguments.repo.resolve()
+    if not root.is_dir():
+        raise UsageError(f"There is no folder {root}.")
+    repositories = repositories_of(arguments.repositories)
+    repository = arguments.repository or _origin(root)
+    findings = [
+        *_local_findings(root, arguments),
+        *_github_findings(repository),
+        *_app_findings(repository, repositories),
+    ]
+    if arguments.json:
+        print(json.dumps([_as_json(finding) for finding in findings], indent=1))
+    else:
+        _show(findings, Printer(sys.stdout, os.environ))
+    return ExitCode.DONE if is_healthy(findings) else ExitCode.UNAVAILABLE
+
+
+def _as_json(finding: Finding) -> dict[str, str]:
+    return {"name": finding.name, "state": finding.state, "said": finding.message, "fix": finding.fix}
+
+
+def _local_findings(root: Path, arguments: argparse.Namespace) -> Iterator[Finding]:
+    """Return the findings on this machine, with the result of each check in place of the checks' names."""
+    for finding in check_local(root, os.environ, verbose=arguments.verbose):
+        if finding.name != "checks" or finding.state is not State.UNKNOWN or arguments.no_try:
+            yield finding
+            continue
+        try:
+            trials = try_with_progress(root, read_text(root / POLICY_FILE) or "", sys.stderr)
+        except AgentError as error:
+            yield replace(finding, message=f"{finding.message[:-1]}: {error}")
+            continue
+        yield from map(_trial_finding, trials)
+        if not trials:
+            yield finding
+
+
+def _trial_finding(trial: Trial) -> Finding:
+    state = {
+        CheckState.PASSED: State.OK,
+        CheckState.FAILED: State.WARNING,
+        CheckState.TIMED_OUT: State.WARNING,
+    }
+    fix = "" if trial.run.state is CheckState.PASSED else ADVICE[trial.run.state]
+    if trial.run.state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
+        fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
+    message = f"`{trial.command}`: {result_text(trial)}"
+    return Finding(f"check {trial.name}", state.get(trial.run.state, State.MISSING), message, fix)
+
+
+def _github_findings(repository: str) -> list[Finding]:
+    where = read_github_environment(os.environ)
+    if not repository:
+        message = "There is no remote `origin` that leads to GitHub."
+        return [Finding("GitHub", State.UNKNOWN, message, "name the repository with --repository OWNER/NAME")]
+    if not where.token:
+        message = f"Without a token nothing can be said about {repository} on GitHub."
+        return [Finding("GitHub", State.UNKNOWN, message, "set GITHUB_TOKEN")]
+    from bot.github.client import connect
+
+    return check_github(repository, connect(where.token, where.api_url), where.token)
+
+
+def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]:
+    """Nothing where no app is given and none is needed."""
+    from bot.doctor.github import check_app, without_app
+    from bot.github.app import installation
+
+    where = read_github_environment(os.environ)
+    if not (where.app_id or where.app_key):
+        return without_app(repository, repositories)
+    return check_app(
+        repository, repositories, lambda name: installation(where.app_id, where.app_key, name, where.api_url)
+    )
+
+
+def _origin(root: Path) -> str:
+    """Return `owner/name` of the remote `origin`, or empty. Fetches nothing and runs no hook."""
+    completed = subprocess.run(
+        [git_program(), "-C", str(root), "config", "--get", "remote.origin.url"],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    match = _REMOTE.search(completed.stdout)
+    return match.group(1) if match else ""
+
+
+def _show(findings: Sequence[Finding], printer: Printer) -> None:
+    for state, (mark, style) in _MARKS.items():
+        for finding in findings:
+            if finding.state is state:
+                printer.verdict(mark, style, f"{finding.name}: {finding.message}")
+                for line in finding.fix.splitlines():
+                    printer.field("fix", line, "bold", copied=True)
+    missing = sum(finding.state is State.MISSING for finding in findings)
+    warnings = sum(finding.state is State.WARNING for finding in findings)
+    printer.line()
+    if missing:
+        printer.headline("bad", f"{count_of(missing, 'thing')} missing, {count_of(warnings, 'warning')}")
+    else:
+        printer.headline("good", f"nothing is missing, {count_of(warnings, 'warning')}")

@@ -1,0 +1,116 @@
+"""Do a task in a local checkout, or answer a question about it. The agent works on HEAD in a sandbox, the gate checks
+the diff, and the result is a new branch with one commit. What is checked out, and files you have not committed,
+stay as they are."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from bot.cli.options import add_local_run
+from bot.cli.result import Result, git_at, print_result
+from bot.cli.terminal.printer import Printer
+from bot.cli.view import add_view_options, open_viewer
+from bot.contracts.errors import ExitCode
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import Status, StopReason
+from bot.contracts.progress import EndEvent
+from bot.github.actions import json_text
+from bot.session.folder.cleanup import cleaning_up_after
+from bot.session.job.interruption import recovery_commands
+from bot.session.local.fix import FixOptions, FixResult, fix
+
+_UNFINISHED = (Status.PARTIAL, Status.FAILED)
+
+EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("instruction", nargs="?", default="", help="what to do, in your own words")
+    add_local_run(parser)
+    parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
+    parser.add_argument(
+        "--continue",
+        dest="resume",
+        type=Path,
+        metavar="RUN_DIR",
+        help="go on from an earlier run, by its folder",
+    )
+    parser.add_argument(
+        "--allow-deletions",
+        action="store_true",
+        help="let the change delete more than half of the repository's files",
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    add_view_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    options = FixOptions(
+        repo=arguments.repo,
+        instruction=arguments.instruction,
+        model=arguments.model,
+        budget_usd=arguments.budget,
+        sandbox=arguments.sandbox,
+        patch=arguments.patch,
+        out=arguments.out,
+        resume=arguments.resume,
+        allow_deletions=arguments.allow_deletions,
+    )
+    with cleaning_up_after(os.environ), open_viewer(arguments, "fix") as viewer:
+        result = fix(options, os.environ, viewer)
+        viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
+    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
+        if arguments.json_events:
+            pass
+        elif arguments.json:
+            print(json_text(_as_json(result), indent=1))
+        else:
+            print_result(_result(result, arguments), Printer(sys.stdout, os.environ))
+    return result.exit_code
+
+
+def _as_json(result: FixResult) -> dict[str, object]:
+    return {
+        "outcome": asdict(result.outcome),
+        "bundle": str(result.bundle),
+        "branch": result.branch,
+        "unseen": result.unseen,
+    }
+
+
+def _result(result: FixResult, arguments: argparse.Namespace) -> Result:
+    where, next = "", []
+    if result.branch:
+        git = git_at(arguments.repo)
+        where = f"on {result.branch}"
+        next = [("look", f"{git} diff HEAD...{result.branch}"), ("merge", f"{git} merge {result.branch}")]
+    elif arguments.patch is not None and result.outcome.files:
+        patch = shlex.quote(str(arguments.patch))
+        where = f"in {arguments.patch}"
+        next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
+    if result.outcome.status is Status.NEEDS_INPUT:
+        next.append(("answer", f'{_continue(result)} "your answer"'))
+    elif not result.kept_run and (
+        result.outcome.status in _UNFINISHED or result.outcome.stop_reason is StopReason.CHECKS_FAILING
+    ):
+        next.append(("go on", _continue(result)))
+    if result.kept_run:
+        next += recovery_commands(result.kept_run, goes_on=True)
+    next.append(("report", str(result.bundle / "report.html")))
+    unseen = count_of(result.unseen, "uncommitted file")
+    notes = [f"The agent worked on HEAD and did not see {unseen}."] if result.unseen else []
+    if result.kept_run:
+        notes.append(
+            f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"
+        )
+    return Result(result.outcome, where, next, notes=notes)
+
+
+def _continue(result: FixResult) -> str:
+    return f"slash-agent fix --continue {shlex.quote(str(result.bundle))}"

@@ -1,0 +1,190 @@
+"""Write what a repository needs for the bot: a policy with the setup and checks of its CI, and the workflows. Each
+check is tried once in the sandbox. What is there already is left as it is."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.cli.result import git_at
+from bot.cli.terminal.printer import Mark, Printer
+from bot.cli.trials import ADVICE, result_text, try_with_progress
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import CheckState
+from bot.doctor.local import detect_environment
+from bot.doctor.propose import KEYS, ProposedFile, policy_text, propose
+from bot.environment.detection import Detection
+from bot.policy.load import POLICY_FILE
+
+if TYPE_CHECKING:
+    from bot.session.local.trial import Trial
+
+EXAMPLE = "slash-agent init --repo . --yes"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--repo", type=Path, default=Path(), metavar="DIR", help="the checkout (default: here)"
+    )
+    parser.add_argument(
+        "--provider", choices=sorted(KEYS), default="anthropic", help="which provider's key the workflow uses"
+    )
+    parser.add_argument(
+        "--reviews", action="store_true", help="also write the workflow that reviews pull requests"
+    )
+    parser.add_argument(
+        "--tasks",
+        action="store_true",
+        help="also write the shipped maintenance tasks, and the workflow that runs them",
+    )
+    parser.add_argument("--no-try", action="store_true", help="do not run the checks once in the sandbox")
+    parser.add_argument("--yes", action="store_true", help="ask nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the files instead of writing them; tries nothing"
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    root = arguments.repo.resolve()
+    if not (root / ".git").exists():
+        raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
+    detected = detect_environment(root)
+    proposed = propose(detected, arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews)
+    missing = [file for file in proposed if not (root / file.path).exists()]
+    printer = Printer(sys.stdout, os.environ)
+    if arguments.dry_run or not arguments.yes:
+        for file in proposed:
+            printer.line(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")
+    if arguments.dry_run:
+        for file in missing:
+            print(f"\n--- {file.path}\n{file.text}", end="")
+        return ExitCode.DONE
+    if missing and not (arguments.yes or _agreed(len(missing))):
+        printer.headline("doubt", "Nothing was written")
+        return ExitCode.DONE
+    for file in missing:
+        _write(root, file)
+    trials: list[Trial] = []
+    notes: list[str] = []
+    if not arguments.no_try and any(file.path == POLICY_FILE for file in missing) and detected.checks:
+        trials, notes = _try(root, detected)
+    there = [file for file in proposed if file not in missing]
+    _print_result(_Result(detected, missing, there, trials, notes), arguments, printer)
+    return ExitCode.DONE
+
+
+def _agreed(number: int) -> bool:
+    if not sys.stdin.isatty():
+        raise UsageError("There is nobody to ask: say --yes, or --dry-run to see the files first.")
+    return input(f"Write {number} file{'' if number == 1 else 's'}? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _write(root: Path, file: ProposedFile) -> None:
+    """Write a new file, never over an existing one and never through a link out of the repository."""
+    path = root / file.path
+    if not path.parent.resolve().is_relative_to(root):
+        raise UsageError(f"{path.parent} leads out of the repository; nothing was written there.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(file.text)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
+    """Run each check of the new policy once, and make comments of those that cannot run here."""
+    try:
+        trials = try_with_progress(root, policy_text(detected), sys.stdout)
+    except AgentError as error:
+        return [], [f"The checks were not tried: {error}"]
+    unfit = {
+        trial.name: trial.run.note
+        for trial in trials
+        if trial.run.state in (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
+    }
+    if not unfit:
+        return trials, []
+    (root / POLICY_FILE).write_text(policy_text(detected, unfit), encoding="utf-8")
+    return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    detected: Detection
+    written: Sequence[ProposedFile]
+    there: Sequence[ProposedFile]
+    trials: Sequence[Trial]
+    notes: Sequence[str]
+
+
+def _print_result(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
+    """Print the result, then the next steps, then details, as after `fix`."""
+    if result.trials or printer.is_terminal:
+        printer.line()
+    printer.headline(*headline(result.detected, result.trials, len(result.written)))
+    printer.line()
+    _print_next(result, arguments, printer)
+    printer.line()
+    _print_checks(result, printer)
+    for note in result.notes:
+        printer.field("note", note, "yellow")
+    for file in result.written:
+        printer.field("file", f"{file.path}: written, {file.why}")
+    for file in result.there:
+        printer.field("file", f"{file.path}: left as it was")
+
+
+def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tuple[Mark, str]:
+    """`2 files written, 3 of 4 checks pass`."""
+    files = f"{count_of(written, 'file')} written" if written else "Nothing to write, all files are there"
+    if not written:
+        return "good", files
+    if not detected.checks:
+        return "doubt", f"{files}, no check was found"
+    if not trials:
+        return "good", f"{files}, {count_of(detected.checks, 'check')} found, not tried"
+    passed = sum(trial.run.state is CheckState.PASSED for trial in trials)
+    mark: Mark = "good" if passed == len(detected.checks) else "doubt"
+    words = "check passes" if len(detected.checks) == 1 else "checks pass"
+    return mark, f"{files}, {passed} of {len(detected.checks)} {words}"
+
+
+def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:
+    git, key = git_at(arguments.repo), KEYS[arguments.provider]
+    at = "" if git == "git" else f" --repo {shlex.quote(str(arguments.repo))}"
+    if result.written:
+        files = shlex.join(file.path for file in result.written)
+        printer.field("commit", f'{git} add {files} && {git} commit -m "Add Slash Agent"', copied=True)
+        printer.field("", "Read the files first. Only a committed policy is used.")
+    printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
+    printer.field("GitHub", f"gh secret set {key}", copied=True)
+    printer.field(
+        "", "Settings, Actions, General: allow Actions to create pull requests, with a GitHub App too. Push."
+    )
+    printer.field("look", f"slash-agent doctor{at}", copied=True)
+    printer.field("", "It says what is still missing. Then write /agent help under an issue.")
+
+
+def _print_checks(result: _Result, printer: Printer) -> None:
+    """What ended alike, such as all checks behind a failed setup, in one line."""
+    sources = {check.name: check.source for check in result.detected.checks}
+    if not result.trials and result.written:
+        for check in result.detected.checks:
+            printer.field("check", f"{check.name} (from {check.source})")
+    alike: dict[str, list[Trial]] = {}
+    for trial in result.trials:
+        alike.setdefault(result_text(trial), []).append(trial)
+    for text, trials in alike.items():
+        state = trials[0].run.state
+        names = ", ".join(f"{trial.name} (from {sources.get(trial.name, '?')})" for trial in trials)
+        printer.field("check", f"{names}: {text}", "green" if state is CheckState.PASSED else "yellow")
+        if state in ADVICE:
+            printer.field("", ADVICE[state])

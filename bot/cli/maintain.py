@@ -1,0 +1,179 @@
+"""Scheduled maintenance: print the tasks that are due as a matrix for Actions, or update the dashboard. The tasks are
+Markdown files in .github/agent/ of the default branch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from bot.cli.options import add_text, names_of, repositories_of
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+
+if TYPE_CHECKING:
+    from bot.github.app import Access
+    from bot.github.client import GitHub
+    from bot.maintenance.plan import MatrixJob
+    from bot.session.context.github_env import GitHubEnvironment
+    from bot.session.event.maintain import LastPlan, RepositoryPlan
+
+EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    environment = os.environ.get
+    parser.add_argument("--plan", action="store_true", help="print the tasks due now as one line of JSON")
+    parser.add_argument("--dashboard", action="store_true", help="update each repository's dashboard issue")
+    parser.add_argument(
+        "--repositories",
+        default=environment("SLASH_AGENT_REPOSITORIES") or environment("GITHUB_REPOSITORY", ""),
+        metavar="OWNER/NAME,...",
+        help="default: the one that the workflow is in",
+    )
+    add_text(
+        parser,
+        "--task",
+        "SLASH_AGENT_TASK",
+        metavar="NAME,...",
+        help="start these by hand, whatever the schedule says",
+    )
+    parser.add_argument(
+        "--since",
+        type=_time,
+        metavar="TIME",
+        help="tasks due after this (2026-01-31T12:00Z); default: since the last scheduled run, else for an hour",
+    )
+    parser.add_argument("--json", action="store_true", help="print every decision, also of tasks that wait")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    from bot.github.app import Access
+    from bot.report.plan_summary import dashboards_summary, plan_summary
+    from bot.session.context.github_env import read_github_environment
+    from bot.session.event.maintain import MaintenanceRun, plan_repositories, put_dashboards, utc_now
+
+    if not (arguments.plan or arguments.dashboard):
+        raise UsageError("Say what to do: --plan or --dashboard.")
+    actions = Actions(os.environ, sys.stderr)
+    where = read_github_environment(os.environ)
+    host_of = _hosts(where, Access.TALK if arguments.dashboard else Access.READ, actions)
+    now = utc_now()
+    run = MaintenanceRun(
+        _repositories(arguments.repositories),
+        now,
+        _last_look(arguments.since, where, host_of, now),
+        tuple(names_of(arguments.task)),
+        where.policy_file,
+    )
+
+    notes: list[str] = []
+
+    def warn(text: str) -> None:
+        notes.append(text)
+        actions.annotate("warning", text)
+
+    plans = plan_repositories(run, host_of, warn)
+    for entry in plans:
+        for decision in entry.decisions:
+            actions.print(
+                f"{entry.repository} {decision.task.name}: "
+                f"{'runs' if decision.run else 'waits'}. {decision.why}"
+            )
+    if arguments.dashboard:
+        done: list[str] = []
+
+        def say(text: str) -> None:
+            done.append(text)
+            actions.print(text)
+
+        put_dashboards(plans, host_of, now, say, warn)
+        actions.add_summary(dashboards_summary(done, notes))
+    if arguments.plan:
+        jobs = _print_plan(plans, actions, everything=arguments.json)
+        decisions = ((entry.repository, decision) for entry in plans for decision in entry.decisions)
+        actions.add_summary(plan_summary(decisions, {(job.repository, job.task) for job in jobs}, notes))
+    return ExitCode.DONE
+
+
+def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[MatrixJob]:
+    """Returns what is in the matrix."""
+    from bot.maintenance.plan import MOST_JOBS, matrix, matrix_json
+
+    jobs, remaining = matrix(
+        (entry.repository, entry.minutes, decision) for entry in plans for decision in entry.decisions
+    )
+    plan = matrix_json(jobs, remaining)
+    if remaining:
+        actions.annotate(
+            "warning",
+            f"A matrix holds {MOST_JOBS} jobs, and {remaining} more were to be in it: those that were due last "
+            "wait for the next plan by the schedule. Tasks that are started by hand have to be started again.",
+        )
+    if everything:
+        decisions = [
+            {
+                "repository": entry.repository,
+                "task": decision.task.name,
+                "run": decision.run,
+                "why": decision.why,
+                "pull": decision.pull,
+            }
+            for entry in plans
+            for decision in entry.decisions
+        ]
+        print(json.dumps({**json.loads(plan), "decided": decisions}))
+    else:
+        print(plan)
+    actions.set_output("count", str(len(jobs)))
+    actions.set_output("left", str(remaining))
+    actions.set_output("matrix", json.dumps(json.loads(plan)["matrix"]))
+    return jobs
+
+
+def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
+    """A client a repository: of an app, each with a token of its own."""
+    from bot.session.context.github_env import signed_in
+    from bot.session.event.clients import client_for
+
+    def host_of(repository: str) -> GitHub:
+        signed = signed_in(where, repository, access)
+        for secret in signed.minted_secrets.values():
+            actions.add_mask(secret)
+        return client_for(signed, os.environ)
+
+    return cache(host_of)
+
+
+def _last_look(
+    since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
+) -> LastPlan:
+    """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
+    from bot.session.event.clients import client_for
+    from bot.session.event.maintain import FIRST_WINDOW, LastPlan, last_plan
+
+    if since is not None or not (where.repository and where.workflow):
+        return LastPlan(since or now - FIRST_WINDOW)
+    # The job's own token may see the runs, whoever else acts: the app need not be installed here.
+    here = client_for(where, os.environ) if where.token else host_of(where.repository)
+    return last_plan(where.repository, where.workflow.rpartition("/")[2], where.run, here, now)
+
+
+def _repositories(text: str) -> tuple[str, ...]:
+    names = repositories_of(text)
+    if not names:
+        raise UsageError("There is no repository: give --repositories OWNER/NAME, or run this in Actions.")
+    return names
+
+
+def _time(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time as in 2026-01-31T12:00Z") from error
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

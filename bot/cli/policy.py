@@ -1,0 +1,220 @@
+"""Check a policy file, print its JSON Schema, or say which rule decides one tool call and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.request import Tier, Verb
+from bot.github.actions import Actions, json_text
+from bot.policy.decide import BUILT_IN
+from bot.policy.errors import PolicyError, Problem
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Effect, Policy
+
+EXAMPLE = """slash-agent policy check .github/agent.yml
+         slash-agent policy explain --command 'git push'
+         slash-agent policy explain --tier contributor --verb plan --path docs/api.md
+         slash-agent policy explain bash '{"command": "git push"}'"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="check|explain|schema")
+    check = actions.add_parser(
+        "check", help="validate a policy file; warn of rules that allow more than they say"
+    )
+    check.add_argument(
+        "file", type=Path, nargs="?", default=Path(POLICY_FILE), help=f"default: {POLICY_FILE}"
+    )
+    check.add_argument("--json", action="store_true", help="print problems and warnings as JSON")
+    explain = actions.add_parser("explain", help="decide one tool call and say why")
+    explain.add_argument(
+        "--file", type=Path, default=Path(POLICY_FILE), metavar="FILE", help=f"default: {POLICY_FILE}"
+    )
+    explain.add_argument(
+        "--tier",
+        choices=[tier.value for tier in Tier],
+        default=Tier.MAINTAINER.value,
+        help="who is asking (default: maintainer, which is what you are in your own checkout)",
+    )
+    explain.add_argument(
+        "--verb",
+        choices=[verb.value for verb in Verb],
+        help="the verb of the run; default: one that may write",
+    )
+    what = explain.add_mutually_exclusive_group()
+    what.add_argument("--command", metavar="LINE", help="instead of TOOL and JSON: a shell command")
+    what.add_argument("--path", help="instead of JSON: the path of a call of TOOL (default: edit)")
+    explain.add_argument(
+        "tool", metavar="TOOL", nargs="?", help="view, ls, glob, grep, edit, write, patch or bash"
+    )
+    explain.add_argument(
+        "arguments", metavar="JSON", nargs="?", help="the call's arguments, as a model sends them"
+    )
+    explain.add_argument("--json", action="store_true", help="print the decision as JSON")
+    actions.add_parser("schema", help="print the file's JSON Schema, for editors and other programs")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if arguments.action == "schema":
+        from bot.policy.json_schema import as_text
+
+        sys.stdout.write(as_text())
+        return ExitCode.DONE
+    if arguments.action == "check":
+        return _check(arguments.file, as_json=arguments.json)
+    return _explain(arguments)
+
+
+def _check(file: Path, *, as_json: bool) -> ExitCode:
+    text = _read(file, needed=file != Path(POLICY_FILE))
+    if text is None:
+        _say(
+            json_text(_report(file, (), ()))
+            if as_json
+            else f"There is no {file} here, so the built-in policy holds."
+        )
+        return ExitCode.DONE
+    from bot.policy.file import check_policy
+
+    try:
+        policy, warnings = check_policy(text, str(file))
+        _check_rules(policy, file, text)
+    except PolicyError as error:
+        if not as_json:
+            raise
+        _say(json_text(_report(file, error.problems, ())))
+        return ExitCode.USAGE
+    if as_json:
+        _say(json_text(_report(file, (), warnings)))
+        return ExitCode.DONE
+    for one in warnings:
+        _say(f"{file}:{one.line}:{one.column}: warning: {one.message}")
+    summary = count_of(warnings, "warning") if warnings else "no problems"
+    _say(f"{file}: {count_of(policy.rules, 'rule')}, {count_of(policy.checks, 'check')}, {summary}")
+    return ExitCode.DONE
+
+
+def _check_rules(policy: Policy, file: Path, text: str) -> None:
+    """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
+    if not policy.detector.rules:
+        return
+    from bot.policy.nodes import place_of
+    from bot.session.context.base import finder_of
+
+    folder = file.resolve().parent
+    root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
+    try:
+        finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
+    except UsageError as error:
+        line, column = place_of(text, ("detector", "rules"))
+        raise PolicyError(str(file), [Problem(line, column, str(error))]) from error
+
+
+def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]) -> dict[str, Any]:
+    return {
+        "file": str(file),
+        "valid": not problems,
+        "problems": [_placed(one) for one in problems],
+        "warnings": [_placed(one) for one in warnings],
+    }
+
+
+def _placed(one: Problem) -> dict[str, object]:
+    return {"line": one.line, "column": one.column, "message": one.message}
+
+
+def _explain(arguments: argparse.Namespace) -> ExitCode:
+    tool, call = _call(arguments)
+    verb = Verb(arguments.verb) if arguments.verb else None
+    from bot.session.local.explain_call import explain_call
+
+    explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb)
+    decision = explanation.decision
+    if arguments.json:
+        fields = {
+            "decision": str(decision.effect),
+            "rule": decision.rule,
+            "reason": decision.reason,
+            "nearest": decision.nearest,
+            "told": explanation.denial,
+            "grammar": explanation.grammar,
+            "withheld": [{"path": path, "reason": why} for path, why in explanation.withheld],
+        }
+        _say(json_text(fields))
+        return ExitCode.DONE
+    withheld_note = (
+        ", but the gate withholds it" if explanation.withheld and decision.effect is Effect.ALLOW else ""
+    )
+    _say(f"{decision.effect}{withheld_note}: {decision.reason or _without_reason(decision.rule)}")
+    withheld = "; ".join(f"{path} is withheld: {why}" for path, why in explanation.withheld)
+    lifted = ""
+    if decision.rule.startswith(BUILT_IN):
+        lifted = f"`dangerous: {{allow: [{decision.rule.removeprefix(BUILT_IN)}]}}` in the policy"
+    for label, text in (
+        ("rule", decision.rule),
+        ("nearest allowed", decision.nearest),
+        ("to allow it", lifted),
+        ("grammar", explanation.grammar),
+        ("the model is told", explanation.denial),
+        ("at the gate", withheld),
+    ):
+        if text:
+            _say(f"{label}: {text}")
+    return ExitCode.DONE
+
+
+def _without_reason(rule: str) -> str:
+    return "the rule gives no reason" if rule else "no rule matches, so the call is allowed"
+
+
+def _call(arguments: argparse.Namespace) -> tuple[str, dict[str, object]]:
+    if arguments.command is not None:
+        if arguments.tool:
+            raise UsageError("--command takes the place of TOOL and JSON: leave them out.")
+        return "bash", {"command": arguments.command}
+    if arguments.path is not None:
+        if arguments.arguments:
+            raise UsageError("--path takes the place of JSON: leave it out.")
+        return arguments.tool or "edit", {"path": arguments.path}
+    if not arguments.tool or arguments.arguments is None:
+        raise UsageError("Say what to explain: --command LINE, --path PATH, or TOOL and JSON.")
+    return arguments.tool, _object(arguments.arguments)
+
+
+def _policy(file: Path) -> Policy:
+    text = _read(file, needed=file != Path(POLICY_FILE))
+    return load_policy(None) if text is None else load_policy(text, str(file))
+
+
+def _read(file: Path, *, needed: bool) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if not needed:
+            return None
+        raise UsageError(f"There is no file {file}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.") from error
+
+
+def _object(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"The arguments are not JSON: {error}.") from error
+    if not isinstance(value, dict):
+        raise UsageError("The arguments must be a JSON object.")
+    return value
+
+
+def _say(text: str) -> None:
+    """A policy may be a stranger's: nothing of it is a command to the runner."""
+    Actions(os.environ, sys.stdout).print(text)

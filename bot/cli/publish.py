@@ -1,0 +1,93 @@
+"""Publish a bundle on GitHub: a branch `agent/...` and a draft pull request, or a comment that says why there is none.
+The bundle is treated as hostile and checked by the gate again. Publishing twice changes nothing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from bot.cli.options import add_bundle, add_dry_run
+from bot.cli.terminal.printer import Mark, Printer
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import Outcome, Status
+from bot.gate.secrets import withhold_if_secret
+from bot.github.actions import Actions
+from bot.publish.result import PublishResult
+from bot.report.summary import publish_summary, run_summary
+from bot.session.event.publish_bundle import publish_bundle
+
+# What these come to is said in the thread, and no pull request was meant to come of them.
+_ANSWERED = frozenset({Status.REVIEWED, Status.PLANNED, Status.ANSWERED, Status.NEEDS_INPUT})
+
+EXAMPLE = "slash-agent publish --bundle bundle --dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_bundle(parser, "--bundle", "the folder that `run` or `salvage` left")
+    add_dry_run(parser, "print every write instead of making it")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if not arguments.bundle:
+        raise UsageError("There is no bundle: give --bundle DIR.")
+    actions = Actions(os.environ, sys.stdout)
+    done = publish_bundle(
+        Path(arguments.bundle),
+        os.environ,
+        dry_run=arguments.dry_run,
+        say=actions.print,
+        mask=actions.add_mask,
+    )
+    actions.withhold = partial(withhold_if_secret, finder=done.finder)
+    published = done.published
+    threads = _on_threads(published)
+    notes = (*published.notes, *threads)
+    printer = Printer(sys.stdout, os.environ, actions)
+    printer.headline(*_headline(published, done.outcome, dry_run=arguments.dry_run))
+    for line in published.notes:
+        printer.field("note", line, "yellow")
+    for line in threads:
+        printer.field("threads", line)
+    # The run was a step of this very job: its summary stands above ours.
+    is_reported = os.environ.get("SLASH_AGENT_MODE") == "both"
+    summary = (
+        publish_summary(published.pr_url, notes)
+        if is_reported
+        else run_summary(done.outcome, published.pr_url, notes)
+    )
+    if summary:
+        actions.add_summary(summary)
+    actions.set_output("status", done.outcome.status.value)
+    actions.set_output("pr-url", published.pr_url)
+    actions.set_output("pr-number", str(published.pr_number or ""))
+    actions.set_output("branch", published.branch)
+    return ExitCode.DONE
+
+
+def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> tuple[Mark, str]:
+    pull = f"ull request #{published.pr_number}"
+    if published.pr_number and published.suggested:
+        return "good", f"P{pull} has the change as suggestions: {published.pr_url}"
+    if published.pr_number and published.created:
+        return "good", f"P{pull} opened: {published.pr_url}"
+    if published.pr_number:
+        return "good", f"P{pull} is up to date: {published.pr_url}"
+    if dry_run:
+        return "good", "Dry run, nothing was published: the writes are listed above"
+    if outcome.status in _ANSWERED:
+        return "good", f"{outcome.status.value.replace('_', ' ').capitalize()}: the thread on GitHub has it"
+    return "doubt", f"No pull request: {outcome.reason}"
+
+
+def _on_threads(published: PublishResult) -> list[str]:
+    """List writes that were and were not made; the count first, since a summary shows a few lines only."""
+    lines = [f"written: {what}" for what in published.written]
+    lines += [f"not written: {what}" for what in published.withheld]
+    if not lines:
+        return []
+    left = f", {len(published.withheld)} left out" if published.withheld else ""
+    return [f"{count_of(len(published.written), 'write')} on threads made{left}", *lines]

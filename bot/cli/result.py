@@ -1,0 +1,292 @@
+"""The result of a run for people: a headline, what to do next, the details, and the model's notes for the reviewer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.cli.terminal.printer import Mark, Printer, Style
+from bot.contracts.evidence import Answer, CheckerComparison, Problem
+from bot.contracts.formatting import count_of, exit_text, money
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Review, Severity
+
+_MOST_PROBLEMS = 3
+_MOST_FILES = 20
+
+_STOPPED = {
+    StopReason.MAX_TOKENS: "the model's answer was cut off",
+    StopReason.BUDGET: "the budget is spent",
+    StopReason.TIME: "the time is up",
+    StopReason.TURNS: "all turns are used",
+    StopReason.LOOP: "the model repeated itself",
+    StopReason.DENIED: "a call was denied",
+    StopReason.CANCELED: "cancelled",
+    StopReason.PROVIDER_ERROR: "the model's provider failed",
+    StopReason.GATE: "the gate refused the change",
+    StopReason.ERROR: "the run broke off",
+}
+_SEVERITY: dict[Severity, Style] = {
+    Severity.CRITICAL: "red",
+    Severity.MAJOR: "red",
+    Severity.MINOR: "yellow",
+    Severity.NOTE: "cyan",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`where` says where the change is, as in `on agent/fix-it`. `next` are labels with a command or a place each.
+    `notes` are the verb's own, beside the outcome's."""
+
+    outcome: Outcome
+    where: str = ""
+    next: Sequence[tuple[str, str]] = ()
+    review: Review | None = None
+    notes: Sequence[str] = ()
+
+
+def print_result(result: Result, printer: Printer) -> None:
+    outcome = result.outcome
+    if printer.is_terminal:
+        printer.line()  # after the lines of what went on
+    printer.headline(*headline(outcome, result.where, result.review))
+    for label, text in _reasons(outcome):
+        printer.field(label, text, "yellow")
+    if text := outcome.answer or outcome.question:
+        printer.line()
+        printer.markdown(text)
+    if result.review is not None:
+        _print_review(result.review, printer)
+    if result.next:
+        printer.line()
+    for label, text in result.next:
+        printer.field(label, text, copied=True)
+    printer.line()
+    _print_details(outcome, printer)
+    for note in (*outcome.notes, *result.notes):
+        printer.field("note", note)
+    if outcome.files:
+        _print_description(outcome, printer)
+
+
+def headline(outcome: Outcome, where: str = "", review: Review | None = None) -> tuple[Mark, str]:
+    """Return the result of a run in one line."""
+    mark, text = _headline_parts(outcome, where, review)
+    unfinished = outcome.status is Status.PARTIAL
+    if outcome.status is Status.FAILED and outcome.stop_reason is StopReason.CANCELED:
+        text = "Cancelled, nothing was changed"
+    elif stopped := _STOPPED.get(outcome.stop_reason, "") if unfinished else "":
+        mark, text = "doubt", f"Not finished ({stopped}): {text}"
+    return mark, f"{text}, {money(outcome.cost)}" if outcome.cost else text
+
+
+def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tuple[Mark, str]:
+    if review is not None:
+        return _review_headline(review)
+    if outcome.files:
+        from bot.evidence.summary import summarize_checks  # needed at the end only
+
+        checks = summarize_checks(outcome)
+        mark: Mark = "bad" if checks.failing else "good" if checks.verified else "doubt"
+        changed = f"{count_of(len(outcome.files), 'file')} changed {where}".rstrip()
+        return mark, ", ".join(filter(None, (changed, checks.headline)))
+    match outcome.status:
+        case Status.ANSWERED:
+            return "good", "Answered"
+        case Status.NO_CHANGE if outcome.answer:
+            # A request with a question mark was a question; of any other the answer is why nothing came of it.
+            is_question = "?" in outcome.request.instruction
+            return "good" if is_question else "doubt", "Answered, no file was changed"
+        case Status.NEEDS_INPUT:
+            return "doubt", "The agent has a question"
+        case Status.NO_CHANGE:
+            return "doubt", "Nothing was changed"
+        case Status.REFUSED:
+            return "bad", "Refused"
+        case Status.FAILED | Status.PARTIAL:
+            stopped = _STOPPED.get(outcome.stop_reason, "")
+            return "bad", f"Failed{f' ({stopped})' if stopped else ''}, nothing was changed"
+        case _:
+            return "good", outcome.status.value.replace("_", " ").capitalize()
+
+
+def _review_headline(review: Review) -> tuple[Mark, str]:
+    if not review.findings:
+        return "good", "No findings"
+    counts = Counter(finding.severity for finding in review.findings)
+    summary = ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
+    return "doubt", f"{count_of(len(review.findings), 'finding')} ({summary})"
+
+
+def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Yield the reasons why a result is incomplete."""
+    clean = outcome.stop_reason in (StopReason.END_TURN, StopReason.CHECKS_FAILING, StopReason.NEEDS_INPUT)
+    failed = outcome.status is Status.FAILED
+    answered = outcome.answer and not failed
+    fine = clean and not failed and (outcome.files or outcome.status is not Status.NO_CHANGE)
+    if not answered and not fine:
+        yield "why", outcome.reason
+    if outcome.files:
+        from bot.evidence.summary import summarize_checks
+        from bot.publish.evidence.priorities import file_priorities
+        from bot.publish.text.markdown import unescaped
+
+        for number, line in enumerate(file_priorities(outcome.files)):
+            yield "" if number else "look at", unescaped(line)
+        checks = summarize_checks(outcome)
+        if not checks.verified:
+            yield "checks", checks.unverified
+        if checks.help:
+            yield "to do", checks.help
+    for note in outcome.wall.notes if outcome.wall else ():
+        yield "warning", note
+
+
+def _print_details(outcome: Outcome, printer: Printer) -> None:
+    for check in outcome.checks if outcome.files else ():
+        summary = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
+        printer.field("check", f"{check.related or check.command}: {summary}", _colour(check))
+        if check.related:
+            over = f": {check.scope_note}" if check.scope_note else ""
+            printer.field("", f"related tests only; {check.command} was not run as a whole{over}")
+        if why := _why(check):
+            printer.field("", why)
+        for line in _newly_failing(check):
+            printer.field("", line)
+    _print_problems(outcome, printer)
+    coverage = outcome.coverage
+    if coverage and coverage.measured:
+        covered = f"{coverage.covered} of {count_of(coverage.measured, 'changed line')} run"
+        printer.field("coverage", covered)
+    for file in outcome.files[:_MOST_FILES]:
+        printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
+    if (more := len(outcome.files) - _MOST_FILES) > 0:
+        printer.field("", f"and {count_of(more, 'more file')}")
+    for held in outcome.withheld:
+        printer.field("withheld", f"{held.path}: {held.reason}", "yellow")
+    for denial, times in Counter(outcome.denials).items():
+        rule = f"rule {denial.rule}{f', {times} times' if times > 1 else ''}"
+        why = f"{denial.reason} ({rule})" if denial.reason else rule
+        printer.field("denied", f"{denial.tool} {denial.subject}: {why}", "yellow")
+    turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
+    printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
+    printer.field("sandbox", outcome.sandbox)
+
+
+def _print_description(outcome: Outcome, printer: Printer) -> None:
+    described = outcome.description
+    for title, text in ((described.title, described.summary), ("For the reviewer", described.notes)):
+        if text.strip():
+            printer.title(title or "What the model says of it")
+            printer.markdown(text)
+
+
+def _colour(check: CheckResult) -> Style:
+    if check.after.state is CheckState.PASSED:
+        return "green"
+    return "red" if check.after.state is CheckState.FAILED and not check.flaky else "yellow"
+
+
+def _state(run: CheckRun) -> str:
+    word = run.state.value.replace("_", " ")
+    if run.state is not CheckState.FAILED or run.exit_code is None:
+        return word
+    return f"{word} ({exit_text(run.exit_code)})"
+
+
+def _tests(check: CheckResult) -> str:
+    """Return the change of the tests in a check, and whether it is flaky: then its last state is no evidence."""
+    from bot.evidence.labels import kinds_of  # needed at the end only
+
+    summary = ", ".join(f"{count_of(kind.number, 'test')} {kind.words}" for kind in kinds_of(check.tests))
+    flaky = "flaky: it passed when it was run again" if check.flaky else ""
+    return "".join(f"; {words}" for words in (flaky, summary) if words)
+
+
+def _newly_failing(check: CheckResult) -> Iterator[str]:
+    from bot.evidence.labels import newly_failing
+
+    tests, more = newly_failing(check.tests)
+    for name, reason in tests:
+        yield f"fails now: {name}{f': {reason}' if reason else ''}"
+    if more:
+        yield f"and {count_of(more, 'more test')} that {'fails' if more == 1 else 'fail'} now"
+
+
+def _why(check: CheckResult) -> str:
+    """Why a check says nothing, in the words of the run that did not run."""
+    silent = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.NOT_RUN)
+    return next((run.note for run in (check.after, check.before) if run.state in silent), "")
+
+
+def _print_problems(outcome: Outcome, printer: Printer) -> None:
+    from bot.publish.evidence.problems import count_new, new_problems
+
+    for comparison in outcome.diagnostics:
+        printer.field("problems", f"{comparison.named}: {_checker_line(comparison)}")
+    problems = new_problems(outcome)[:_MOST_PROBLEMS]
+    for problem in problems:
+        printer.field("", _problem(problem))
+    if (more := count_new(outcome) - len(problems)) > 0:
+        printer.field("", f"and {count_of(more, 'more new problem')}")
+
+
+def _checker_line(comparison: CheckerComparison) -> str:
+    from bot.evidence.labels import no_figures
+
+    words = no_figures(comparison)
+    if not words:
+        uncovered = f", {comparison.uncovered_count:,} uncovered" if comparison.uncovered_count else ""
+        new = max(comparison.new_count, len(comparison.new))
+        fixed = max(comparison.fixed_count, len(comparison.fixed))
+        summary = f"{new:,} new, {fixed:,} fixed"
+        return summary + uncovered
+    failed = [run for run in (comparison.before, comparison.after) if run.answer is not Answer.COMPLETE]
+    why = next((run.note for run in failed if run.note), "")
+    return f"{words}: {why}" if why else words
+
+
+def _problem(problem: Problem) -> str:
+    kind = " ".join(filter(None, (problem.tool, problem.code)))
+    return f"{problem.path}:{problem.line} {kind}: {problem.message}"
+
+
+def _print_review(review: Review, printer: Printer) -> None:
+    if review.summary.strip():
+        printer.line()
+        printer.markdown(review.summary)
+    for finding in review.findings:
+        printer.line()
+        _print_finding(finding, printer)
+    if review.left_out:
+        printer.line()
+    for left_out in review.left_out:
+        printer.field("left out", left_out)
+
+
+def _print_finding(finding: Finding, printer: Printer) -> None:
+    first = finding.start_line or finding.line
+    lines = f":{first}" if finding.line else ""
+    lines += f"-{finding.line}" if finding.line and first != finding.line else ""
+    old = " (old file)" if finding.side is Side.LEFT else ""
+    printer.line(f"{finding.severity}: {finding.title}", _SEVERITY[finding.severity])
+    printer.line(f"  {finding.path}{lines}{old}", "bold")
+    for line in finding.body.splitlines():
+        printer.line(f"  {line}")
+    if finding.suggestion is not None:
+        for line in finding.text.split("\n"):
+            printer.line(f"  - {line}", "red")
+        for line in finding.suggestion.split("\n") if finding.suggestion else ():
+            printer.line(f"  + {line}", "green")
+
+
+def git_at(repo: Path) -> str:
+    """`git` as it is called from here for `repo`."""
+    same = os.path.realpath(repo) == os.path.realpath(".")
+    return "git" if same else f"git -C {shlex.quote(str(repo))}"

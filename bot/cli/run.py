@@ -1,0 +1,181 @@
+"""Handle one GitHub event: check who asked, run the agent in a sandbox, and write a bundle for `publish`. In Actions
+the event and the folders come from the runner."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+from bot.cli.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
+from bot.cli.result import Result, print_result
+from bot.cli.terminal.printer import Printer
+from bot.cli.terminal.viewer import LineViewer, Viewer
+from bot.cli.view import add_view_options, open_viewer
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.progress import EndEvent
+from bot.gate.secrets import withhold_if_secret
+from bot.github.actions import Actions
+from bot.publish.bundle.files import JOURNAL
+from bot.report.summary import charts_of, outcome_summary, run_summary
+from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.run_event import EventOptions, EventResult, run_event
+from bot.session.folder.cleanup import cleaning_up_after
+from bot.session.job.interruption import recovery_commands
+
+EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    environment = os.environ.get
+    parser.add_argument(
+        "--event-name", default=environment("GITHUB_EVENT_NAME"), metavar="NAME", help="such as issue_comment"
+    )
+    parser.add_argument(
+        "--event",
+        type=Path,
+        default=environment("GITHUB_EVENT_PATH"),
+        metavar="FILE",
+        help="the event's payload",
+    )
+    add_bundle(parser, "--out")
+    add_text(
+        parser,
+        "--model",
+        "SLASH_AGENT_MODEL",
+        metavar="PROVIDER/NAME",
+        help="default: the policy's, else the default model of the provider whose key is set",
+    )
+    parser.add_argument(
+        "--budget",
+        type=usd,
+        default=environment("SLASH_AGENT_BUDGET_USD", "").strip() or None,
+        metavar="USD",
+        help="the most that the model may cost; the policy's own limits apply as well",
+    )
+    add_sandbox(
+        parser,
+        "off is for your own machine; in Actions it is refused",
+        environment("SLASH_AGENT_SANDBOX") or "auto",
+    )
+    add_text(
+        parser,
+        "--instruction",
+        "SLASH_AGENT_INSTRUCTION",
+        metavar="TEXT",
+        help="what to do, for events without a comment: a schedule, a dispatch",
+    )
+    add_text(
+        parser,
+        "--task",
+        "SLASH_AGENT_TASK",
+        metavar="NAME",
+        help="the maintenance task of .github/agent/ that a schedule is for",
+    )
+    add_dry_run(parser, "print every write to GitHub instead of making it, the pull request's included")
+    parser.add_argument(
+        "--prepare", choices=("key", "make"), help=argparse.SUPPRESS
+    )  # the action's own steps
+    add_view_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if not arguments.event_name or not arguments.event:
+        raise UsageError("There is no event: give --event-name and --event, or run this in Actions.")
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    options = EventOptions(
+        name=arguments.event_name,
+        payload=Path(arguments.event),
+        out=Path(arguments.out) if arguments.out else None,
+        dry_run=arguments.dry_run,
+        model=arguments.model,
+        budget_usd=arguments.budget,
+        sandbox=arguments.sandbox,
+        workspace=Path(workspace) if workspace else None,
+        instruction=arguments.instruction,
+        task=arguments.task,
+    )
+    if arguments.prepare:
+        return _prepare(replace(options, prepare=arguments.prepare))
+    # Where standard output is a program's, people and the runner read standard error.
+    out = sys.stderr if arguments.json_events else sys.stdout
+    with cleaning_up_after(os.environ), open_viewer(arguments, "run", out) as viewer:
+        actions = Actions(os.environ, viewer.stream(out))
+        view = None if _is_log(viewer, arguments) else viewer
+        result = run_event(
+            replace(options, view=view), os.environ, actions.print, actions.print, actions.add_mask
+        )
+        viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
+    actions = Actions(os.environ, out)
+    if result.finder is not None:
+        actions.withhold = partial(withhold_if_secret, finder=result.finder)
+    _print_result(result, actions, Printer(out, os.environ, actions), dry_run=arguments.dry_run)
+    if arguments.dry_run and result.bundle is not None:
+        publish_bundle(result.bundle, os.environ, dry_run=True, say=actions.print, mask=actions.add_mask)
+    return result.exit_code
+
+
+def _prepare(options: EventOptions) -> ExitCode:
+    """Run a prepare step. An error here is only noted: the run itself meets it again and reports it."""
+    actions = Actions(os.environ, sys.stdout)
+    try:
+        result = run_event(options, os.environ, actions.print, actions.print, actions.add_mask)
+    except AgentError as error:
+        actions.print(f"note: the environment was not prepared before the run: {error}")
+        return ExitCode.DONE
+    for name, value in result.prepared.items():
+        actions.set_output(name, value)
+    return ExitCode.DONE
+
+
+def _is_log(viewer: Viewer, arguments: argparse.Namespace) -> bool:
+    """Whether it is the log of a job that is written: anybody may read that, and it has its own ways."""
+    return isinstance(viewer, LineViewer) and viewer.person is None and not arguments.verbose
+
+
+def _as_json(result: EventResult) -> dict[str, object]:
+    return {
+        "reason": result.reason,
+        "answered": result.answered,
+        "outcome": asdict(result.outcome) if result.outcome else None,
+        "bundle": str(result.bundle) if result.bundle else None,
+    }
+
+
+def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dry_run: bool) -> None:
+    if result.outcome is None or result.bundle is None:
+        printer.headline("bad" if result.exit_code else "good" if result.answered else "doubt", result.reason)
+        done = "answered" if result.answered else "no_change"
+        status = "refused" if result.exit_code else done
+        actions.set_output("status", status)
+        actions.add_summary(outcome_summary(status, result.reason))
+        return
+    outcome = result.outcome
+    with suppress(BrokenPipeError):  # nobody reads it: the step's outputs are a file
+        bundle = shlex.quote(str(result.bundle))
+        publish = f"slash-agent publish --bundle {bundle}"
+        next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
+        if result.kept_run and not actions.active:
+            next += recovery_commands(result.kept_run, goes_on=False)
+        next += [("report", str(result.bundle / "report.html")), ("bundle", str(result.bundle))]
+        print_result(Result(outcome, next=next), printer)
+    if actions.has_summary:
+        actions.add_summary(run_summary(outcome, charts=charts_of(result.bundle / JOURNAL)))
+    values = {
+        "status": outcome.status.value,
+        "stop-reason": outcome.stop_reason.value,
+        "patch": str(result.bundle / "changes.patch"),
+        "cost-usd": f"{outcome.cost:.6f}",
+        "tokens": str(outcome.usage.total),
+        "turns": str(outcome.turns),
+        "denied": str(len(outcome.denials)),
+        "report": str(result.bundle / "report.html"),
+        "bundle": str(result.bundle),
+    }
+    for name, value in values.items():
+        actions.set_output(name, value)

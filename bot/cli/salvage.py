@@ -1,0 +1,66 @@
+"""Recover the result of a run that was killed: write a bundle from its work tree and journal, checked by the gate."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from bot.cli.options import add_bundle
+from bot.cli.result import Result, print_result
+from bot.cli.terminal.printer import Printer
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+from bot.publish.bundle.files import JOURNAL, OUTCOME, PATCH, REPORT
+from bot.recovery.salvage import SalvageResult, newest_run, salvage
+from bot.report.summary import charts_of, run_summary
+
+EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, nargs="?", metavar="RUN_DIR", help="the folder of the run")
+    parser.add_argument("--newest", action="store_true", help="take the last run on this machine")
+    parser.add_argument(
+        "--if-any",
+        action="store_true",
+        help="do nothing if there is no run, or if it wrote its bundle itself",
+    )
+    add_bundle(parser, "--out")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if (arguments.folder is None) != arguments.newest:
+        raise UsageError("Say which run: give its folder, or --newest.")
+    actions = Actions(os.environ, sys.stdout)
+    printer = Printer(sys.stdout, os.environ, actions)
+    out = Path(arguments.out) if arguments.out else None
+    if arguments.if_any and out and (out / OUTCOME).is_file():
+        printer.headline("good", f"Nothing to salvage: the run wrote its bundle, {out}")
+        actions.set_output("bundle", str(out))
+        return ExitCode.DONE
+    try:
+        root = newest_run(os.environ) if arguments.newest else arguments.folder
+    except UsageError as error:
+        if not arguments.if_any:
+            raise
+        printer.headline("good", str(error))
+        return ExitCode.DONE
+    salvaged = salvage(root, os.environ, out)
+    print_result(_result(salvaged), printer)
+    actions.set_output("bundle", str(salvaged.bundle))
+    if actions.has_summary:
+        actions.add_summary(run_summary(salvaged.outcome, charts=charts_of(salvaged.bundle / JOURNAL)))
+    actions.set_output("status", salvaged.outcome.status.value)
+    return ExitCode.DONE
+
+
+def _result(salvaged: SalvageResult) -> Result:
+    bundle, next = shlex.quote(str(salvaged.bundle)), []
+    if salvaged.outcome.files:
+        next.append(("apply", f"git apply {bundle}/{PATCH}"))
+    next.append(("go on", f"slash-agent fix --continue {bundle}"))
+    next += [("report", str(salvaged.bundle / REPORT)), ("bundle", str(salvaged.bundle))]
+    return Result(salvaged.outcome, "so far", next)

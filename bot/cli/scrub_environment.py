@@ -1,0 +1,165 @@
+"""A command that is given secrets begins again with an environment without them.
+
+What a process was started with stays readable in `/proc/PID/environ` while it lives, whatever it deletes later. So it
+executes itself once more: what no program needs to start goes through a pipe, which is read once and closed, and the
+new process can be neither dumped nor traced. Costs one start of the interpreter (some 20 ms), imports next to nothing,
+and does nothing for commands and environments without secrets.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
+import os
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
+
+PIPE = "SLASH_AGENT_PIPE"
+"""Names the descriptor of the pipe between the two processes."""
+
+HOLDING = frozenset(
+    {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
+)
+"""Verbs that use a secret, or that start a workspace while they were given one."""
+
+# What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
+# holds a password stays.
+_KEPT = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "VIRTUAL_ENV",
+        "LD_LIBRARY_PATH",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_CAPATH",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+    }
+)
+_KEPT_FAMILIES = ("LC_", "PYTHON", "XDG_")
+# Wider than `bot.session.context.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
+_SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
+_PR_SET_DUMPABLE = 4
+
+
+def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> None:
+    """Remove the secrets of `environment` from the process's initial environment. Does not return if that takes a new
+    process; there, `environment` is restored from the pipe."""
+    if PIPE in environment:
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
+        _lock()
+        environment.update(_received(int(environment.pop(PIPE))))
+    elif (cleaned := handed_on(arguments, environment)) is not None:
+        command = [sys.executable, *sys.orig_argv[1:]]
+        # Until `end_at_ctrl_c` is called there: the interpreter would answer with a traceback of its own start.
+        _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})
+        os.execve(sys.executable, command, cleaned)  # noqa: S606 - ourselves
+
+
+def hold_standard_streams() -> None:
+    """Where one was closed, as by `>&-`, nothing is read or written: else the next file that is opened becomes it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            if nothing != number:
+                os.dup2(nothing, number)
+                os.close(nothing)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 - kept open
+
+
+def end_at_ctrl_c() -> None:
+    """Make Ctrl-C end the process without a traceback of its imports."""
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _end)
+
+
+def _end(_number: int, _frame: object) -> None:
+    try:
+        os.write(2, b"slash-agent: cancelled\n")
+    finally:
+        os._exit(130)
+
+
+def handed_on(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the environment for the new process, with the pipe's descriptor; `None` if this process can continue."""
+    if not arguments or arguments[0] not in HOLDING or not any(map(_is_telling, environment.items())):
+        return None
+    inherited = {name: value for name, value in environment.items() if _stays(name, value)}
+    secrets = {name: value for name, value in environment.items() if name not in inherited}
+    return {**inherited, PIPE: str(_send_secrets(secrets))}
+
+
+def _stays(name: str, value: str) -> bool:
+    return (name in _KEPT or name.startswith(_KEPT_FAMILIES)) and not _has_password(value)
+
+
+def _is_telling(variable: tuple[str, str]) -> bool:
+    name, value = variable
+    return not _stays(name, value) and (_has_password(value) or any(sign in name.upper() for sign in _SIGNS))
+
+
+def _has_password(value: str) -> bool:
+    """Whether it looks like `https://user:password@host`."""
+    _, _, rest = value.partition("://")
+    return "@" in rest and ":" in rest.partition("@")[0]
+
+
+def _send_secrets(variables: Mapping[str, str]) -> int:
+    """The end of a pipe from which `variables` can be read, by whoever is executed next. Nothing is on a disk, and
+    when the process is ended in between, nothing of it is left."""
+    data = b"\0".join(os.fsencode(f"{name}={value}") for name, value in variables.items())
+    ours, theirs = os.pipe()
+    if len(data) > 1 << 16:
+        import fcntl
+
+        try:
+            fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, len(data))
+        except OSError as error:
+            raise SystemExit(
+                f"slash-agent: the environment is too large to be kept safe ({len(data)} bytes): {error.strerror}. "
+                "Give the step fewer or smaller variables."
+            ) from error
+    os.write(theirs, data)
+    os.close(theirs)
+    os.set_inheritable(ours, True)
+    return ours
+
+
+def _received(descriptor: int) -> dict[str, str]:
+    with open(descriptor, "rb") as pipe:
+        data = pipe.read()
+    pairs = (os.fsdecode(variable).partition("=") for variable in data.split(b"\0") if variable)
+    return {name: value for name, _, value in pairs}
+
+
+def _lock() -> None:
+    """No core file, no tracing, and `/proc/PID` of this process closed to all but root."""
+    import ctypes
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0):
+        raise SystemExit(
+            "slash-agent: this kernel lets no process keep its memory to itself (PR_SET_DUMPABLE)."
+        )

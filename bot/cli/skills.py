@@ -1,0 +1,141 @@
+"""List the skills that the agent has here, or check skills against the Agent Skills specification."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from bot.cli.terminal.printer import Printer
+from bot.contracts.errors import ExitCode
+from bot.contracts.formatting import count_of
+from bot.github.actions import Actions, json_text
+from bot.skills.discover import check_folder
+from bot.skills.find import SkillSet, SourcedSkill, checkout_skills
+from bot.skills.skill import CheckedSkill
+from bot.skills.tool import catalogue
+
+EXAMPLE = """slash-agent skills
+         slash-agent skills list --repo . --for-model
+         slash-agent skills check .agents/skills"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(action="list", repo=Path(), json=False, for_model=False)
+    actions = parser.add_subparsers(metavar="list|check")
+    listing = actions.add_parser("list", help="the skills of this repository (default)", epilog=_example(1))
+    listing.set_defaults(action="list")
+    listing.add_argument(
+        "--repo",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the repository (default: here, if it is one)",
+    )
+    form = listing.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print skills and notes as JSON")
+    form.add_argument("--for-model", action="store_true", help="print the catalogue as the model sees it")
+    checking = actions.add_parser(
+        "check", help="check skills; each finding names its rule", epilog=_example(2)
+    )
+    checking.set_defaults(action="check")
+    checking.add_argument("folder", type=Path, metavar="DIR", help="a skill, or a folder of skills")
+    checking.add_argument("--json", action="store_true", help="print verdicts and findings as JSON")
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    if arguments.action == "list":
+        return _list(
+            checkout_skills(arguments.repo, os.environ), as_json=arguments.json, for_model=arguments.for_model
+        )
+    results, notes = check_folder(arguments.folder)
+    for note in notes:
+        Actions(os.environ, sys.stderr).print(note)
+    if arguments.json:
+        print(json_text([_verdict(one) for one in results], indent=2))
+    else:
+        for one in results:
+            Actions(os.environ, sys.stdout).print(_in_words(one))
+    return ExitCode.DONE if not notes and all(one.conforms for one in results) else ExitCode.USAGE
+
+
+def _example(line: int) -> str:
+    return f"example: {EXAMPLE.splitlines()[line].strip()}"
+
+
+def _list(skills: SkillSet, *, as_json: bool, for_model: bool) -> ExitCode:
+    if as_json:
+        print(
+            json_text(
+                {"skills": [_in_json(entry) for entry in skills.skills], "notes": skills.notes}, indent=2
+            )
+        )
+        return ExitCode.DONE
+    if for_model:
+        Actions(os.environ, sys.stdout).print(catalogue([entry.skill for entry in skills.skills]))
+    else:
+        _list_for_people(skills.skills)
+    for note in skills.notes:
+        Actions(os.environ, sys.stderr).print(note)
+    return ExitCode.DONE
+
+
+def _list_for_people(skills: Sequence[SourcedSkill]) -> None:
+    """List skills by origin, in order of precedence, each with name and purpose."""
+    printer = Printer(sys.stdout, os.environ)
+    width = max((len(entry.skill.name) for entry in skills), default=0)
+    order = ("user", "repository", "bundled", "plugin")
+    ordered = sorted(skills, key=lambda entry: (order.index(entry.skill.origin), _source(entry)))
+    for source, group in groupby(ordered, _source):
+        printer.line(f"{source}:")
+        for entry in group:
+            printer.row(entry.skill.name, width, entry.skill.description)
+    if not skills:
+        printer.line("There are no skills here.")
+
+
+def _source(entry: SourcedSkill) -> str:
+    return "bundled" if entry.skill.origin == "bundled" else entry.source.name
+
+
+def _in_json(entry: SourcedSkill) -> dict[str, object]:
+    return {
+        "name": entry.skill.name,
+        "description": entry.skill.description,
+        "origin": entry.skill.origin,
+        "path": f"{entry.source.name}/{entry.skill.folder}",
+        "files": [file.path for file in entry.skill.files],
+    }
+
+
+def _verdict(result: CheckedSkill) -> dict[str, object]:
+    return {
+        "folder": result.folder,
+        "conforms": result.conforms,
+        "loads": result.skill is not None,
+        "findings": [
+            {
+                "rule": finding.rule,
+                "level": finding.level.name.lower(),
+                "file": finding.file,
+                "line": finding.line,
+                "message": finding.message,
+            }
+            for finding in result.findings
+        ],
+    }
+
+
+def _in_words(result: CheckedSkill) -> str:
+    if result.skill is None:
+        verdict = "refused"
+    elif result.conforms:
+        files = f", {count_of(result.skill.files, 'file')} besides" if result.skill.files else ""
+        verdict = f"a skill{files}"
+    else:
+        verdict = "loads here, but is against the specification"
+    lines = [f"{result.folder}: {verdict}", *(f"  {finding}" for finding in result.findings)]
+    return "\n".join(lines)

@@ -1,0 +1,171 @@
+"""Display a run on a terminal: lines of finished calls, below them the live step, to-do list and cost."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO, cast
+
+from bot.cli.terminal.board import Board
+from bot.cli.terminal.viewer import UNDER, Viewer, plain_lines
+from bot.contracts.progress import (
+    BeginEvent,
+    CancelSignal,
+    Event,
+    Inquiry,
+    NoteEvent,
+    Reply,
+    ResultEvent,
+    TextEvent,
+    WaitEvent,
+)
+
+if TYPE_CHECKING:
+    from bot.cli.terminal.screen import Screen
+
+_POLL = 0.3
+"""Seconds after which it is seen that nothing can be skipped any more."""
+
+
+class LiveViewer(Viewer):
+    """All output during the run goes through it, since other output would break the display.
+
+    Nothing is drawn before the first event, so that a refusal is fast, nor during a question, which is printed below
+    the lines. `keyboard` is the terminal that a person types into, or `None`.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        keyboard: int | None = None,
+        *,
+        verbose: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(self._ask_below if keyboard is not None else None)
+        self.interrupted = self._print_at_once
+        self._stream = stream
+        self._keyboard = keyboard
+        self._verbose = verbose
+        self._board = Board(clock)
+        self._screen: Screen | None = None
+        self._skip: Callable[[], None] | None = None
+        self._typing: threading.Thread | None = None
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, BeginEvent):
+            return
+        self._board.take(event)
+        with self._turn:
+            screen = self._open_screen()
+            for line in plain_lines(event, verbose=self._verbose):
+                for row in _rows(event, line, screen.console.width - 1):
+                    screen.print(row, _style(event, line))
+
+    def on_enter(self, skip: Callable[[], None] | None) -> None:
+        self._skip = skip
+        if skip is not None and self._keyboard is not None and self._typing is None:
+            self._typing = threading.Thread(target=self._read_keys, name="keyboard", daemon=True)
+            self._typing.start()
+
+    def _read_keys(self) -> None:
+        """Read keys until nothing can be skipped, so that later input goes to the next reader."""
+        assert self._keyboard is not None
+        with suppress(OSError, ValueError):  # the terminal is gone
+            while (skip := self._skip) is not None:
+                ready, _, _ = select.select([self._keyboard], [], [], _POLL)
+                if ready and self._skip is skip:
+                    if not os.read(self._keyboard, 1_000):
+                        break
+                    skip()
+        self._typing = None
+
+    def stream(self, out: TextIO) -> TextIO:
+        return cast(TextIO, _Above(self, out)) if out.isatty() else out
+
+    def close(self) -> None:
+        with self._turn:
+            if self._screen is not None:
+                self._screen.stop()
+
+    def _print_last(self, text: str) -> None:
+        if self._screen is not None:
+            self._screen.stop()
+        super()._print_last(text)
+
+    def above(self, out: TextIO, line: str) -> None:
+        """Print a line for `out`, which is this terminal, above the live part."""
+        with self._turn:
+            if self._screen is not None and self._screen.drawn:
+                self._screen.print(line)
+            else:
+                out.write(f"{line}\n")
+                out.flush()
+
+    def _open_screen(self) -> Screen:
+        if self._screen is None:
+            from bot.cli.terminal.screen import Screen
+
+            self._screen = Screen(self._stream, self._board)
+            self._screen.draw()
+        return self._screen
+
+    def _print_at_once(self, text: str) -> None:
+        # Not in turn: while somebody is asked, this is what ends the question.
+        screen = self._screen
+        if screen is None:
+            self._stream.write(f"{text}\n")
+        else:
+            screen.print(text if screen.drawn else f"\n{text}", "yellow")
+
+    def _ask_below(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+        from bot.cli.terminal.question import ask
+
+        assert self._keyboard is not None
+        screen = self._open_screen()
+        screen.stop()
+        try:
+            return ask(inquiry, cancel, screen.console, self._keyboard)
+        finally:
+            screen.draw()
+
+
+def _rows(event: Event, line: str, width: int) -> list[str]:
+    """A sentence goes on below itself, at a word; other lines are the terminal's to wrap."""
+    if not isinstance(event, (NoteEvent, TextEvent)) or len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)
+
+
+def _style(event: Event, line: str) -> str:
+    if isinstance(event, ResultEvent) and line.startswith(UNDER):
+        return "dim"
+    if isinstance(event, ResultEvent):
+        return "red" if event.failed else ""
+    if isinstance(event, TextEvent):
+        return "bold"
+    return "dim" if isinstance(event, NoteEvent | WaitEvent) else ""
+
+
+class _Above(io.TextIOBase):
+    """Standard output, which is the same terminal: whole lines of it go above what is drawn."""
+
+    def __init__(self, viewer: LiveViewer, out: TextIO) -> None:
+        self._viewer = viewer
+        self._out = out
+        self._partial_line = ""
+
+    def write(self, text: str) -> int:
+        *whole, self._partial_line = (self._partial_line + text).split("\n")
+        for line in whole:
+            self._viewer.above(self._out, line)
+        return len(text)
+
+    def isatty(self) -> bool:
+        return True

@@ -1,0 +1,173 @@
+"""How results are printed for people: a headline with a mark, labelled lines, Markdown.
+
+Colour, wrapping and Markdown are for terminals alone. Text by anybody goes through here, so nothing in it is a terminal
+sequence or a command to Actions' runner. rich is imported only if Markdown is shown on a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping
+from typing import Literal, TextIO
+
+from bot.cli.terminal.safe_text import encodable, lines_of, one_line, speaks_unicode
+from bot.github.actions import Actions
+
+Mark = Literal["good", "bad", "doubt"]
+Style = Literal["", "bold", "dim", "red", "green", "yellow", "cyan"]
+
+_MARKS: Mapping[Mark, tuple[str, str, Style]] = {
+    "good": ("✔", "[ok]", "green"),
+    "bad": ("✘", "[x]", "red"),
+    "doubt": ("!", "[!]", "yellow"),
+}
+_CODES: Mapping[str, str] = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "cyan": "36",
+}
+_LABEL = 9
+_TURN = 5
+"""Columns before the text of a line of progress: the turn."""
+_NARROWEST = 30
+_WIDEST = 100
+
+
+def in_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether what is written to `stream` is shown in colour; https://no-color.org."""
+    return (
+        stream.isatty()
+        and not environment.get("NO_COLOR")
+        and environment.get("TERM", "dumb") not in ("dumb", "unknown", "")
+    )
+
+
+class Printer:
+    """`actions` prints if `stream` is no terminal, and may withhold a line."""
+
+    def __init__(
+        self, stream: TextIO, environment: Mapping[str, str], actions: Actions | None = None
+    ) -> None:
+        self._stream = stream
+        self._encoding = stream.encoding or "ascii"
+        self._actions = actions or Actions(environment, stream)
+        self._colour = in_colour(stream, environment) and not self._actions.active
+        self.is_terminal = stream.isatty()
+        self._width = _columns(stream) if stream.isatty() and not self._actions.active else None
+        self.unicode = speaks_unicode(self._encoding)
+
+    def headline(self, mark: Mark, text: str) -> None:
+        sign, plain, style = _MARKS[mark]
+        sign = sign if self.unicode else plain
+        first, *rest = self._wrapped(" ".join(lines_of(text)), " " * (len(sign) + 1))
+        self._write(f"{self._styled(sign, style, 'bold')} {self._styled(first.lstrip(), style, 'bold')}")
+        for line in rest:
+            self._write(self._styled(line, style, "bold"))
+
+    def field(self, label: str, text: str, style: Style = "", *, copied: bool = False) -> None:
+        """`text` behind its label; what is long goes on below itself. What people copy, such as a command, is left to
+        the terminal to wrap."""
+        indent = " " * (_LABEL + 3)
+        name = f"  {label:<{_LABEL}} "
+        lines = [
+            line
+            for part in lines_of(text)
+            for line in ([indent + part] if copied else self._wrapped(part, indent))
+        ]
+        for number, line in enumerate(lines):
+            prefix = self._styled(name, "dim") if number == 0 else indent
+            self._write(f"{prefix}{self._styled(line[len(indent) :], style)}".rstrip())
+
+    def row(self, name: str, width: int, text: str) -> None:
+        """`text` behind a name of `width` columns, cut where the terminal ends."""
+        plain_text, name = one_line(text), one_line(name).ljust(width)
+        if self._width is not None and len(name) + 2 + len(plain_text) > self._width:
+            dots = "…" if self.unicode else "..."
+            plain_text = plain_text[: max(self._width - len(name) - 2 - len(dots), 0)].rstrip() + dots
+        self._write(f"{self._styled(name, 'bold')}  {plain_text}")
+
+    def verdict(self, mark: str, style: Style, text: str) -> None:
+        """`text` behind a word in colour, and below itself where it goes on."""
+        indent = " " * (len(mark) + 2)
+        for number, row in enumerate(self._wrapped(" ".join(lines_of(text)), indent)):
+            prefix = f"{self._styled(mark, style, 'bold')}  " if number == 0 else indent
+            self._write(f"{prefix}{row[len(indent) :]}")
+
+    def line(self, text: str = "", style: Style = "") -> None:
+        for part in lines_of(text):
+            self._write(self._styled(part, style))
+
+    def progress(self, line: str) -> None:
+        """A line of what goes on, whose text goes on below itself."""
+        text = " ".join(lines_of(line[_TURN:]))
+        for number, row in enumerate(self._wrapped(text, " " * _TURN)):
+            self.line(line[:_TURN] + row[_TURN:] if number == 0 else row)
+
+    def diff(self, text: str) -> None:
+        """A patch to look at: what only git needs of it is left out."""
+        styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
+        for line in text.splitlines():
+            if line.startswith("index "):
+                continue
+            is_header = line.startswith(("+++", "---", "diff "))
+            self.line(line, "bold" if is_header else styles.get(line[:1], ""))
+
+    def title(self, text: str) -> None:
+        self.line()
+        self.line(text, "bold")
+
+    def markdown(self, text: str) -> None:
+        """Rendered in colour on a terminal, else as it was written."""
+        plain_text = "\n".join(lines_of(text.strip("\n")))
+        if not self._colour or not self.unicode:
+            self.line(plain_text)
+            return
+        from rich.markdown import Markdown
+
+        from bot.cli.terminal.screen import console_on
+
+        # Without hyperlinks an address is shown, and not only what it is called.
+        console_on(self._stream).print(
+            Markdown(plain_text, hyperlinks=False, code_theme="ansi_dark"), width=self._width
+        )
+
+    def _wrapped(self, text: str, indent: str) -> list[str]:
+        """Lines that begin with `indent`. A word that does not fit, such as a path, is left to the terminal."""
+        if self._width is None:
+            return [indent + text]
+        rows = textwrap.wrap(
+            text,
+            self._width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+            replace_whitespace=False,
+        )
+        # Before a first word that is too long it leaves an empty row.
+        return [row for row in rows if row.strip()] or [indent]
+
+    def _styled(self, text: str, *styles: Style) -> str:
+        codes = ";".join(_CODES[style] for style in styles if style)
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes and text.strip() and self._colour else text
+
+    def _write(self, line: str) -> None:
+        if not self._colour:
+            self._actions.print(encodable(line, self._encoding))
+            return
+        self._stream.write(f"{encodable(line, self._encoding)}\n")
+        self._stream.flush()
+
+
+def _columns(stream: TextIO) -> int:
+    """The last column stays free: some terminals go on to the next line when it is written to."""
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return max(min(columns or 80, _WIDEST) - 1, _NARROWEST)

@@ -1,0 +1,231 @@
+"""Ask the person at the terminal about a call that waits for permission.
+
+Lines that quote a file, a command or a path stand behind a gutter, also where they go on in the next row, so none of
+them can look like a line of the question's own. The question comes last and the whole fits the screen.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import termios
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from bot.cli.terminal.safe_text import encodable, lines_of, one_line, speaks_unicode
+from bot.contracts.formatting import count_of
+from bot.contracts.progress import CancelSignal, Inquiry, Reply
+
+Lines = list[tuple[str, str]]
+"""Each line with its style."""
+
+_MOST_QUOTED = 40
+_FEWEST_QUOTED = 3
+_MOST_ROWS = 2
+_INDENT = " " * 11
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Columns, rows and encoding of the terminal."""
+
+    width: int = 80
+    height: int = 25
+    encoding: str = "utf-8"
+
+    @property
+    def gutter(self) -> str:
+        return "  │ " if speaks_unicode(self.encoding) else "  | "
+
+    def rows(self, text: str, width: int) -> list[str]:
+        """`text` in rows of at most `width` columns; what is not ASCII may be two columns wide in some terminal."""
+        rows, used = [""], 0
+        for character in encodable(text, self.encoding):
+            columns = 1 if character.isascii() else 2
+            if used + columns > width and rows[-1]:
+                rows.append("")
+                used = 0
+            rows[-1] += character
+            used += columns
+        return rows
+
+
+def short_text(inquiry: Inquiry, page: Page) -> Lines:
+    """Return the quoted lines, as many as fit, and the question."""
+    question_lines = list(_question_lines(inquiry, page))
+    available_rows = (
+        page.height - len(question_lines) - 3
+    )  # the empty line, the count of more lines, the reply
+    quoted = list(_quoted(inquiry, page))
+    limit = max(min(available_rows, _MOST_QUOTED), _FEWEST_QUOTED)
+    if len(quoted) > limit:
+        more = f"  ({count_of(len(quoted) - limit, 'more line')}; d shows all)"
+        quoted = [*quoted[:limit], (more, "bold")]
+    return [("", ""), *quoted, *question_lines]
+
+
+def full_text(inquiry: Inquiry, page: Page) -> Lines:
+    """Return all quoted lines and the question."""
+    return [("", ""), *_quoted(inquiry, page), *_question_lines(inquiry, page)]
+
+
+def _quoted(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
+    columns = page.width - 1 - len(page.gutter)
+    if len(inquiry.files) > 1 or (inquiry.files and not inquiry.diff):
+        named_rows = [(f"{action:<8} {one_line(path)}", "") for path, action in inquiry.files]
+    else:
+        named_rows = []
+    if inquiry.question:
+        named_rows = [(line, "bold") for line in lines_of(inquiry.question)]
+    has_other_lines = inquiry.question or inquiry.files or _is_short(inquiry, page)
+    command = [] if has_other_lines else [(line, "") for line in _command(inquiry)]
+    diff = lines_of(inquiry.diff.rstrip("\n")) if inquiry.diff else []
+    for text, style in chain(named_rows, command, ((line, _colour(line)) for line in diff)):
+        yield from ((f"{page.gutter}{row}", style) for row in page.rows(text, max(columns, 10)))
+
+
+def _question_lines(inquiry: Inquiry, page: Page) -> Iterator[tuple[str, str]]:
+    if inquiry.question:
+        yield "The agent asks the question above.", "bold yellow"
+        yield from _field("answer", "in one line; the run goes on with it", page)
+        yield from _field("Enter", "no answer: the run ends here, and what there is so far is kept", page)
+        return
+    subject = f"The subagent {one_line(inquiry.agent)[:60]}" if inquiry.agent else "The agent"
+    for row in page.rows(f"{subject} asks: may it call {one_line(inquiry.tool)[:60]}?", page.width - 1):
+        yield row, "bold yellow"
+    reason = f": {one_line(inquiry.reason)}" if inquiry.reason else ""
+    fields = (
+        _subject(inquiry, page),
+        ("rule", f"{one_line(inquiry.rule)}{reason}"),
+        ("once", "this call alone"),
+        ("session", f"{one_line(inquiry.remembered)}, until this run ends"),
+        ("no", "and the run ends here; what there is so far is kept"),
+        ("or", "a sentence: it is not done, and the model is told so in your words"),
+    )
+    for name, text in fields:
+        yield from _field(name, text, page)
+
+
+def _subject(inquiry: Inquiry, page: Page) -> tuple[str, str]:
+    if len(inquiry.files) == 1:
+        path, action = inquiry.files[0]
+        return action, one_line(path)
+    if inquiry.files:
+        return "files", f"the {len(inquiry.files)} above"
+    return "call", _command(inquiry)[0] if _is_short(inquiry, page) else "as above"
+
+
+def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
+    """A name and what it is, which goes on below itself; of what is long the middle is left out."""
+    rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
+    if len(rows) > _MOST_ROWS:
+        rows = [*rows[: _MOST_ROWS - 1], f"... {rows[-1]}"[: page.width - 1 - len(_INDENT)]]
+    yield f"  {name[:8]:<8} {rows[0]}", ""
+    yield from ((f"{_INDENT}{row}", "") for row in rows[1:])
+
+
+def _command(inquiry: Inquiry) -> Sequence[str]:
+    return lines_of(inquiry.subject.rstrip("\n"))
+
+
+def _is_short(inquiry: Inquiry, page: Page) -> bool:
+    """Whether a command fits the line that names it."""
+    lines = _command(inquiry)
+    return len(lines) == 1 and len(page.rows(lines[0], page.width - 1 - len(_INDENT))) == 1
+
+
+def _colour(line: str) -> str:
+    if line.startswith(("+++", "---")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+
+
+_LONGEST_LINE = 4_000
+_ANSWERS: Mapping[str, Literal["once", "session", "no"]] = {
+    "o": "once",
+    "once": "once",
+    "y": "once",
+    "yes": "once",
+    "s": "session",
+    "session": "session",
+    "n": "no",
+    "no": "no",
+}
+_AGAIN = "Answer with once, session or no, or with a sentence for the model."
+
+
+def ask(inquiry: Inquiry, cancel: CancelSignal, console: Console, keyboard: int) -> Reply:
+    """What is said by whoever reads `console` and types into the terminal `keyboard`."""
+    with _line_by_line(keyboard, cancel) as lines:
+        # What was typed before the question was there is no answer to it.
+        with suppress(termios.error):
+            termios.tcflush(keyboard, termios.TCIFLUSH)
+        page = Page(console.size.width, console.size.height, console.encoding)
+        _print(console, full_text(inquiry, page) if inquiry.question else short_text(inquiry, page))
+        for line in lines:
+            if inquiry.question:
+                return Reply("words", typed) if (typed := one_line(line)) else Reply("gone")
+            if line.strip() == "d":
+                _print(console, full_text(inquiry, page))
+            elif (reply := parse_reply(line)) is not None:
+                return reply
+            else:
+                _print(console, [(_AGAIN, "")])
+    return Reply("gone")
+
+
+def parse_reply(line: str) -> Reply | None:
+    """What a typed line means: an answer by its name or first letter, or some words; `None` for anything else."""
+    typed = one_line(line)
+    answer = _ANSWERS.get(typed.casefold())
+    if answer is not None:
+        return Reply(answer)
+    return Reply("words", typed) if " " in typed else None
+
+
+def _print(console: Console, lines: Lines) -> None:
+    for line, style in lines:
+        console.print(Text(encodable(line, console.encoding), style), soft_wrap=True)
+    console.print("> ", end="")
+
+
+@contextmanager
+def _line_by_line(keyboard: int, cancel: CancelSignal) -> Iterator[Iterator[str]]:
+    """Lines as they are typed, until the terminal is gone, or the token fires."""
+    woken, wake = os.pipe()
+    forget = cancel.on_fire(lambda: _wake(wake))
+    try:
+        yield _lines(keyboard, woken)
+    finally:
+        forget()
+        os.close(wake)
+        os.close(woken)
+
+
+def _wake(pipe: int) -> None:
+    with suppress(OSError):  # answered in the same moment
+        os.write(pipe, b"!")
+
+
+def _lines(keyboard: int, woken: int) -> Iterator[str]:
+    typed = b""
+    while True:
+        ready, _, _ = select.select([keyboard, woken], [], [])
+        if woken in ready:
+            return
+        try:
+            some = os.read(keyboard, _LONGEST_LINE)
+        except OSError:
+            return
+        if not some:
+            return
+        typed += some
+        *whole, typed = typed.split(b"\n")
+        for line in whole:
+            yield line.decode("utf-8", "replace")

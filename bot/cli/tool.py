@@ -1,0 +1,39 @@
+"""Run one tool exactly as the agent would, in the sandbox and under the policy, and print its result as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from bot.cli.options import add_sandbox
+from bot.contracts.errors import ExitCode
+from bot.session.local.run_tool import ToolRunOptions, as_json, run_tool
+
+EXAMPLE = """slash-agent tool grep '{"pattern": "def main"}' --root ."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", metavar="NAME", help="view, ls, glob, grep, edit, write, patch, bash, todo or skill"
+    )
+    parser.add_argument("arguments", metavar="JSON", help="its arguments, as a model would send them")
+    parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="the folder (default: here)")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="default: the built-in policy")
+    add_sandbox(parser)
+    parser.add_argument(
+        "--assume-read", action="store_true", help="treat existing files as already shown to the model"
+    )
+
+
+def run(arguments: argparse.Namespace) -> ExitCode:
+    call = ToolRunOptions(
+        tool=arguments.name,
+        arguments=arguments.arguments,
+        root=arguments.root,
+        policy=arguments.policy,
+        sandbox=arguments.sandbox,
+        assume_read=arguments.assume_read,
+    )
+    print(as_json(run_tool(call, os.environ), os.environ))
+    return ExitCode.DONE

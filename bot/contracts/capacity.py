@@ -1,0 +1,42 @@
+"""Retry the start of a thread or process while the machine is at its limit, for example during a fork bomb."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from bot.contracts.errors import AgentError
+
+T = TypeVar("T")
+
+PATIENCE = 30.0
+"""Seconds. An over-limit process group is killed within a few."""
+
+_PAUSE = 0.1
+_NO_THREAD = "can't start new thread"
+
+
+class CapacityError(AgentError, OSError):
+    """The machine stayed at its limit."""
+
+
+def retry_at_capacity(start: Callable[[], T], patience: float = PATIENCE) -> T:
+    """Return what `start` returns, which starts one thread or process. Retry for `patience` seconds while the system
+    refuses it for lack of capacity, then raise `CapacityError`."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return start()
+        except BlockingIOError as error:
+            refusal: Exception = error
+        except RuntimeError as error:
+            if str(error) != _NO_THREAD:
+                raise
+            refusal = error
+        if time.monotonic() >= deadline:
+            raise CapacityError(
+                f"This machine refused us another process or thread for {patience:g} s: as many run as it allows. "
+                "Allow more (ulimit -u; a container's limit of processes), or find what else runs here."
+            ) from refusal
+        time.sleep(_PAUSE)

@@ -1,0 +1,179 @@
+"""Results of checkers, language servers, tests and coverage, and their comparison before and after a change."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+_NUMBER = re.compile(r"\d+\.\d[\w.+-]*")
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Answer(StrEnum):
+    """How a tool answered. Only `COMPLETE` is a statement about the code; no problems from the other two does
+    not mean "clean"."""
+
+    COMPLETE = "complete"
+    TIMED_OUT = "timed_out"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One diagnostic. Lines and columns begin at 1, columns count code points; 0 if the tool gives none.
+    `message` is its first line, `snippet` the source line."""
+
+    tool: str
+    path: str
+    line: int
+    column: int
+    severity: Severity
+    code: str
+    message: str
+    end_line: int = 0
+    end_column: int = 0
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """One run of a checker over the whole project. `duration` is in seconds; `note` says why there is no
+    answer, or what makes it unreliable."""
+
+    answer: Answer
+    problems: int = 0
+    duration: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckerComparison:
+    """A checker's results before and after the change. `new` and `fixed` are the listed problems, `new_count`
+    and `fixed_count` the totals; `remaining` counts problems present on both sides. `environment` counts new
+    problems that a missing dependency explains; `uncovered` are problems on unchanged lines of files that could
+    not be checked before. The comparison holds only if both runs are complete.
+
+    `projects` are the folders that the checker ran in, empty for the repository as a whole.
+    """
+
+    tool: str
+    version: str
+    command: str
+    before: ToolRun
+    after: ToolRun
+    new: tuple[Problem, ...] = ()
+    fixed: tuple[Problem, ...] = ()
+    new_count: int = 0
+    fixed_count: int = 0
+    remaining: int = 0
+    environment: int = 0
+    uncovered: tuple[Problem, ...] = ()
+    uncovered_count: int = 0
+    projects: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        return self.before.answer is Answer.COMPLETE and self.after.answer is Answer.COMPLETE
+
+    @property
+    def named(self) -> str:
+        """The tool's name and version number, and the folder it ran in."""
+        number = _NUMBER.search(self.version)
+        return f"{self.tool} {number[0] if number else self.version}".rstrip() + self.where
+
+    @property
+    def where(self) -> str:
+        """` in web`, or ` in 3 projects`; empty for the repository as a whole."""
+        if len(self.projects) > 1:
+            return f" in {len(self.projects)} projects"
+        return f" in {self.projects[0]}" if self.projects and self.projects[0] else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerUse:
+    """A language server in a run. `first_answer` is seconds from its start, 0 if none came; `memory` is its
+    peak including child processes, in bytes; `note` says why it is off, empty if it is on."""
+
+    name: str
+    version: str
+    first_answer: float = 0.0
+    asked: int = 0
+    waited: float = 0.0
+    memory: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TestCounts:
+    """Counts of one run of one check."""
+
+    __test__ = False  # for pytest, which collects what is called so
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TestChanges:
+    """The tests of a check before and after the change, by name. The tuples are the listed tests; `counts` has
+    the totals by field name.
+
+    `broken` passed before and fail now, `mended` failed before and pass now. `appeared` and `vanished` ran on
+    one side only; `vanished` is reported as "did not run", never as "fixed". `flaky` both failed and passed on
+    the same code; `newly_flaky` are those of them that passed before the change. `new_failing` are those of
+    `appeared` that fail. `note` says what makes the comparison unreliable. `edited`: every mended test is in a
+    test file that the change edits. `reasons` are pairs of a newly failing test and the runner's one-line
+    reason.
+    """
+
+    __test__ = False
+
+    before: TestCounts | None = None
+    after: TestCounts | None = None
+    broken: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    appeared: tuple[str, ...] = ()
+    vanished: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    source: str = ""
+    note: str = ""
+    newly_flaky: tuple[str, ...] = ()
+    new_failing: tuple[str, ...] = ()
+    edited: bool = False
+    reasons: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoveredFile:
+    """Coverage of the lines that the change added or rewrote in `path`: executable lines, executed lines, and
+    the line numbers not executed."""
+
+    path: str
+    measured: int
+    covered: int
+    missed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Coverage of the changed lines, after the change. `source` is the report that it was read from; `note`
+    says why there is none."""
+
+    source: str
+    files: tuple[CoveredFile, ...] = ()
+    note: str = ""
+
+    @property
+    def measured(self) -> int:
+        return sum(file.measured for file in self.files)
+
+    @property
+    def covered(self) -> int:
+        return sum(file.covered for file in self.files)

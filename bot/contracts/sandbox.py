@@ -1,0 +1,57 @@
+"""Facts about a run's sandbox and its network use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A probe of something that must be unreachable inside the sandbox. `outside`: reachable without the
+    sandbox; false if this machine allows it to nobody. `inside`: reachable inside the sandbox."""
+
+    name: str
+    outside: bool
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxInfo:
+    """`tier` is "T1" (namespaces), "T2" (Landlock: a list of allowed paths) or "none"; `back_end` is its name
+    and version. `abi` is the kernel's Landlock version, 0 for none. `notes` are sentences for people: why no
+    better tier is used, and what this one does not stop."""
+
+    tier: str
+    back_end: str
+    kernel: str
+    abi: int
+    canaries: tuple[Canary, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """One CONNECT request for a host, as text that is safe to show; empty if it could not be parsed.
+
+    `why` is the reason for a refusal or an early close, empty otherwise. `up` and `down` are bytes, `seconds`
+    is how long the tunnel was open.
+    """
+
+    host: str
+    allowed: bool
+    why: str = ""
+    up: int = 0
+    down: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostUse:
+    """All tunnels of a run to one host with the same result; fields as in `Tunnel`."""
+
+    host: str
+    allowed: bool
+    why: str = ""
+    tunnels: int = 0
+    up: int = 0
+    down: int = 0

@@ -1,0 +1,216 @@
+"""Check GitHub: the token and its kind, the repository, settings that stop a pull request, rules for our branches, and
+the permissions of a GitHub App."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.threads import RepositoryData
+from bot.doctor.finding import Finding, State
+from bot.github.app import Installation
+from bot.github.errors import ACTIONS_SETTING, GitHubError
+from bot.github.repositories import ActionsSettings
+from bot.github.tokens import TokenKind, token_facts
+from bot.github.values import Account
+from bot.publish.remote import PREFIX
+
+KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+_FORBIDS = {"creation": "no branch may be made", "update": "no branch may be pushed to"}
+_MAY_FORBID = {
+    "branch_name_pattern": "names of branches",
+    "commit_message_pattern": "commit messages",
+    "commit_author_email_pattern": "authors' addresses",
+    "committer_email_pattern": "committers' addresses",
+}
+_RUNS_ALL = (
+    "Any file of a change is then run by your CI before a review; with `pull_request: {ci: wait}` in the policy the "
+    "runs wait for approval."
+)
+_ALSO_WITH_AN_APP = (
+    "A GitHub App does not make up for it: a change by an outsider's words, whose CI has to wait, is opened with the "
+    "workflow's own token."
+)
+_WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
+
+
+class SettingsHost(Protocol):
+    """GitHub methods that the doctor uses. See `bot.github.client.GitHub`."""
+
+    def me(self) -> Account | None: ...
+    def repository(self, repository: str) -> RepositoryData: ...
+    def permissions(self, repository: str) -> dict[str, bool]: ...
+    def actions_settings(self, repository: str) -> ActionsSettings | None: ...
+    def branch_rules(self, repository: str, branch: str) -> list[str]: ...
+    def secret_names(self, repository: str) -> list[str] | None: ...
+    def file(self, repository: str, path: str, ref: str) -> str | None: ...
+
+
+def check_github(repository: str, host: SettingsHost, token: str) -> list[Finding]:
+    """Check the repository. If it cannot be read, that is the only finding. Of `token` only the kind is checked."""
+    try:
+        data = host.repository(repository)
+    except AgentError as error:
+        fix = "check the name, and that the token is not expired and may read the repository"
+        return [Finding("repository", State.MISSING, str(error), fix)]
+    checks: dict[str, Callable[[str, SettingsHost], Finding]] = {
+        "token": _token,
+        "token's kind": lambda _, host_client: _kind(token, host_client),
+        "Actions": _actions,
+        "branch rules": _rules,
+        "secrets": _secrets,
+    }
+    findings = [Finding("repository", State.OK, f"{data.name}, default branch {data.default_branch}.")]
+    for name, check in checks.items():
+        try:
+            findings.append(check(repository, host))
+        except AgentError as error:
+            findings.append(Finding(name, State.UNKNOWN, str(error)))
+    return findings
+
+
+def _token(repository: str, host: SettingsHost) -> Finding:
+    may = host.permissions(repository)
+    if not may:
+        return Finding(
+            "token", State.UNKNOWN, "GitHub does not say what this token may; in Actions the workflow does."
+        )
+    if may.get("push"):
+        return Finding("token", State.OK, "The token may push.")
+    message = "The token may read and not push: enough for `run`, not for `publish`."
+    return Finding(
+        "token", State.WARNING, message, "give `publish` a token with contents and pull-requests: write"
+    )
+
+
+def _kind(token: str, host: SettingsHost) -> Finding:
+    """Check the token's kind: whether GitHub starts workflows for its pushes."""
+    name, me = "token's kind", host.me()
+    facts = token_facts(token, login=me.login if me else "")
+    if facts.starts_workflows is False:
+        fix = "give the action app-id and app-private-key, or name workflows to start under `dispatch` in the policy"
+        return Finding(name, State.WARNING, facts.sentence, fix)
+    if facts.starts_workflows is None:
+        return Finding(name, State.UNKNOWN, facts.sentence)
+    if facts.kind in _WIDE:
+        message = f"{facts.sentence} It reaches every repository of its owner. {_RUNS_ALL}"
+        return Finding(
+            name, State.WARNING, message, "take a fine-grained token for this repository, or a GitHub App"
+        )
+    return Finding(name, State.OK, f"{facts.sentence} {_RUNS_ALL}")
+
+
+def _actions(repository: str, host: SettingsHost) -> Finding:
+    name, settings = "Actions", host.actions_settings(repository)
+    if settings is None:
+        message = f'Only an administrator\'s token may look whether "{ACTIONS_SETTING}" is on.'
+        return Finding(name, State.UNKNOWN, f"{message} {_ALSO_WITH_AN_APP}")
+    if not settings.enabled:
+        return Finding(
+            name, State.MISSING, "Actions is off for this repository.", "Settings, Actions, General"
+        )
+    if not settings.may_open_pulls:
+        fix = f'turn on "{ACTIONS_SETTING}" under Settings, Actions, General (of the organisation, if it is greyed out)'
+        return Finding(
+            name, State.MISSING, f"Actions may not open pull requests here. {_ALSO_WITH_AN_APP}", fix
+        )
+    return Finding(name, State.OK, "Actions is on and may open pull requests.")
+
+
+def _rules(repository: str, host: SettingsHost) -> Finding:
+    name = "branch rules"
+    rules = host.branch_rules(repository, f"{PREFIX}doctor")
+    barred = [why for rule in rules if (why := _FORBIDS.get(rule))]
+    if barred:
+        fix = f"let the rule set except branches named {PREFIX}**, or let the token's account pass it"
+        return Finding(name, State.MISSING, f"For {PREFIX}... a rule says: {', '.join(barred)}.", fix)
+    if "required_signatures" in rules:
+        message = f"Commits on {PREFIX}... must be signed."
+        return Finding(name, State.WARNING, message, "set `pull_request: { signed: true }` in the policy")
+    narrow = [what for rule, what in _MAY_FORBID.items() if rule in rules]
+    if narrow:
+        fix = f"see that the pattern takes {PREFIX}... and the policy's `identity`, or except those branches"
+        return Finding(name, State.WARNING, f"A rule sets a pattern for {' and '.join(narrow)}.", fix)
+    return Finding(name, State.OK, f"No rule stops branches named {PREFIX}...")
+
+
+def _secrets(repository: str, host: SettingsHost) -> Finding:
+    name = "secrets"
+    names = host.secret_names(repository)
+    if names is None:
+        return Finding(
+            name, State.UNKNOWN, "Only an administrator's token may look for the names of secrets."
+        )
+    there: Sequence[str] = [key for key in KEYS if key in names]
+    if there:
+        return Finding(name, State.OK, f"There is {' and '.join(there)}.")
+    message = f"The repository has no secret named {' or '.join(KEYS)}; the organisation may have."
+    return Finding(name, State.WARNING, message, "Settings, Secrets and variables, Actions")
+
+
+ReadInstallation = Callable[[str], Installation]
+"""How the app is installed on a repository. Raises an `AgentError` where it is not, or cannot sign in."""
+
+# What each job cannot do without, and what is missed where it is not there.
+_NEEDED = {"contents": "write", "issues": "write", "pull_requests": "write"}
+_WANTED_OF_A_LIST = {"actions": "read"}
+_WANTED = {"actions": "write", "checks": "write", "statuses": "read"}
+_FOR = {
+    "actions": "`stop`, logs, bundles, runs a day",
+    "checks": "failed checks, annotations",
+    "statuses": "what services outside Actions say",
+}
+_RANK = {"read": 1, "write": 2, "admin": 3}
+_GRANT = "grant it on the app's settings page, under Permissions; then accept it where the app is installed"
+
+
+def check_app(own: str, listed: Sequence[str], check: ReadInstallation) -> list[Finding]:
+    """`own` is the workflow's repository; `listed` those that it looks after, it among them or not."""
+    repositories = dict.fromkeys([*([own] if own and not listed else []), *listed])
+    fine: list[str] = []
+    findings: list[Finding] = []
+    for repository in repositories:
+        name, its_own = f"app on {repository}", repository.lower() == own.lower()
+        wanted = _WANTED if its_own else _WANTED_OF_A_LIST
+        try:
+            granted = check(repository).permissions
+        except AgentError as error:
+            if isinstance(error, UsageError) or (isinstance(error, GitHubError) and error.status == 401):
+                # Id or key are wrong: it is the same for all others.
+                return [Finding("app", State.MISSING, str(error))]
+            findings.append(Finding(name, State.MISSING, str(error)))
+            continue
+        if lacking := _lacking(granted, _NEEDED):
+            message = f"The app may not do its work: it lacks {', '.join(lacking)}."
+            findings.append(Finding(name, State.MISSING, message, _GRANT))
+        elif lacking := _lacking(granted, wanted):
+            message = f"The app does without {', '.join(lacking)}."
+            findings.append(Finding(name, State.WARNING, message, _GRANT))
+        else:
+            fine.append(repository)
+    if fine:
+        where = fine[0] if len(fine) == 1 else f"{len(fine)} repositories"
+        findings.insert(0, Finding("app", State.OK, f"The app has all permissions that it needs in {where}."))
+    return findings
+
+
+def without_app(own: str, listed: Sequence[str]) -> list[Finding]:
+    """A list needs an app as soon as another repository than the workflow's own is in it."""
+    others = [repository for repository in listed if repository.lower() != own.lower()]
+    if not others:
+        return []
+    message = f"{others[0]} is out of reach of the workflow's own token" + (
+        f", and {len(others) - 1} more." if others[1:] else "."
+    )
+    fix = "set SLASH_AGENT_APP_ID and SLASH_AGENT_APP_PRIVATE_KEY of a GitHub App that is installed there"
+    return [Finding("app", State.MISSING, message, fix)]
+
+
+def _lacking(granted: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    lacking = []
+    for name, access in wanted.items():
+        if _RANK.get(granted.get(name, ""), 0) < _RANK[access]:
+            what = f" ({_FOR[name]})" if name in _FOR else ""
+            lacking.append(f"`{name.replace('_', ' ')}: {access}`{what}")
+    return lacking

@@ -1,0 +1,206 @@
+"""Check the checkout and this machine: sandbox, model, policy, checks, workflows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
+from bot.contracts.errors import AgentError, NoSandboxError
+from bot.contracts.sandbox import Canary, SandboxInfo
+from bot.doctor.finding import Finding, State
+from bot.environment.detect import detect
+from bot.environment.detection import Detection
+from bot.maintenance.task import FOLDER
+from bot.maintenance.task_file import is_task_file
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.providers.probe import PROBED_PROVIDERS, has_key, probe_provider
+from bot.workspace.probe import choose
+from bot.workspace.sandbox.choose import remedy
+
+WORKFLOWS = ".github/workflows"
+_USES = re.compile(
+    r"uses:\s*(?:[\w.-]+/slash-agent(?:@|/)|\./\s*$|\./\.github/workflows/agent)", re.MULTILINE
+)
+# The called workflow, the mode in which the action plans, or a step that runs one task.
+_RUNS_TASKS = re.compile(
+    r"slash-agent/\.github/workflows/maintenance\.yml|^\s*(?:mode:\s*plan|task:\s*\S)", re.MULTILINE
+)
+_MAX_FILE = 256 * 1024
+_MOST_FILES = 50_000
+_WARNINGS = 3
+_NOT_SOURCE = {
+    ".git",
+    "node_modules",
+    ".venv",
+    "venv",
+    ".tox",
+    ".nox",
+    "target",
+    "vendor",
+    ".cargo-home",
+    ".m2",
+    ".npm-tools",
+}
+
+
+def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = False) -> list[Finding]:
+    """`root` is the checkout. Starts a sandbox, and asks each provider that has a key for its models."""
+    policy = _policy(root)
+    return [
+        *sandbox(verbose=verbose),
+        *models(environment),
+        policy,
+        *_checks(root, policy),
+        workflow(root),
+        *maintenance(root),
+        *leftovers(root, environment),
+    ]
+
+
+def sandbox(*, verbose: bool = False) -> list[Finding]:
+    """Return the sandbox that a run would get, and why not a better one. A canary gets its own line only if it was
+    reached, or with `verbose`."""
+    name = "sandbox"
+    try:
+        wall = choose("auto").wall
+    except NoSandboxError as error:
+        return [Finding(name, State.MISSING, str(error), remedy())]
+    reached = sum(canary.inside for canary in wall.canaries)
+    held = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
+    message = f"{wall.back_end}, {held}. Tier {wall.tier}; {_kernel(wall)}."
+    return [
+        Finding(name, State.WARNING if reached else State.OK, message),
+        *(Finding(name, State.WARNING, note, remedy()) for note in wall.notes),
+        *(
+            Finding(f"{name}: {canary.name}", *_canary(canary))
+            for canary in wall.canaries
+            if verbose or canary.inside
+        ),
+    ]
+
+
+def _kernel(wall: SandboxInfo) -> str:
+    landlock = f"Landlock ABI {wall.abi}" if wall.abi else "no Landlock"
+    return f"kernel {wall.kernel}, {landlock}"
+
+
+def _canary(canary: Canary) -> tuple[State, str]:
+    if canary.inside:
+        return State.WARNING, "reached from inside"
+    if canary.outside:
+        return State.OK, "reached without a sandbox, not from inside"
+    return State.OK, "closed on this machine, to everybody"
+
+
+def models(environment: Mapping[str, str]) -> list[Finding]:
+    """One finding for each provider that has a key or an address; one for all where none has."""
+    findings = []
+    for provider in PROBED_PROVIDERS:
+        if has_key(provider, environment):
+            result = probe_provider(provider, environment)
+            state = State.OK if result.key_accepted else State.MISSING
+            fix = (
+                ""
+                if result.key_accepted
+                else ("check the key" if result.reached else "check the address and the proxy")
+            )
+            findings.append(Finding(f"model, {provider}", state, result.message, fix))
+    if findings:
+        return findings
+    fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY; in Actions give the action its input from a secret"
+    return [Finding("model", State.MISSING, "There is no key for a model here.", fix)]
+
+
+def workflow(root: Path) -> Finding:
+    name = "workflow"
+    folder = root / WORKFLOWS
+    for file in sorted(folder.glob("*.y*ml")) if folder.is_dir() else []:
+        text = read_text(file)
+        if text and _USES.search(text) and "/agent" in text:
+            return Finding(name, State.OK, f"{file.relative_to(root)} runs the action.")
+    message = f"No workflow in {WORKFLOWS} runs the action."
+    return Finding(
+        name,
+        State.MISSING,
+        message,
+        "slash-agent init writes one; it counts once it is on the default branch",
+    )
+
+
+def maintenance(root: Path) -> list[Finding]:
+    """Check that a workflow runs the maintenance tasks; nothing without tasks."""
+    tasks = [file.name for file in (root / FOLDER).glob("*.md") if is_task_file(file.name)]
+    if not tasks:
+        return []
+    for file in sorted((root / WORKFLOWS).glob("*.y*ml")):
+        if (text := read_text(file)) and _RUNS_TASKS.search(text):
+            return [Finding("maintenance", State.OK, f"{file.relative_to(root)} runs tasks.")]
+    message = f"No workflow in {WORKFLOWS} runs the tasks in {FOLDER}."
+    return [Finding("maintenance", State.WARNING, message, "slash-agent init --tasks writes one")]
+
+
+def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
+    """Report credentials that earlier steps of a job left in files."""
+    message = find_leftover_credentials(root, environment)
+    return [Finding("credentials", State.WARNING, " ".join(message), FIX)] if message else []
+
+
+def detect_environment(root: Path) -> Detection:
+    """How the checkout is set up and checked, by its files."""
+    return detect(_paths(root), lambda path: read_text(root / path))
+
+
+def _policy(root: Path) -> Finding:
+    name, text = "policy", read_text(root / POLICY_FILE)
+    if text is None:
+        return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
+    from bot.policy.file import check_policy
+
+    try:
+        _, warnings = check_policy(text, POLICY_FILE)
+    except AgentError as error:
+        return Finding(name, State.MISSING, str(error), f"slash-agent policy check {POLICY_FILE}")
+    if not warnings:
+        return Finding(name, State.OK, f"{POLICY_FILE} has no problems.")
+    message = "; ".join(f"line {one.line}: {one.message}" for one in warnings[:_WARNINGS])
+    more = f"; and {len(warnings) - _WARNINGS} more" if len(warnings) > _WARNINGS else ""
+    fix = f"say less in these rules; `slash-agent policy check {POLICY_FILE}` has all warnings"
+    return Finding(name, State.WARNING, f"{POLICY_FILE} gives away more than it says: {message}{more}.", fix)
+
+
+def _checks(root: Path, policy: Finding) -> list[Finding]:
+    """Which there are; nothing if the policy cannot be read."""
+    if policy.state is State.MISSING:
+        return []
+    read: Policy = load_policy(read_text(root / POLICY_FILE), POLICY_FILE)
+    if read.checks:
+        named = ", ".join(f"`{check.command}`" for check in read.checks)
+        return [Finding("checks", State.UNKNOWN, f"The policy names {named}; not tried.")]
+    detected = detect_environment(root).checks
+    if detected:
+        named = ", ".join(f"`{check.plain}`" for check in detected)
+        return [Finding("checks", State.UNKNOWN, f"The policy names none; detected {named}; not tried.")]
+    message = "No check was found: a pull request will carry no evidence."
+    return [Finding("checks", State.WARNING, message, f"name some under `checks:` in {POLICY_FILE}")]
+
+
+def _paths(root: Path) -> list[str]:
+    paths: list[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _NOT_SOURCE]
+        paths += [os.path.relpath(os.path.join(folder, name), root) for name in files]
+        if len(paths) > _MOST_FILES:
+            break
+    return paths
+
+
+def read_text(file: Path) -> str | None:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MAX_FILE).decode(errors="replace")
+    except OSError:
+        return None

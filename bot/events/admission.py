@@ -1,0 +1,183 @@
+"""Who is asking and what they may: an account's tier, the verbs of a tier, and what besides a command requests a run.
+
+The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
+proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
+since a login can pass to another account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from bot.contracts.request import Actor, Tier, Verb
+from bot.contracts.threads import Permission, ThreadReader
+from bot.events.command import Command
+from bot.events.event_request import Cause, EventRequest, NoRequest
+from bot.events.payload import Account
+
+FIX_FAILED_RUN = "what the failed checks show"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Verbs by tier, and the bots let in by id, each with its verbs. What follows is off until it is named.
+
+    `own_thread` are verbs that an outsider may use on a thread that they opened. `labels` are the labels that ask
+    for a verb, `assignee` the login whose assignment asks for a fix, `reviews` the actions on a pull request that
+    ask for a review, of a draft too where `drafts`; `failed_runs` is whether a failed run on a pull request asks for
+    a fix. Whoever sets one of these off needs the verb as much as if they had written the command.
+
+    `models` are names, or globs with `*`, that `--model` may name, `None` for any; under `always_draft` there is no
+    `--no-draft`. Both hold for everybody who may give a command.
+    """
+
+    verbs: Mapping[Tier, Collection[Verb]]
+    bots: Mapping[int, Collection[Verb]]
+    own_thread: Collection[Verb] = ()
+    labels: Mapping[str, Verb] = field(default_factory=dict)
+    assignee: str = ""
+    reviews: Collection[str] = ()
+    drafts: bool = False
+    failed_runs: bool = False
+    models: Collection[str] | None = None
+    always_draft: bool = False
+
+    def permits(self, actor: Actor, verb: Verb, *, on_own_thread: bool = False) -> bool:
+        if actor.tier is Tier.BOT:
+            return verb in self.bots.get(actor.id, ())
+        if verb in self.verbs.get(actor.tier, ()):
+            return True
+        return actor.tier is Tier.OUTSIDER and on_own_thread and verb in self.own_thread
+
+    def option_refusal(self, options: Mapping[str, str]) -> str:
+        """Return why a command may not have these options, in one sentence, or empty."""
+        model = options.get("model")
+        if model and self.models is not None and not any(fnmatchcase(model, one) for one in self.models):
+            named = ", ".join(f"`{one}`" for one in self.models) or "none"
+            return (
+                f"`--model {model}` is not an allowed model here: "
+                f"this repository's policy lists {named} under `options: models`."
+            )
+        if self.always_draft and options.get("draft") == "false":
+            return (
+                "`--no-draft` is not allowed here: this repository's policy says `draft: always` "
+                "under `pull_request`."
+            )
+        return ""
+
+    def command_for(self, event_request: EventRequest) -> Command | NoRequest:
+        """Return the command in the event, or the one that the policy derives from it."""
+        if event_request.command is not None:
+            return event_request.command
+        if event_request.cause is Cause.LABEL:
+            return self._label_command(event_request.detail)
+        if event_request.cause is Cause.ASSIGNMENT:
+            if self.assignee and _login(event_request.detail) == _login(self.assignee):
+                return Command(Verb.FIX)
+            return NoRequest("Nothing to do: the policy makes no command of this assignment.")
+        if event_request.cause is Cause.PULL_REQUEST:
+            return self._review_command(event_request)
+        if self.failed_runs:
+            return Command(Verb.FIX, FIX_FAILED_RUN)
+        return NoRequest("Nothing to do: the policy makes no command of a failed run.")
+
+    def _review_command(self, event_request: EventRequest) -> Command | NoRequest:
+        if event_request.detail not in self.reviews:
+            return NoRequest(
+                f"Nothing to do: the policy asks for no review at `{event_request.detail}` of a pull request."
+            )
+        if event_request.subject is not None and event_request.subject.draft and not self.drafts:
+            return NoRequest(
+                "Nothing to do: the pull request is a draft; it is reviewed when it is ready, or when asked."
+            )
+        return Command(Verb.REVIEW)
+
+    def _label_command(self, label: str) -> Command | NoRequest:
+        # GitHub has no two labels that differ in case alone.
+        verb = next((verb for name, verb in self.labels.items() if name.casefold() == label.casefold()), None)
+        if verb is None:
+            return NoRequest("Nothing to do: the policy makes no command of this label.")
+        return Command(verb)
+
+
+def _login(login: str) -> str:
+    """An app's login is written with `[bot]` in one place and without it in another."""
+    return login.casefold().removesuffix("[bot]")
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedActor:
+    """An account that gets no answer in the thread. `reason` is one sentence for the log."""
+
+    reason: str
+
+
+def identify_actor(
+    event_request: EventRequest, reader: ThreadReader, bots: Collection[int]
+) -> Actor | RejectedActor:
+    """Return the responsible account with its tier. Calls the API once, for a bot never.
+
+    If the policy requests the run (a schedule, a failed run), the tier is the event's and no account is looked up.
+    """
+    actor = event_request.actor
+    if event_request.tier is not None:
+        return (
+            Actor(actor.login, actor.id, event_request.tier)
+            if actor
+            else Actor(event_request.tier.value, 0, event_request.tier)
+        )
+    if actor is None:
+        return RejectedActor("The account that gave the command is deleted.")
+    if event_request.sender is not None and event_request.sender.id != actor.id:
+        return RejectedActor(
+            f"{event_request.sender.login} sent this event, but {actor.login} wrote what asks."
+        )
+    if event_request.sender is not None and _looks_like_bot(event_request.sender):
+        return _bot(actor, bots)
+    return resolve_actor(actor, event_request.repository.name, reader, bots)
+
+
+def resolve_actor(
+    account: Account, repository: str, reader: ThreadReader, bots: Collection[int]
+) -> Actor | RejectedActor:
+    """Return `account` with its tier in `repository`, checked by id."""
+    if _looks_like_bot(account):
+        return _bot(account, bots)
+    permission = reader.permission(repository, account.login)
+    if permission.user_id != account.id:
+        return RejectedActor(
+            f"GitHub knows {account.login} as account {permission.user_id or 'none'}, not as {account.id}."
+        )
+    if permission.kind == "Bot":
+        return _bot(account, bots)
+    if permission.kind != "User":
+        return RejectedActor(
+            f"{account.login} is an account of type {permission.kind or 'unknown'}, not a person."
+        )
+    return Actor(account.login, account.id, tier_of(permission))
+
+
+def tier_of(permission: Permission) -> Tier:
+    """Return a person's tier. An unknown level counts as none."""
+    if permission.level in ("admin", "maintain", "write"):
+        return Tier.MAINTAINER
+    if permission.level == "triage" or permission.role == "triage":
+        return Tier.CONTRIBUTOR
+    if permission.level == "read" and (permission.private or permission.collaborator):
+        return Tier.CONTRIBUTOR
+    return Tier.OUTSIDER
+
+
+def _looks_like_bot(account: Account) -> bool:
+    """Enough to refuse, never enough to trust."""
+    return account.kind == "Bot" or account.login.endswith("[bot]")
+
+
+def _bot(account: Account, bots: Collection[int]) -> Actor | RejectedActor:
+    if account.id in bots:
+        return Actor(account.login, account.id, Tier.BOT)
+    return RejectedActor(
+        f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}."
+    )

@@ -1,0 +1,304 @@
+"""The command grammar: what of a comment is addressed to the bot.
+
+A command is the token `/agent`, case-sensitive, at the start of the first line that is not blank, with at
+most three spaces before it: so never inside a quote, a code block, or running text. What follows it:
+
+1. Options (`--model x`, `--model=x`, `--draft`) stand before or after the verb, or at the very end of the
+   first line. Between other words, or in backticks, `--something` is part of the instruction. A dash in place of
+   the two hyphens, as some keyboards make it, is taken as them where an option is named.
+2. The first word that is no option is the verb when it is one of the verbs, in any case, with or without
+   punctuation after it. A word one slip away from a verb (`revew`) is a mistake and the nearest verb is
+   named. Anything else begins the instruction of a `fix`.
+3. The rest of the line and all further lines are the instruction. None at all means the thread it stands in.
+   That of `approve` begins with the hash of the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.contracts.request import Verb
+from bot.events.code import BEGIN, END, mark_code
+from bot.events.hygiene import clean
+from bot.events.nearest import nearest
+from bot.events.removals import Removals
+
+# Option name -> what its value is called in a message; empty for one that takes none.
+OPTIONS: Mapping[str, str] = {
+    "model": "a model's name, as in `--model anthropic/claude-sonnet-4-5`",
+    "budget": "an amount in USD, as in `--budget 2`",
+    "base": "a branch's name, as in `--base main`",
+    "draft": "",
+    "no-draft": "",
+    "dry-run": "",
+    "full": "",
+    "sha": "12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`",
+}
+
+_RUN = ("model", "budget", "dry-run", "sha")
+_CHANGE = (*_RUN, "draft")
+# What an option can mean something to; on the others it is a mistake of whoever wrote it.
+OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
+    Verb.FIX: (*_CHANGE, "base"),
+    Verb.PLAN: (*_RUN, "base"),
+    Verb.EXPLAIN: (*_RUN, "base"),
+    Verb.REVIEW: (*_RUN, "full"),
+    Verb.APPROVE: _CHANGE,
+    Verb.CONTINUE: _CHANGE,
+    Verb.RETRY: _CHANGE,
+    Verb.STOP: (),
+    Verb.STATUS: (),
+    Verb.HELP: (),
+}
+
+PLAN = "plan"
+"""Among a command's options: the hash of the plan that it approves, which is no option as written."""
+
+_ADDRESS = "/agent"
+_MAX_INDENT = 3
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_WORD = re.compile(r"\S+")
+_OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
+# What keyboards make of two hyphens: an en or em dash.
+_DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
+_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+_SHA = re.compile(r"[0-9a-fA-F]{12,40}")
+_HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
+_AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
+_VERBS = frozenset(verb.value for verb in Verb)
+# Words that people put before a request, up to four, then the token in any case.
+_MISSED = re.compile(
+    r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
+    r"[,:!]? +){0,4})(/agent)(?=[\s:,!]|$)[:,!]?[ \t]*(.*)",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[A-Za-z0-9 ,.'?!-]{1,60}")
+_CODE = re.compile(f"{BEGIN}[^{END}]*{END}")
+_ELEMENT = re.compile(
+    r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+# What git's check-ref-format refuses, and names that would be read as something other than a branch: a ref
+# from elsewhere (`refs/`, `pull/`: a fork's head) or an object's id.
+_NOT_A_BRANCH = re.compile(
+    r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|[./]$|^[-/]|^@$|^refs/|^pull/|^HEAD$"
+    r"|^[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as written. `instruction` is empty for "this issue", and has hidden text taken out.
+
+    `options` holds values as text (`draft`, `dry-run` and `full` are "true" or "false"), and under `plan` the hash
+    that `approve` names. `problem` is one sentence for its author if it cannot be carried out as written; verb
+    and options mean nothing then. `near_miss` says that it is no command, and only looks as if one was meant.
+    """
+
+    verb: Verb
+    instruction: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    near_miss: bool = False
+
+
+class _ProblemError(Exception):
+    """One sentence for the author of the command."""
+
+
+def parse_command(body: str) -> Command | None:
+    """The command in a comment's body, or `None` when it holds none. Never raises, whatever the text."""
+    rest = _after_token(body)
+    if rest is None:
+        return None
+    first, _, further = clean(rest).text.partition("\n")
+    try:
+        verb, text, options = _read_line(first)
+        _check_options(verb, options)
+        instruction = f"{text}\n{further}".strip()
+        if verb is Verb.APPROVE:
+            options[PLAN], instruction = _read_hash(instruction)
+    except _ProblemError as problem:
+        return Command(Verb.FIX, problem=str(problem))
+    return Command(verb, instruction, options)
+
+
+def near_miss_command(body: str) -> Command | None:
+    """Return the command that was apparently meant, as in `please /agent fix this` or `/Agent fix`; else `None`.
+    Ignores code, quotations, HTML and comments."""
+    if not re.search(_ADDRESS, body, re.IGNORECASE):
+        return None
+    for line in _prose(body):
+        match = _MISSED.match(line)
+        if match is None:
+            continue
+        lead, token, rest = match.groups()
+        verb = rest.split(None, 1)[0].rstrip(".,:;!?").lower() if rest else ""
+        # A line that begins with the token in another case is addressed to nobody else.
+        if verb not in _VERBS and (lead or token == _ADDRESS):
+            continue
+        intended = rest if _PLAIN.fullmatch(rest) else verb if verb in _VERBS else "fix this"
+        problem = (
+            "This was not read as a command. A command is the first thing in a comment, in lower case: "
+            f"`{_ADDRESS} {intended.strip()}`"
+        )
+        return Command(Verb.FIX, problem=problem, near_miss=True)
+    return None
+
+
+def _prose(body: str) -> Iterator[str]:
+    """The lines of `body` that are neither code nor quoted nor hidden."""
+    text = _ELEMENT.sub("", mark_code(clean(body).text, Removals()))
+    quoted = False
+    for line in _CODE.sub("`", text).split("\n"):
+        quoted = line.lstrip().startswith(">") or (quoted and bool(line.strip()))
+        if not quoted and not line.startswith(("    ", "\t")):
+            yield line
+
+
+def mentions_agent(body: str) -> bool:
+    """Whether the token stands anywhere in `body`, so that the log can say why nothing happened."""
+    return re.search(rf"(?<!\S){_ADDRESS}(?!\S)", body) is not None
+
+
+def _after_token(body: str) -> str | None:
+    """Return the text after the token, with line ends as `\\n`; `None` if `body` is no command."""
+    lines = _LINE_END.split(body)
+    first = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        return None
+    line = lines[first]
+    stripped = line.lstrip(" ")
+    rest = stripped.removeprefix(_ADDRESS)
+    if rest == stripped or len(line) - len(stripped) > _MAX_INDENT or (rest and not rest[0].isspace()):
+        return None
+    return "\n".join([rest, *lines[first + 1 :]])
+
+
+def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
+    spans = [match.span() for match in _WORD.finditer(line)]
+    words = [_with_hyphens(line[start:end]) for start, end in spans]
+    options: dict[str, str] = {}
+    position = _read_leading(words, 0, options)
+    verb = _read_verb(words[position]) if position < len(words) else None
+    if verb is not None:
+        position = _read_leading(words, position + 1, options)
+    end = _trailing_start(words, position)
+    _read_leading(words, end, options)
+    text = line[spans[position][0] : spans[end - 1][1]] if position < end else ""
+    return verb or Verb.FIX, text, options
+
+
+def _with_hyphens(word: str) -> str:
+    """`word` with its two hyphens where a keyboard made a dash of them, and it is an option then."""
+    written = _DASH.sub("--", word, count=1) if _DASH.match(word) else word
+    match = _OPTION.fullmatch(written)
+    return written if match and nearest(match.group(1), OPTIONS, slips=1) else word
+
+
+def _read_verb(word: str) -> Verb | None:
+    """The verb that `word` is, `None` for a word of an instruction."""
+    plain = word.rstrip(".,:;!?").lower()
+    verbs = [verb.value for verb in Verb]
+    if plain in verbs:
+        return Verb(plain)
+    intended = nearest(plain, verbs, slips=1)
+    if intended:
+        raise _ProblemError(
+            f"`{_ADDRESS} {_quotable(plain)}` is not a verb; `{_ADDRESS} {intended}` is the nearest."
+        )
+    return None
+
+
+def _check_options(verb: Verb, options: Mapping[str, str]) -> None:
+    allowed = OPTIONS_OF[verb]
+    wrong = next((name for name in options if name not in allowed), None)
+    if wrong is None:
+        return
+    allowed_names = "no option" if not allowed else _join_words([f"`--{name}`" for name in allowed])
+    raise _ProblemError(f"`--{wrong}` means nothing to `{_ADDRESS} {verb}`, which takes {allowed_names}.")
+
+
+def _read_hash(instruction: str) -> tuple[str, str]:
+    first = next(iter(instruction.split(None, 1)), "")
+    match = _HASH.fullmatch(first)
+    if match is None:
+        raise _ProblemError(
+            f"`{_ADDRESS} approve` needs the hash below the plan, as in `{_ADDRESS} approve 1a2b3c4d`."
+        )
+    return match.group(1).lower(), instruction.removeprefix(first).strip()
+
+
+def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:
+    """Read options from `position` on into `options`; the position of the first word that is none."""
+    while position < len(words) and (match := _OPTION.fullmatch(words[position])):
+        name, value = match.group(1), match.group(2)
+        position += 1
+        if OPTIONS.get(name) and value is None:
+            if position == len(words):
+                raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+            value = words[position]
+            position += 1
+        _set_option(name, value, options)
+    return position
+
+
+def _trailing_start(words: Sequence[str], lowest: int) -> int:
+    """Where the run of options begins that ends the line; the number of words when none does."""
+    start = len(words)
+    while start > lowest:
+        if _is_option(words[start - 1], takes_next=False):
+            start -= 1
+        elif start - 1 > lowest and _is_option(words[start - 2], takes_next=True):
+            start -= 2
+        else:
+            break
+    return start
+
+
+def _is_option(word: str, *, takes_next: bool) -> bool:
+    """Whether a word at the line's end is one of our options, or a near misspelling."""
+    match = _OPTION.fullmatch(word)
+    if not match:
+        return False
+    name = match.group(1) if match.group(1) in OPTIONS else nearest(match.group(1), OPTIONS, slips=1)
+    if not name:
+        return False
+    return (bool(OPTIONS[name]) and match.group(2) is None) == takes_next
+
+
+def _set_option(name: str, value: str | None, options: dict[str, str]) -> None:
+    if name not in OPTIONS:
+        intended = nearest(name, OPTIONS)
+        raise _ProblemError(f"There is no option `--{_quotable(name)}`; `--{intended}` is the nearest.")
+    if not OPTIONS[name]:
+        if value is not None:
+            raise _ProblemError(f"`--{name}` takes no value.")
+        key, value = ("draft", "false") if name == "no-draft" else (name, "true")
+    else:
+        key, value = name, _option_value(name, value or "")
+    if key in options:
+        raise _ProblemError(f"`--{key}` is given twice.")
+    options[key] = value
+
+
+def _option_value(name: str, value: str) -> str:
+    if name == "budget" and (amount := _AMOUNT.fullmatch(value)) and float(amount.group(1)) > 0:
+        return amount.group(1)
+    if name == "model" and _MODEL.fullmatch(value):
+        return value
+    if name == "sha" and _SHA.fullmatch(value):
+        return value.lower()
+    if name == "base" and value and len(value) <= 250 and not _NOT_A_BRANCH.search(value):
+        return value
+    raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")
+
+
+def _join_words(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _quotable(word: str) -> str:
+    """A word of the author's, fit to stand in backticks."""
+    return word.replace("`", "'")[:40]

@@ -1,0 +1,100 @@
+"""Compare the request in a bundle, which anybody may have written, with the event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bot.contracts.pulls import ReviewThread
+from bot.contracts.request import Request, Tier, Trigger
+from bot.contracts.threads import ThreadReader
+from bot.events.admission import Admission, RejectedActor, identify_actor
+from bot.events.command import PLAN, Command
+from bot.events.event_request import EventRequest, NoRequest
+from bot.events.resolve_request import INSTANT, complete_event_request, resolve_instruction
+
+
+def difference(
+    request: Request,
+    event_request: EventRequest | NoRequest,
+    reader: ThreadReader,
+    admission: Callable[[], Admission] | None = None,
+) -> str:
+    """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
+
+    `load_admission` is called if the policy derives the command from the event; without it such an event has no
+    command. The thread's texts are not compared, since nothing depends on them. Whether a pull request still has the
+    head in `request` is checked by the push. Raises what `reader` raises.
+    """
+    if isinstance(event_request, NoRequest):
+        return "the event, which holds no command,"
+    command = event_request.command
+    if command is None and admission is not None:
+        policy_command = admission().command_for(event_request)
+        command = policy_command if isinstance(policy_command, Command) else None
+    if command is None or command.problem:
+        return "the event, which holds no command,"
+    event_request = complete_event_request(event_request, reader)
+    rows = (*_command_rows(request, event_request, command), *_pull_rows(request, event_request, command))
+    for label, actual, expected in rows:
+        if actual != expected:
+            return label
+    # Asked last, since it costs. Any bot will do here: whether this one may was decided when the run began.
+    actor = identify_actor(event_request, reader, (event_request.actor.id,) if event_request.actor else ())
+    if isinstance(actor, RejectedActor) or actor != request.actor:
+        return "who asked"
+    if request.trusted_sha and actor.tier is not Tier.MAINTAINER:
+        return "the head that is vouched for"
+    return ""
+
+
+Row = tuple[str, object, object]
+
+
+def _command_rows(request: Request, event_request: EventRequest, command: Command) -> Iterator[Row]:
+    thread, subject, trigger = request.thread, event_request.subject, request.trigger
+    yield "the repository", request.repository.lower(), event_request.repository.name.lower()
+    yield (
+        "the thread",
+        (thread.number, thread.url, thread.is_pull_request) if thread else None,
+        (subject.number, subject.url, subject.is_pull_request) if subject else None,
+    )
+    yield "the comment", _without_time(trigger) if trigger else None, _without_time(event_request.trigger)
+    yield "the verb", request.verb, command.verb
+    yield "the instruction", request.instruction, resolve_instruction(command, event_request)
+    yield "the options", request.options, dict(command.options)
+    yield "the task", request.task, event_request.task
+    named = command.options.get(PLAN)
+    if request.plan is not None and named is not None:
+        yield "the plan", request.plan.hash[: len(named)], named
+
+
+def _pull_rows(request: Request, event_request: EventRequest, command: Command) -> Iterator[Row]:
+    pull = request.pull
+    on_pull = event_request.subject is not None and event_request.subject.is_pull_request
+    expects_pull = on_pull and command.verb not in INSTANT
+    yield "the pull request", pull.number if pull else 0, event_request.number if expects_pull else 0
+    if pull is None:
+        base = command.options.get("base", event_request.repository.default_branch)
+        yield "the base branch", request.base_ref, base
+        yield "the head that is vouched for", request.trusted_sha, ""
+        return
+    yield "the base branch", request.base_ref, pull.base_ref
+    if event_request.head_sha:
+        yield "the head", pull.head_sha, event_request.head_sha
+    head = event_request.subject.head if event_request.subject else None
+    if head is not None:
+        ends = (pull.head_ref, pull.head_repository.lower(), pull.base_ref)
+        yield "the branch", ends, (head.ref, head.repository.lower(), head.base_ref)
+    named = command.options.get("sha")
+    yield "the head that is vouched for", request.trusted_sha, pull.head_sha if named else ""
+    if named:
+        yield "the head that is vouched for", pull.head_sha[: len(named)], named
+    yield "the review comment", _anchor_position(request.anchor), _anchor_position(event_request.anchor)
+
+
+def _anchor_position(anchor: ReviewThread | None) -> tuple[int, int, int] | None:
+    return (anchor.id, anchor.start_line, anchor.line) if anchor else None
+
+
+def _without_time(trigger: Trigger) -> tuple[str, int, str]:
+    return trigger.event, trigger.comment_id, trigger.url

@@ -1,0 +1,134 @@
+"""Elements of HTML that are off the screen, and the attributes of others that are text which no page shows."""
+
+from __future__ import annotations
+
+import html
+import re
+from itertools import accumulate, islice
+
+from bot.events.removals import Removals, lines_of
+
+ELEMENT, TEXT = "off-screen element", "alternative or title text"
+
+# None of them can match `BREAK`, so what is joined with it is looked at in one go, and not one by one.
+BREAK = "\0"
+_NAME = r"""[^\s"'<>/=\0]++"""
+_VALUE = r"""(?:"[^"\0]*+"|'[^'\0]*+'|[^\s"'<>=\0]++)"""
+_ASSIGNMENT = rf"(?:\s*+=\s*+{_VALUE})?+"
+_ATTRIBUTES = rf"(?:\s++{_NAME}{_ASSIGNMENT})"
+_TAG = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}})({_ATTRIBUTES}*+)\s*+/?>")
+# One without attributes is seen, and has nothing that is not. Splits into text, name, attributes, end, text ...
+_TAG_WITH_ATTRIBUTES = re.compile(rf"(</?[A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)(\s*+/?>)")
+_OWN_END = re.compile(r"[^<]*+</([A-Za-z][\w-]{0,39}+)\s*+>")
+_UNSEEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
+    r"|font-size\s*:\s*0(?![.\d])|(?:left|top|right|text-indent|margin-left)\s*:\s*-\d{3,}",
+    re.IGNORECASE,
+)
+_VOID = frozenset({"img", "br", "hr", "input", "meta", "link", "source", "wbr", "area", "col", "embed"})
+_ENDED = r"""(?![^\s"'<>/=\0])"""
+_TEXT_ATTRIBUTES = rf"(?ai:alt|title|placeholder|summary|label|content|(?:aria|data)-(?u:[\w-]+)){_ENDED}"
+_HIDING = rf"(?ai:hidden|style){_ENDED}"
+_PLAIN = rf"(?:\s++(?!{_HIDING}){_NAME}{_ASSIGNMENT})"
+_WORD = r"""(?:\s*+=\s*+(?:"[^"\s\0]*+"|'[^'\s\0]*+'|[^\s"'<>=\0]++))?+(?!\s*+=)"""
+# All attributes that stay, up to one that does not: a text, or of several words, which no page shows but a style.
+_VISIBLE = re.compile(
+    rf"((?:\s++(?!{_TEXT_ATTRIBUTES})(?:(?ai:style){_ENDED}{_ASSIGNMENT}|{_NAME}{_WORD})|\0)++)|{_ATTRIBUTES}"
+)
+# All attributes that hide nothing, and one that may; or what there is to the end.
+_MAY_HIDE = re.compile(
+    rf"{_PLAIN}*+(?:\s++(?:(?ai:(hidden)){_ENDED}{_ASSIGNMENT}|(?ai:style){_ENDED}(?:\s*+=\s*+({_VALUE}))?+)|\Z)"
+)
+_OPENING = re.compile(rf"<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>")
+# All that is seen, and an opening tag that may not be.
+_MAY_BE_UNSEEN = re.compile(
+    rf"(?:[^<]++|</?[A-Za-z][\w-]{{0,39}}+{_PLAIN}*+\s*+/?>|</[A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>"
+    rf"|<(?![A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>))*+<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>"
+)
+_GAP = re.compile("\0\1\n*+\0")
+TAKEN_OUT = "\2"
+"""Stands in place of code that was in an element."""
+
+
+def without_elements(text: str, removals: Removals) -> str:
+    """`text` without them. Code stands between two `BREAK`s: nothing in it begins or ends an element. One that never
+    ends hides the rest."""
+    small = text.lower()
+    if "hidden" not in small and "style" not in small:
+        return _without_texts(text, removals)
+    return _GAP.sub("", _without_texts(_without_unseen(text, removals), removals))
+
+
+def _without_unseen(text: str, removals: Removals) -> str:
+    """`text` with the ends of lines of each element in its place, between breaks."""
+    pieces: list[str] = []
+    positions: list[int] = []
+    unseen_by_attributes: dict[str, bool] = {}
+    at = done = 0
+    unseen = False
+    # Behind one that is taken out often comes the next.
+    while tag := (unseen and _OPENING.match(text, at)) or _MAY_BE_UNSEEN.match(text, at):
+        name, attributes = tag.groups()
+        at = tag.end()
+        if attributes not in unseen_by_attributes:
+            unseen_by_attributes[attributes] = _is_unseen(attributes)
+        if unseen := unseen_by_attributes[attributes]:
+            start = tag.start(1) - 1
+            if (name := name.lower()) not in _VOID:
+                at = _end_of(name, text, at)
+            positions.append(start)
+            if start > done:
+                pieces.append(text[done:start])
+            lines = text.count("\n", start, at)
+            pieces.append("\0\1" + "\n" * lines + "\0" if lines else "\0\1\0")
+            if codes := text.count(BREAK, start, at) // 2:
+                pieces.append(f"{BREAK}{TAKEN_OUT}{BREAK}" * codes)
+            done = at
+    removals.add(ELEMENT, len(positions), lines_of(text, positions))
+    return "".join([*pieces, text[done:]])
+
+
+def _end_of(name: str, text: str, start: int) -> int:
+    """Where an element ends that is not seen: only its own end matters. At the text's end where it never does."""
+    if (own := _OWN_END.match(text, start)) and own.group(1).lower() == name:
+        return own.end()
+    depth = 1
+    for tag in _TAG.finditer(text, start):
+        if tag.group(2).lower() == name:
+            depth += -1 if tag.group(1) else 1
+            if not depth:
+                return tag.end()
+    return len(text)
+
+
+def _is_unseen(attributes: str) -> bool:
+    for hidden, style in _MAY_HIDE.findall(attributes):
+        if hidden or (style and _UNSEEN_STYLE.search(html.unescape(style))):
+            return True
+    return False
+
+
+def _without_texts(text: str, removals: Removals) -> str:
+    """`text` without attributes that are not shown."""
+    parts = _TAG_WITH_ATTRIBUTES.split(text)
+    attributes = parts[2::4]
+    changed = _changed(list(set(attributes)))
+    if not changed:
+        return text
+    starts = accumulate(map(len, parts), initial=0)
+    positions = [
+        start for start, one in zip(islice(starts, 1, None, 4), attributes, strict=False) if one in changed
+    ]
+    removals.add(TEXT, len(positions), lines_of(text, positions))
+    parts[2::4] = [changed.get(one, one) for one in attributes]
+    return "".join(parts)
+
+
+def _changed(distinct: list[str]) -> dict[str, str]:
+    """Return the attributes that lose some, each with its remainder."""
+    joined = BREAK.join(distinct)
+    visible = "".join(filter(None, _VISIBLE.split(joined)))
+    if len(visible) == len(joined):
+        return {}
+    pairs = zip(distinct, visible.split(BREAK), strict=True)
+    return {before: after for before, after in pairs if len(before) != len(after)}

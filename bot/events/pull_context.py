@@ -1,0 +1,258 @@
+"""Read the context of a pull request: reviews, review threads, failed checks, the lines of a comment.
+
+All of it is other people's text: cleaned and cut to budgets, with notes on what is omitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from bot.contracts.errors import AgentError
+from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
+from bot.contracts.request import Trigger
+from bot.contracts.threads import OWN_MARKER, PullReader
+from bot.events.event import REVIEW, REVIEW_COMMENT
+from bot.events.thread_text import CommentTime, TextCleaner, comment_time, count_notes
+
+# In characters; about a quarter as many tokens.
+THREADS_BUDGET = 40_000
+FAILURES_BUDGET = 60_000
+REVIEWS_BUDGET = 20_000
+MAX_COMMENT = 6_000
+MAX_HUNK = 4_000
+MAX_LOG = 12_000
+MAX_SUMMARY = 4_000
+MAX_LINE = 500
+MAX_ANNOTATIONS = 50
+_INSIDERS = ("OWNER", "MEMBER", "COLLABORATOR")
+
+
+@dataclass(frozen=True, slots=True)
+class PullContext:
+    anchor: ReviewThread | None = None
+    unresolved: tuple[ReviewThread, ...] = ()
+    failures: tuple[FailedCheck, ...] = ()
+    reviews: tuple[Comment, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Counts:
+    reviews: int = 0
+    later_reviews: int = 0
+    strangers: int = 0
+    after: int = 0
+    edited: int = 0
+    threads: int = 0
+    checks: int = 0
+    annotations: int = 0
+
+
+def read_pull_context(
+    reader: PullReader,
+    repository: str,
+    number: int,
+    trigger: Trigger,
+    anchor: ReviewThread | None,
+    *,
+    head_sha: str,
+    with_failures: bool,
+) -> PullContext:
+    """Read the context of a pull request. `anchor` is the payload's location of a review comment. What GitHub does not
+    return is noted, not raised: a request can do without it."""
+    counts, cleaner = _Counts(), TextCleaner()
+    missing: list[str] = []
+    threads: Sequence[ReviewThread] = ()
+    failed_checks: Sequence[FailedCheck] = ()
+    try:
+        threads = reader.review_threads(repository, number)
+    except AgentError as error:
+        missing.append(f"the review threads, which could not be read ({_clause(error)})")
+    anchor_thread = _anchor_thread(anchor, threads, trigger, counts, cleaner) if anchor else None
+    open_threads = [
+        thread for thread in threads if not thread.resolved and not _contains_anchor(thread, anchor)
+    ]
+    unresolved = _newest_threads(open_threads, trigger, counts, cleaner)
+    if with_failures:
+        try:
+            failed_checks = reader.failed_checks(repository, head_sha)
+        except AgentError as error:
+            missing.append(f"the failed checks, which could not be read ({_clause(error)})")
+        try:
+            failed_checks = [*failed_checks, *reader.failed_statuses(repository, head_sha)]
+        except AgentError as error:
+            missing.append(f"the commit statuses, which could not be read ({_clause(error)})")
+    failures = _failures(failed_checks, counts, cleaner)
+    reviews: tuple[Comment, ...] = ()
+    try:
+        reviews = _reviews(reader.newest_reviews(repository, number), trigger, counts, cleaner)
+    except AgentError as error:
+        missing.append(f"the texts of reviews, which could not be read ({_clause(error)})")
+    left_out = (*missing, *_omission_notes(counts), *cleaner.notes())
+    return PullContext(anchor_thread, unresolved, failures, reviews, left_out)
+
+
+def _reviews(
+    newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+) -> tuple[Comment, ...]:
+    """The texts of reviews, oldest first; where they are too long together, the newest. Our own are no news.
+
+    GitHub does not say when one was edited, so only those count whose author may be expected to do no harm by it.
+    """
+    selected: list[Comment] = []
+    size = 0
+    for review in newest:
+        if not review.body.strip() or OWN_MARKER in review.body:
+            continue
+        time = comment_time(trigger, REVIEW, review.id, review.submitted_at, review.submitted_at)
+        if time is CommentTime.AFTER:
+            counts.later_reviews += 1
+        elif time is not CommentTime.BEFORE:
+            continue
+        elif review.association not in _INSIDERS:
+            counts.strangers += 1
+        elif counts.reviews or size + len(review.body[:MAX_COMMENT]) > REVIEWS_BUDGET:
+            counts.reviews += 1
+        else:
+            state = review.state.lower().replace("_", " ")
+            body = f"(A review: {state}.) {cleaner.text(review.body, MAX_COMMENT)}"
+            size += len(body)
+            at = review.submitted_at
+            selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
+    return tuple(reversed(selected))
+
+
+def _anchor_thread(
+    anchor: ReviewThread,
+    threads: Sequence[ReviewThread],
+    trigger: Trigger,
+    counts: _Counts,
+    cleaner: TextCleaner,
+) -> ReviewThread:
+    """Return the payload's lines, which are those of the head, with the comments of the thread."""
+    known = next((thread for thread in threads if _contains_anchor(thread, anchor)), None)
+    comments = _comments_at_trigger(known, trigger, counts, cleaner) if known else ()
+    return replace(
+        _clean_thread(anchor, cleaner), comments=comments, resolved=known.resolved if known else False
+    )
+
+
+def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
+    if anchor is None:
+        return False
+    return thread.id == anchor.id or any(comment.id == anchor.id for comment in thread.comments)
+
+
+def _newest_threads(
+    threads: Sequence[ReviewThread], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+) -> tuple[ReviewThread, ...]:
+    """The threads in their order; where they are too long together, those that were written to last."""
+    remaining = [
+        replace(thread, comments=comments)
+        for thread in threads
+        if (comments := _comments_at_trigger(thread, trigger, counts, cleaner))
+    ]
+    selected: list[ReviewThread] = []
+    size = 0
+    for thread in sorted(remaining, key=lambda thread: thread.comments[-1].created_at, reverse=True):
+        size += len(thread.hunk[:MAX_HUNK]) + sum(len(comment.body) for comment in thread.comments)
+        if size > THREADS_BUDGET:
+            counts.threads += 1
+        else:
+            selected.append(thread)
+    selected_ids = {id(thread) for thread in selected}
+    return tuple(_clean_thread(thread, cleaner) for thread in remaining if id(thread) in selected_ids)
+
+
+def _comments_at_trigger(
+    thread: ReviewThread, trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+) -> tuple[Comment, ...]:
+    """Return the comments of a thread at the trigger, our own included: they are what is answered."""
+    comments = []
+    for comment in thread.comments:
+        time = comment_time(trigger, REVIEW_COMMENT, comment.id, comment.created_at, comment.updated_at)
+        if time is CommentTime.BEFORE:
+            body = cleaner.text(comment.body, MAX_COMMENT, by_bot=comment.author.endswith("[bot]"))
+            comments.append(replace(comment, body=body))
+        elif time is CommentTime.AFTER:
+            counts.after += 1
+        elif time is CommentTime.EDITED:
+            counts.edited += 1
+    return tuple(comments)
+
+
+def _clean_thread(thread: ReviewThread, cleaner: TextCleaner) -> ReviewThread:
+    return replace(thread, path=_clean_path(thread.path, cleaner), hunk=cleaner.text(thread.hunk, MAX_HUNK))
+
+
+def _clean_path(path: str, cleaner: TextCleaner) -> str:
+    """Return a path unchanged, since lines are found by it, unless it contains invisible characters."""
+    return path if path.isprintable() else cleaner.line(path, MAX_LINE)
+
+
+def _failures(
+    checks: Sequence[FailedCheck], counts: _Counts, cleaner: TextCleaner
+) -> tuple[FailedCheck, ...]:
+    cleaned: list[FailedCheck] = []
+    size = 0
+    for check in checks:
+        cleaned_check = _failure(check, counts, cleaner)
+        size += len(cleaned_check.summary) + sum(len(step.log) for step in cleaned_check.steps)
+        size += sum(len(annotation.message) for annotation in cleaned_check.annotations)
+        if size > FAILURES_BUDGET and cleaned:
+            counts.checks = len(checks) - len(cleaned)
+            break
+        cleaned.append(cleaned_check)
+    return tuple(cleaned)
+
+
+def _failure(check: FailedCheck, counts: _Counts, cleaner: TextCleaner) -> FailedCheck:
+    counts.annotations += max(0, len(check.annotations) - MAX_ANNOTATIONS)
+    return FailedCheck(
+        name=cleaner.line(check.name, MAX_LINE),
+        conclusion=check.conclusion,
+        url=cleaner.line(check.url, MAX_LINE),
+        summary=cleaner.text(check.summary, MAX_SUMMARY),
+        annotations=tuple(
+            Annotation(
+                path=_clean_path(annotation.path, cleaner),
+                line=annotation.line,
+                level=annotation.level,
+                message=cleaner.text(annotation.message, MAX_LINE),
+            )
+            for annotation in check.annotations[:MAX_ANNOTATIONS]
+        ),
+        # A log says at its end why it failed.
+        steps=tuple(
+            FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
+            for step in check.steps
+        ),
+    )
+
+
+def _end_of(log: str) -> str:
+    if len(log) <= MAX_LOG:
+        return log
+    return f"[{len(log) - MAX_LOG} characters left out]\n{log[-MAX_LOG:]}"
+
+
+def _clause(error: AgentError) -> str:
+    return " ".join(str(error).rstrip(".").split())[:200]
+
+
+def _omission_notes(counts: _Counts) -> tuple[str, ...]:
+    return count_notes(
+        (counts.after, "review comment", "written after the command"),
+        (counts.edited, "review comment", "edited after the command"),
+        (counts.threads, "review thread", f"over the {THREADS_BUDGET} characters that there is room for"),
+        (counts.later_reviews, "review", "written after the command"),
+        (
+            counts.strangers,
+            "review",
+            "by people from outside the repository, which they may have edited since",
+        ),
+        (counts.reviews, "review", f"over the {REVIEWS_BUDGET} characters that there is room for"),
+        (counts.checks, "failed check", f"over the {FAILURES_BUDGET} characters that there is room for"),
+        (counts.annotations, "annotation", f"over {MAX_ANNOTATIONS} a check"),
+    )

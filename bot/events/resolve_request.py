@@ -1,0 +1,251 @@
+"""Turn an `EventRequest` into a `Request`, a `Refusal`, or `NoRequest`.
+
+Steps are in order of cost and trust: the policy, the actor, the actor's rights, and only then the text and the thread.
+A stranger learns only that they have no access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
+from bot.contracts.threads import IssueData, PullReader, ThreadReader
+from bot.events.admission import Admission, RejectedActor, identify_actor
+from bot.events.command import Command
+from bot.events.event import Subject
+from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal, no_access
+from bot.events.payload import Account
+from bot.events.pull import PullTarget, read_pull_target
+from bot.events.pull_context import PullContext, read_pull_context
+from bot.events.thread_text import bare_thread, build_thread
+
+THIS_ISSUE = "this issue"
+THIS_PULL = "this pull request"
+THESE_LINES = "this"
+MOST_TRIES = 2
+"""How often a failed run may set off a fix of one head."""
+
+INSTANT = (Verb.STOP, Verb.STATUS, Verb.HELP)
+"""Answered without a model: nothing of the thread needs to be read for them."""
+
+_LOCKED = Refusal("The conversation is locked, so no comment can be posted in it.", in_thread=False)
+_WITH_FAILURES = (Verb.FIX, Verb.CONTINUE, Verb.RETRY)
+_FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
+
+Tries = Callable[[str, int, str], int]
+"""How many fixes failed runs have set off already: of a repository's pull request (number), at a head (SHA)."""
+
+
+def build_request(
+    event_request: EventRequest,
+    reader: PullReader,
+    load_admission: Callable[[], Admission],
+    *,
+    tries: Tries | None = None,
+) -> Request | Refusal | NoRequest:
+    """Build the request of a run, or return why there is none.
+
+    `load_admission` reads the policy and is called once, unless the conversation is locked. Without `tries`, a failed
+    run requests nothing. Raises `AgentError` if GitHub or the policy cannot be read.
+    """
+    if _locked(event_request):
+        return _LOCKED
+    admission = load_admission()
+    command = admission.command_for(event_request)
+    if isinstance(command, NoRequest):
+        return command
+    actor = identify_actor(event_request, reader, admission.bots)
+    if isinstance(actor, RejectedActor):
+        return Refusal(actor.reason, in_thread=False)
+    refusal = _access_refusal(command, actor, event_request, admission)
+    if refusal is not None:
+        return _mute(refusal, actor, event_request)
+    if event_request.cause is Cause.FAILED_RUN and _tries_exhausted(event_request, tries):
+        return NoRequest(f"Nothing to do: the failed run's head was worked on {MOST_TRIES} times already.")
+    event_request = complete_event_request(event_request, reader)
+    if _locked(event_request):
+        return _LOCKED
+    refusal = placement_refusal(command, event_request)
+    if refusal is not None:
+        return _mute(refusal, actor, event_request)
+    request = _build(event_request, command, actor, reader)
+    return _mute(request, actor, event_request) if isinstance(request, Refusal) else request
+
+
+def _access_refusal(
+    command: Command, actor: Actor, event_request: EventRequest, admission: Admission
+) -> Refusal | None:
+    own = _on_own_thread(event_request)
+
+    def is_allowed(verb: Verb) -> bool:
+        return admission.permits(actor, verb, on_own_thread=own)
+
+    requested = None if command.problem else command.verb
+    if not any(is_allowed(verb) for verb in Verb if verb not in _FOR_EVERYBODY) and not (
+        requested and is_allowed(requested)
+    ):
+        on_pull = event_request.subject is not None and event_request.subject.is_pull_request
+        verb = requested if requested and requested not in INSTANT else Verb.FIX
+        reason = no_access(actor.login, verb, on_pull=on_pull, policy_file=POLICY_FILE)
+        return Refusal(reason, in_thread=not command.near_miss)
+    if command.problem:
+        return Refusal(command.problem, in_thread=True, exit_code=ExitCode.USAGE)
+    if not is_allowed(command.verb):
+        return Refusal(
+            f"{actor.login} may not use `/agent {command.verb}` here: "
+            f"this repository's policy does not allow it for the tier {actor.tier}.",
+            in_thread=True,
+        )
+    reason = admission.option_refusal(command.options)
+    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
+
+
+def _on_own_thread(event_request: EventRequest) -> bool:
+    subject, actor = event_request.subject, event_request.actor
+    return (
+        subject is not None
+        and actor is not None
+        and subject.author is not None
+        and (subject.author.id == actor.id)
+    )
+
+
+def _mute(refusal: Refusal, actor: Actor, event_request: EventRequest) -> Refusal:
+    """Do not answer a bot, since it might answer back, nor an account that wrote no command."""
+    in_thread = (
+        refusal.in_thread
+        and actor.tier is not Tier.BOT
+        and event_request.cause is Cause.COMMAND
+        and event_request.number > 0
+    )
+    return replace(refusal, in_thread=in_thread and event_request.tier is None)
+
+
+def _locked(event_request: EventRequest) -> bool:
+    return event_request.subject is not None and event_request.subject.locked
+
+
+def complete_event_request(event_request: EventRequest, reader: ThreadReader) -> EventRequest:
+    """Add what the payload does not hold: the thread for a number, the repository's data."""
+    if not event_request.repository.clone_url:
+        event_request = replace(event_request, repository=reader.repository(event_request.repository.name))
+    if event_request.subject is None and event_request.number:
+        issue = reader.issue(event_request.repository.name, event_request.number)
+        event_request = replace(event_request, subject=_subject_of(issue))
+    return event_request
+
+
+def _subject_of(issue: IssueData) -> Subject:
+    return Subject(
+        number=issue.number,
+        title=issue.title,
+        body=issue.body,
+        author=Account(issue.author, 0, issue.author_kind),
+        url=issue.url,
+        updated_at=issue.updated_at,
+        is_pull_request=issue.is_pull_request,
+        locked=issue.locked,
+    )
+
+
+def placement_refusal(command: Command, event_request: EventRequest) -> Refusal | None:
+    """Return why a command has no meaning in this thread, or `None`."""
+    on_pull = event_request.subject is not None and event_request.subject.is_pull_request
+    reason = ""
+    if on_pull and "base" in command.options:
+        reason = "`--base` means nothing under a pull request: what comes of it is meant for the branch it goes to."
+    elif not on_pull and command.verb is Verb.REVIEW:
+        reason = "`/agent review` looks at a pull request, and this is none."
+    elif not on_pull and "sha" in command.options:
+        reason = "`--sha` names the head of a pull request, and this is none."
+    elif event_request.subject is None and command.verb not in (Verb.FIX, Verb.EXPLAIN, Verb.PLAN):
+        reason = f"`/agent {command.verb}` needs an issue or a pull request to be about: give its `number`."
+    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE) if reason else None
+
+
+def _tries_exhausted(event_request: EventRequest, tries: Tries | None) -> bool:
+    return (
+        tries is None
+        or tries(event_request.repository.name, event_request.number, event_request.head_sha) >= MOST_TRIES
+    )
+
+
+def _build(
+    event_request: EventRequest, command: Command, actor: Actor, reader: PullReader
+) -> Request | Refusal | NoRequest:
+    subject, repository = event_request.subject, event_request.repository
+    request = Request(
+        verb=command.verb,
+        instruction=resolve_instruction(command, event_request),
+        actor=actor,
+        repository=repository.name,
+        base_ref=command.options.get("base", repository.default_branch),
+        clone_url=repository.clone_url,
+        trigger=event_request.trigger,
+        options=dict(command.options),
+        task=event_request.task,
+    )
+    if subject is None:
+        return request
+    if command.verb in INSTANT:
+        return replace(request, thread=bare_thread(subject))
+    if not subject.is_pull_request:
+        return replace(request, thread=_thread(event_request, subject, reader))
+    target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
+    if isinstance(target, Refusal | NoRequest):
+        return target
+    return _with_pull(
+        replace(request, thread=_thread(event_request, subject, reader)), event_request, target, reader
+    )
+
+
+def resolve_instruction(command: Command, event_request: EventRequest) -> str:
+    """Return the instruction of a command, or a default such as "this issue"."""
+    if command.instruction:
+        return command.instruction
+    if event_request.anchor is not None:
+        return THESE_LINES
+    if event_request.subject is None:
+        return f"the task {event_request.task}" if event_request.task else "this repository"
+    return THIS_PULL if event_request.subject.is_pull_request else THIS_ISSUE
+
+
+def _thread(event_request: EventRequest, subject: Subject, reader: ThreadReader) -> Thread:
+    return build_thread(
+        subject,
+        event_request.trigger,
+        reader.newest_comments(event_request.repository.name, event_request.number),
+    )
+
+
+def _with_pull(
+    request: Request, event_request: EventRequest, target: PullTarget, reader: PullReader
+) -> Request:
+    assert request.thread is not None
+    context = read_pull_context(
+        reader,
+        request.repository,
+        event_request.number,
+        event_request.trigger,
+        event_request.anchor,
+        head_sha=target.pull.head_sha,
+        with_failures=request.verb in _WITH_FAILURES,
+    )
+    return replace(
+        request,
+        base_ref=target.pull.base_ref,
+        pull=target.pull,
+        trusted_sha=target.trusted_sha,
+        thread=_with_pull_context(request.thread, target, context),
+        anchor=context.anchor,
+        unresolved=context.unresolved,
+        failures=context.failures,
+    )
+
+
+def _with_pull_context(thread: Thread, target: PullTarget, context: PullContext) -> Thread:
+    comments = sorted((*thread.comments, *context.reviews), key=lambda one: one.created_at)
+    left_out = (*thread.left_out, *target.notes, *context.left_out)
+    return replace(thread, comments=tuple(comments), left_out=left_out)

@@ -1,0 +1,191 @@
+"""Build the conversation for the model: the comments at the trigger, cleaned, the oldest omitted first."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from bot.contracts.formatting import count_of
+from bot.contracts.pulls import Comment
+from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
+from bot.contracts.threads import CommentData, without_own_mark
+from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, Subject
+from bot.events.event_request import is_own
+from bot.events.hygiene import clean
+
+# In characters; about a quarter as many tokens.
+COMMENTS_BUDGET = 40_000
+MAX_COMMENT = 10_000
+MAX_BODY = 30_000
+MAX_TITLE = 1_000
+
+
+@dataclass(slots=True)
+class _Counts:
+    present: int = 0
+    after: int = 0
+    edited: int = 0
+    own: int = 0
+
+
+def build_thread(subject: Subject, trigger: Trigger, newest_first: Iterable[CommentData]) -> Thread:
+    """Return the issue or pull request with its comments, oldest first, without the one with the command.
+
+    Title and body are the payload's. Comments written or edited after the trigger are left out, and so are
+    the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is spent, and not read further.
+    """
+    counts, cleaner = _Counts(), TextCleaner()
+    newest: deque[CommentData] = deque()
+    size, complete = 0, True
+    for comment in newest_first:
+        if not _is_context(comment, trigger, counts):
+            continue
+        size += _size(comment)
+        if size > COMMENTS_BUDGET:
+            complete = False
+            break
+        newest.appendleft(comment)
+    older = () if complete else (_omitted_older(subject.comments, counts),)
+    thread = bare_thread(subject, cleaner)
+    comments = tuple(_context_comment(comment, cleaner) for comment in newest)
+    left_out = (*_omission_notes(counts), *older, *cleaner.notes())
+    return replace(thread, comments=comments, left_out=left_out)
+
+
+def _omitted_older(total: int, counts: _Counts) -> str:
+    """`total` is the number of comments in the payload, 0 if it has none."""
+    why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
+    # The one at which reading ended is not shown either.
+    number = total - counts.present + 1
+    return count_notes((number, "comment", why))[0] if total and number > 0 else f"all comments {why}"
+
+
+def bare_thread(subject: Subject, cleaner: TextCleaner | None = None) -> Thread:
+    """Return the thread without its comments, for a request that uses no model."""
+    cleaner = cleaner or TextCleaner()
+    return Thread(
+        number=subject.number,
+        title=cleaner.line(subject.title, MAX_TITLE, "the title"),
+        body=cleaner.text(
+            subject.body,
+            MAX_BODY,
+            "the description",
+            by_bot=subject.author is not None and subject.author.kind == "Bot",
+        ),
+        author=subject.author.login if subject.author else "ghost",
+        url=subject.url,
+        is_pull_request=subject.is_pull_request,
+    )
+
+
+def _is_context(comment: CommentData, trigger: Trigger, counts: _Counts) -> bool:
+    """Whether a comment is part of the context. Counts each that is not."""
+    time = comment_time(trigger, ISSUE_COMMENT, comment.id, comment.created_at, comment.updated_at)
+    counts.present += time is not CommentTime.AFTER
+    if time is CommentTime.AFTER:
+        counts.after += 1
+    elif time is CommentTime.EDITED and not is_own(comment.body):
+        counts.edited += 1
+    elif time is not CommentTime.TRIGGER and is_own(comment.body):
+        counts.own += 1
+    else:
+        return time is CommentTime.BEFORE
+    return False
+
+
+def _size(comment: CommentData) -> int:
+    return min(len(comment.body), MAX_COMMENT)
+
+
+def _context_comment(comment: CommentData, cleaner: TextCleaner) -> Comment:
+    body = cleaner.text(comment.body, MAX_COMMENT, f"a comment by {comment.author}")
+    return Comment(comment.id, comment.author, body, comment.created_at, comment.updated_at)
+
+
+def _omission_notes(counts: _Counts) -> tuple[str, ...]:
+    return count_notes(
+        (counts.after, "comment", "written after the command"),
+        (counts.edited, "comment", "edited after the command"),
+        (counts.own, "comment", "of this bot's own"),
+    )
+
+
+_MAX_LOCATIONS = 4
+
+
+@dataclass(slots=True)
+class TextCleaner:
+    """Prepares other people's text for the model: removes hidden text, shortens long text, counts both."""
+
+    shortened: int = 0
+    hidden: dict[str, int] = field(default_factory=dict)
+    locations: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def text(self, text: str, limit: int, location: str = "", *, by_bot: bool = False) -> str:
+        """Return `text` cleaned, at most `limit` characters. `location` names the text in the note on hidden text.
+        `by_bot` says that an app wrote it: the mark that ends this bot's comments is then not counted."""
+        cleaned = clean(without_own_mark(text) if by_bot else text)
+        for removal in cleaned.hidden:
+            self.hidden[removal.kind] = self.hidden.get(removal.kind, 0) + removal.count
+            if location:
+                lines = ", ".join(map(str, removal.lines))
+                self.locations.setdefault(removal.kind, {})[f"{location} line {lines}"] = None
+        if len(cleaned.text) <= limit:
+            return cleaned.text
+        self.shortened += 1
+        head, tail = limit * 3 // 5, limit * 2 // 5
+        missing = len(cleaned.text) - head - tail
+        return f"{cleaned.text[:head]}\n[{missing} characters left out]\n{cleaned.text[-tail:]}"
+
+    def line(self, text: str, limit: int, location: str = "") -> str:
+        return " ".join(self.text(text, limit, location).split())
+
+    def notes(self) -> tuple[str, ...]:
+        return count_notes(
+            (self.shortened, "text", "shortened in the middle for length"),
+            *((count, kind, self._reason(kind)) for kind, count in self.hidden.items()),
+        )
+
+    def _reason(self, kind: str) -> str:
+        locations = list(self.locations.get(kind, ()))
+        if not locations:
+            return HIDDEN_TEXT_MARK
+        more = f" and {len(locations) - _MAX_LOCATIONS} more texts" if len(locations) > _MAX_LOCATIONS else ""
+        return f"{HIDDEN_TEXT_MARK} ({'; '.join(locations[:_MAX_LOCATIONS])}{more})"
+
+
+def count_notes(*rows: tuple[int, str, str]) -> tuple[str, ...]:
+    """Format rows such as `(2, "comment", "edited after the command")`; a row with 0 is dropped."""
+    return tuple(f"{count_of(number, noun)} {why}" for number, noun, why in rows if number)
+
+
+class CommentTime(Enum):
+    BEFORE = auto()
+    TRIGGER = auto()
+    AFTER = auto()
+    EDITED = auto()
+
+
+def comment_time(
+    trigger: Trigger, kind: str, comment_id: int, created_at: str, updated_at: str
+) -> CommentTime:
+    """Where a comment stands in time. `kind` is the event by which GitHub tells of comments of its kind.
+
+    Times are to the second. Within the trigger's own second ids tell the order of comments of one kind; a comment
+    of another kind counts as later, and so does an edit. Where no comment asked, the trigger's time is the thread's
+    last change before it, which a comment of that second is. The comments of a review are all changed once more in
+    the second in which it is submitted, so that is no edit where the review or one of them asked.
+    """
+    submitted = kind == REVIEW_COMMENT and trigger.event in (REVIEW, REVIEW_COMMENT)
+    same = trigger.comment_id > 0 and trigger.event == kind
+    if same and comment_id == trigger.comment_id:
+        return CommentTime.TRIGGER
+    if created_at > trigger.at:
+        return CommentTime.AFTER
+    if created_at == trigger.at and trigger.comment_id and not (same and comment_id < trigger.comment_id):
+        return CommentTime.AFTER
+    if updated_at != created_at and (updated_at > trigger.at or (updated_at == trigger.at and not submitted)):
+        return CommentTime.EDITED
+    return CommentTime.BEFORE

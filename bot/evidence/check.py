@@ -1,0 +1,133 @@
+"""A check, and the classification of one run of it.
+
+A check that could not run, or that failed only for lack of a network, says nothing about the change. Such runs are
+marked and never count as evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from bot.contracts.outcome import CheckRun, CheckState
+
+DEFAULT_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` and `coverage` are
+    paths or patterns of its reports in the tree, if the policy names them."""
+
+    name: str
+    command: str
+    timeout: float = DEFAULT_TIMEOUT
+    detected: bool = False
+    junit: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
+
+
+TAIL_LIMIT = 4_000
+NO_TESTS = "it found no tests"
+_LINE_LIMIT = 200
+
+_EXIT_CODE = re.compile(r"\[exit code \d+\]")
+_EXIT_NOT_FOUND = 127
+_EXIT_NOT_EXECUTABLE = 126
+_EXIT_NO_TESTS = 5
+_UNITTEST_COUNT = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+
+# Messages of a shell about a missing program. In the output of a failing test they mean nothing.
+_NO_PROGRAM = re.compile("not found|Permission denied|cannot execute|make.*: No such file or directory")
+# Messages of `make` about its recipe.
+_MAKE_ERRORS = ("Error 126", "Error 127")
+
+# A missing package. A missing path (`Cannot find module './parse'`) is the repository's own, and a failure.
+_MISSING = re.compile(
+    r"""No\ such\ file\ or\ directory:\ 'python
+    | No\ module\ named\ (?:pytest|unittest)
+    | python[\d.]*:\ No\ module\ named\ \w+$
+    | ModuleNotFoundError:\ No\ module\ named
+    | npm\ (?:ERR!|error)\ [Mm]issing\ script
+    | Cannot\ find\ (?:module|package)\ '[^./]
+    | no\ required\ module\ provides\ package
+    | failed\ to\ download\ from
+    | no\ matching\ package\ named""",
+    re.VERBOSE | re.MULTILINE,
+)
+
+_NO_SOCKETS = re.compile(
+    r"""Network\ is\ unreachable
+    | Temporary\ failure\ in\ name\ resolution
+    | Name\ or\ service\ not\ known
+    | getaddrinfo\ (?:EAI_AGAIN|ENOTFOUND)
+    | Could\ not\ resolve\ host
+    | dial\ tcp:\ lookup
+    | Address\ family\ not\ supported\ by\ protocol
+    | Cannot\ assign\ requested\ address""",
+    re.VERBOSE,
+)
+
+
+def classify_run(
+    exit_code: int | None, output: str, duration: float, *, timed_out: bool = False, limit: str = ""
+) -> CheckRun:
+    """Classify one run. `output` is the end of its output, `duration` is in seconds, `limit` names the sandbox limit
+    that it hit."""
+    tail = output[-TAIL_LIMIT:]
+    if timed_out:
+        return CheckRun(CheckState.TIMED_OUT, exit_code, duration, tail, f"stopped after {duration:.0f} s")
+    if exit_code is None:
+        return CheckRun(CheckState.NOT_RUN, None, duration, tail, f"it could not be run: {last_line(output)}")
+    if _found_no_tests(exit_code, output):
+        return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, NO_TESTS)
+    if exit_code == 0:
+        return CheckRun(CheckState.PASSED, exit_code, duration, tail)
+    if (
+        limit
+    ):  # a failure, as it is with any other machine that is too small: an edit must not hide one behind it
+        note = f"it met a limit of the sandbox: {limit}"
+        return CheckRun(CheckState.FAILED, exit_code, duration, tail, note)
+    if missing := _missing_tool(exit_code, output):
+        note = f"a tool or dependency is missing here: {missing}"
+        return CheckRun(CheckState.NOT_RUNNABLE, exit_code, duration, tail, note)
+    if blocked := _line_with(_NO_SOCKETS, output):
+        note = f"the sandbox has no network: {blocked}"
+        return CheckRun(CheckState.NO_SOCKETS, exit_code, duration, tail, note)
+    return CheckRun(CheckState.FAILED, exit_code, duration, tail)
+
+
+def _found_no_tests(exit_code: int, output: str) -> bool:
+    """Whether no test ran. unittest before Python 3.12 passes then; later ones and pytest fail."""
+    counts = _UNITTEST_COUNT.findall(output)
+    if counts and exit_code in (0, _EXIT_NO_TESTS):
+        return all(count == "0" for count in counts)
+    return exit_code == _EXIT_NO_TESTS and "no tests ran" in output
+
+
+def _missing_tool(exit_code: int, output: str) -> str:
+    """Return the line that names a missing tool, or an empty string."""
+    if exit_code in (_EXIT_NOT_FOUND, _EXIT_NOT_EXECUTABLE) or any(sign in output for sign in _MAKE_ERRORS):
+        return _line_with(_NO_PROGRAM, output) or last_line(output)
+    return _line_with(_MISSING, output)
+
+
+def _line_with(pattern: re.Pattern[str], output: str) -> str:
+    """Return the first line that matches `pattern`."""
+    lines = (line.strip() for line in output.splitlines() if pattern.search(line))
+    return next(lines, "")[:_LINE_LIMIT]
+
+
+def last_line(output: str) -> str:
+    """Return the last line that the command itself printed."""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not _EXIT_CODE.fullmatch(line)]
+    return lines[-1][:_LINE_LIMIT] if lines else "it printed nothing"
+
+
+def relative_paths(text: str, root: str) -> str:
+    """Return `text` with paths below `root`, the absolute path of a tree, relative to it; `root` itself becomes `.`."""
+    if root in ("", "/"):
+        return text
+    # At its start it is no part of a longer path, of an address or of a name; at its end neither.
+    prefix = rf"(?<![\w./~-])(?:file://)?{re.escape(root.rstrip('/'))}"
+    return re.sub(rf"{prefix}/?(?![\w/-]|[.@+]\w)", ".", re.sub(rf"{prefix}/(?=[\w.@+-])", "", text))

@@ -1,0 +1,342 @@
+"""Compare a checker before and after a change, over all projects that it checks. Pure.
+
+Projects with an answer on both sides are compared as one: a file that moves to another project takes its problems with
+it, and the same problem from two projects counts once. Each other kind of outcome has a row of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from posixpath import join
+
+from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
+from bot.contracts.formatting import count_of
+from bot.evidence.checkers import Checker
+from bot.evidence.problems import Delta, compare
+from bot.evidence.projects import above, is_in
+
+STOPPED = "it stopped at errors of syntax, so what else is wrong is not known"
+HIDDEN = "a new error keeps it from finding others, so what is fixed is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRun:
+    """One run of a checker in one project."""
+
+    run: ToolRun
+    problems: tuple[Problem, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRuns:
+    """A project on both sides of the change. A new one has no `before`, a removed one no `after`."""
+
+    checker: Checker
+    before: ProjectRun | None
+    after: ProjectRun | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`renamed` maps paths after the change to those before. `gone` tells whether no file has a path any more,
+    `untouched` whether a line of a file existed before the change; `None` if unknown."""
+
+    renamed: Mapping[str, str]
+    gone: Callable[[str], bool] = lambda path: False
+    untouched: Callable[[str, int], bool] | None = None
+
+
+class ComparedProjects:
+    """The new, fixed and uncovered problems of `projects` together. `notes` say what makes them doubtful."""
+
+    def __init__(self, projects: Sequence[ProjectRuns], change: Change) -> None:
+        self._projects = projects
+        self._change = change
+        self._checker = projects[0].checker
+        self.notes: list[str] = []
+        self.uncovered: tuple[Problem, ...] = ()
+
+    def whole(self) -> Delta:
+        # Problems of a removed project in files that still exist are unknown now, not fixed.
+        before = [
+            problem
+            for project in self._projects
+            for problem in problems_of(project.before)
+            if project.after or self._change.gone(problem.path)
+        ]
+        after = [problem for project in self._projects for problem in problems_of(project.after)]
+        delta = compare(before, after, self._change.renamed)
+        is_hidden = self._blind(before, after)
+        self.uncovered = tuple(problem for problem in delta.new if is_hidden(problem))
+        uncovered = set(self.uncovered)
+        new = tuple(problem for problem in delta.new if problem not in uncovered)
+        doubtful = self._doubtful(new, delta.fixed)
+        fixed = tuple(problem for problem in delta.fixed if problem not in doubtful)
+        return delta._replace(new=new, fixed=fixed)
+
+    def _doubtful(self, new: Iterable[Problem], fixed: Collection[Problem]) -> Collection[Problem]:
+        """Return fixed problems that may only be hidden: by a new error, or because no project checks the file."""
+        errors = {problem for problem in new if problem.severity is Severity.ERROR}
+        doubtful: set[Problem] = set()
+        moved = set(self._change.renamed.values())
+        for project in self._projects:
+            if project.after is None:
+                doubtful.update(problem for problem in problems_of(project.before) if problem.path in moved)
+                continue
+            stopped = has_code(problems_of(project.after), self._checker.stops_at)
+            if stopped and not has_code(problems_of(project.before), self._checker.stops_at):
+                note = STOPPED
+            elif has_code(errors.intersection(problems_of(project.after)), self._checker.hides):
+                note = HIDDEN
+            else:
+                continue
+            hidden = set(problems_of(project.before)).intersection(fixed)
+            if hidden or note == STOPPED:
+                self.notes.append(note)
+            doubtful |= hidden
+        return doubtful
+
+    def _blind(self, before: Iterable[Problem], after: Iterable[Problem]) -> Callable[[Problem], bool]:
+        """Return a predicate for new problems on old lines that the tool could not report before."""
+        untouched = self._change.untouched
+        if untouched is None:
+            return lambda problem: False
+        unread = self._checker.unread
+        unread_before, unread_after = _unread(before, unread), _unread(after, unread)
+        new_names = {self._change.renamed.get(path, path) for path in unread_after}
+        files = unread_before - new_names
+        readable: set[Problem] = set()
+        for project in self._projects:
+            wholly = self._checker.blinded and _unread(problems_of(project.before), unread)
+            if project.before and not (wholly and not _unread(problems_of(project.after), unread)):
+                readable.update(problems_of(project.after))
+
+        def is_uncovered(problem: Problem) -> bool:
+            old = self._change.renamed.get(problem.path, problem.path)
+            hidden = problem not in readable or (not self._checker.blinded and old in files)
+            return hidden and untouched(problem.path, problem.line)
+
+        return is_uncovered
+
+
+def problems_of(side: ProjectRun | None) -> tuple[Problem, ...]:
+    return side.problems if side else ()
+
+
+def _unread(problems: Iterable[Problem], pattern: str) -> set[str]:
+    """Return the files that the tool could not read."""
+    return {
+        problem.path
+        for problem in problems
+        if pattern
+        and problem.severity is Severity.ERROR
+        and re.match(pattern, f"{problem.code}: {problem.message}")
+    }
+
+
+def has_code(problems: Iterable[Problem], pattern: str) -> bool:
+    return bool(pattern) and any(re.fullmatch(pattern, problem.code) for problem in problems)
+
+
+MOST_PROBLEMS = 100
+"""The most problems of each kind and tool in a result."""
+
+UNCOVERED = "{} in what could not be read before, on lines that the change left alone"
+UNBUILT = "some import a project that is not built, so how they use it is not known: build it in `setup:`"
+_NAMED = 5
+_VERSIONS = 3
+
+
+def compare_projects(
+    projects: Sequence[ProjectRuns], change: Change, skipped: Sequence[str] = ()
+) -> tuple[CheckerComparison, ...]:
+    """Compare the projects of one tool. `skipped` are projects that it did not check for lack of time."""
+    if change.untouched is None:
+        projects = [_as_it_was_stopped(project) for project in projects]
+    whole = [project for project in projects if _is_complete(project)]
+    rows = [_compare_complete(whole, change)] if whole else []
+    rest = sorted((project for project in projects if not _is_complete(project)), key=_incomplete_reason)
+    rows += [_row(list(group)) for _, group in groupby(rest, key=_incomplete_reason)]
+    if rows and skipped:
+        note = f"{count_of(len(skipped), 'more project')} not looked at: {list_folders(skipped)}"
+        rows[0] = replace(rows[0], before=_with_notes(rows[0].before, note))
+    return tuple(rows)
+
+
+def list_folders(folders: Sequence[str]) -> str:
+    more = f" and {len(folders) - _NAMED} more" if len(folders) > _NAMED else ""
+    return ", ".join(folder or "the top" for folder in folders[:_NAMED]) + more
+
+
+def _is_complete(project: ProjectRuns) -> bool:
+    runs = [run for run in (project.before, project.after) if run]
+    return all(run.run.answer is Answer.COMPLETE for run in runs)
+
+
+def _as_it_was_stopped(project: ProjectRuns) -> ProjectRuns:
+    """Mark a project as incomparable if the tool stopped early on the base alone, if it is unknown which lines are
+    new."""
+    stopped = [
+        has_code(problems_of(side), project.checker.stops_at) for side in (project.before, project.after)
+    ]
+    if project.before is None or stopped != [True, False]:
+        return project
+    run = replace(project.before.run, answer=Answer.UNAVAILABLE, note=STOPPED)
+    return replace(project, before=replace(project.before, run=run))
+
+
+def _compare_complete(projects: Sequence[ProjectRuns], change: Change) -> CheckerComparison:
+    delta = ComparedProjects(projects, change)
+    result = delta.whole()
+    row = _row(projects)
+    notes = {
+        "new with the change: {}": [one.checker.project for one in projects if not one.before],
+        "gone with the change: {}": [one.checker.project for one in projects if not one.after],
+    }
+    notes_after = [text.format(list_folders(folders)) for text, folders in notes.items() if folders]
+    if delta.uncovered:
+        notes_after.append(UNCOVERED.format(count_of(len(delta.uncovered), "problem")))
+    unbuilt = projects[0].checker.unbuilt
+    if unbuilt and any(problem.code == unbuilt for one in projects for problem in problems_of(one.before)):
+        row = replace(row, before=_with_notes(row.before, UNBUILT))
+    return replace(
+        row,
+        after=_with_notes(row.after, *delta.notes, *notes_after),
+        new=result.new[:MOST_PROBLEMS],
+        fixed=result.fixed[:MOST_PROBLEMS],
+        new_count=len(result.new),
+        fixed_count=len(result.fixed),
+        remaining=result.remaining,
+        environment=len(result.environment),
+        uncovered=delta.uncovered[:MOST_PROBLEMS],
+        uncovered_count=len(delta.uncovered),
+    )
+
+
+def _incomplete_reason(project: ProjectRuns) -> tuple[str, str, str]:
+    before, after = (
+        side.run if side else ToolRun(Answer.COMPLETE) for side in (project.before, project.after)
+    )
+    note = before.note if before.answer is not Answer.COMPLETE else after.note
+    return (before.answer, after.answer, note)
+
+
+def _row(projects: Sequence[ProjectRuns]) -> CheckerComparison:
+    """Return one row for projects with the same outcome."""
+    checker = projects[0].checker
+    versions = dict.fromkeys(
+        side.version for project in projects if (side := project.before or project.after) and side.version
+    )
+    folders = tuple(project.checker.project for project in projects)
+    is_root = folders == ("",)
+    return CheckerComparison(
+        checker.name,
+        ", ".join(list(versions)[:_VERSIONS]),
+        checker.command if is_root else f"{checker.command}  # in {list_folders(folders)}",
+        _run([(project.checker.project, project.before) for project in projects]),
+        _run([(project.checker.project, project.after) for project in projects]),
+        projects=() if is_root else folders,
+    )
+
+
+def _run(sides: Sequence[tuple[str, ProjectRun | None]]) -> ToolRun:
+    runs = [(folder, run) for folder, run in sides if run]
+    if not runs:
+        return ToolRun(Answer.COMPLETE)
+    problems = len({problem for _, run in runs for problem in run.problems})
+    duration = round(sum(run.run.duration for _, run in runs), 4)
+    folders_by_note: dict[str, list[str]] = {}
+    for folder, run in runs:
+        if run.run.note:
+            folders_by_note.setdefault(run.run.note, []).append(folder)
+    notes = [
+        note if len(noted) == len(runs) else f"{list_folders(noted)}: {note}"
+        for note, noted in folders_by_note.items()
+    ]
+    return ToolRun(runs[0][1].run.answer, problems, duration, "; ".join(notes[:_NAMED]))
+
+
+def _with_notes(run: ToolRun, *notes: str) -> ToolRun:
+    return replace(run, note="; ".join(dict.fromkeys(filter(None, [run.note, *notes]))))
+
+
+_CUT_OFF = {"tsc": "tsconfig.json", "cargo": "Cargo.toml", "gopls": "go.mod", "go-vet": "go.mod"}
+"""The tools whose projects are defined by a file. For the others, the parent project covers the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPair:
+    """A project before and after the change. A new one has no `before`, a removed one no `after`."""
+
+    before: Checker | None
+    after: Checker | None
+
+
+def pair_projects(
+    before: Sequence[Checker], after: Sequence[Checker], renamed: Mapping[str, str], paths: Collection[str]
+) -> tuple[ProjectPair, ...]:
+    """Pair the projects `before` with those `after` the change; new ones come last. `renamed` maps new paths to old
+    ones, `paths` are all files after the change. Arguments stay those of the base: changed settings make a project
+    incomparable."""
+    by_key = {checker.key: checker for checker in after}
+    new = set(by_key).difference(checker.key for checker in before)
+    paths_after = set(paths)
+    folders = {"", *(folder for path in paths for folder in above(path))}
+    moved_folders: dict[tuple[str, str], str | None] = {}
+    for checker in before:
+        file = _CUT_OFF.get(checker.name)
+        if (
+            checker.folder in folders
+            if file is None
+            else join(checker.folder, checker.file or file) in paths_after
+        ):
+            moved_folders[checker.key] = checker.folder
+            continue
+        alike = [
+            by_key[key].folder for key in new if (key[0], by_key[key].file) == (checker.name, checker.file)
+        ]
+        folder = moved_folders[checker.key] = _moved_to(checker, alike, renamed)
+        if folder is not None:
+            new.discard(replace(checker, folder=folder).key)
+    tools = {checker.name for checker in before}.intersection(_CUT_OFF)
+    added = [checker for checker in after if checker.key in new and checker.name in tools]
+    return (
+        *(ProjectPair(checker, _checker_after(checker, moved_folders, by_key)) for checker in before),
+        *(ProjectPair(None, checker) for checker in added),
+    )
+
+
+def _checker_after(
+    checker: Checker,
+    moved_folders: Mapping[tuple[str, str], str | None],
+    by_key: Mapping[tuple[str, str], Checker],
+) -> Checker | None:
+    folder = moved_folders[checker.key]
+    if folder is None:
+        return None
+    match = by_key.get(replace(checker, folder=folder).key)
+    if match and checker.name in _CUT_OFF:
+        return replace(checker, folder=folder, excluded_folders=match.excluded_folders)
+    excluded = (moved_folders.get((checker.name, other), other) for other in checker.excluded_folders)
+    return replace(
+        checker,
+        folder=folder,
+        excluded_folders=tuple(folder_after for folder_after in excluded if folder_after),
+    )
+
+
+def _moved_to(checker: Checker, folders: Sequence[str], renamed: Mapping[str, str]) -> str | None:
+    """Return the new project that has most of the files that moved out of this one, at the same relative paths."""
+    counts: Counter[str] = Counter()
+    for new, old in renamed.items():
+        if is_in(old, checker.folder):
+            relative = old[len(checker.folder) + 1 :] if checker.folder else old
+            for folder in folders:
+                if new == (f"{folder}/{relative}" if folder else relative):
+                    counts[folder] += 1
+    return counts.most_common(1)[0][0] if counts else None

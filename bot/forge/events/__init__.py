@@ -1,1 +1,0 @@
-"""What GitHub delivers when something happens: event payloads, one module a family."""

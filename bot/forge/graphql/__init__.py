@@ -1,1 +1,0 @@
-"""As much of GitHub's GraphQL API as a client of pull requests needs: the language, and a few types."""

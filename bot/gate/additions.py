@@ -1,0 +1,238 @@
+"""What added lines bring in: marks that silence a checker, characters that do not show, credentials.
+
+It reads lines, not programs. What it reports blocks no change; reviewers see it. See `weaker_tests` for tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import islice
+
+from bot.gate.secrets import Finder
+from bot.gate.text import is_seen
+from bot.gate.weaker_tests import Line
+
+_LINES_NAMED = 5
+_MARKS_NAMED = 4
+# A mark stands at a line's end as a rule, and a line may be a file's five megabytes.
+_LOOKED_AT = 2_000
+_END = 300
+
+
+def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
+    """A clause that names the new marks with their lines; "" where there are no more than before."""
+    pattern = _pattern_of(path.rpartition("/")[2].lower())
+    if pattern is None:
+        return ""
+    old, new = _marked(pattern, removed), _marked(pattern, added)
+    number = 0
+    new_lines: dict[str, list[Line]] = {}
+    for mark, lines in new.items():
+        there = old.get(mark, [])
+        if (more := len(lines) - len(there)) > 0:
+            number += more
+            new_lines[mark] = _without(lines, there)
+    return _clause(number, new_lines)
+
+
+def _marked(pattern: re.Pattern[bytes], lines: Iterable[Line]) -> dict[str, list[Line]]:
+    marked: dict[str, list[Line]] = {}
+    for line in lines:
+        for mark in dict.fromkeys(_marks(pattern, line.text)):
+            marked.setdefault(mark, []).append(line)
+    return marked
+
+
+def _marks(pattern: re.Pattern[bytes], text: bytes) -> Iterator[str]:
+    near = text if len(text) <= _LOOKED_AT + _END else text[:_LOOKED_AT] + b" " + text[-_END:]
+    for match in pattern.finditer(near):
+        yield " ".join(match[0].decode(errors="replace").split())
+
+
+def _without(lines: Iterable[Line], there: Iterable[Line]) -> list[Line]:
+    """Those of `lines` that did not only move. Which of the others is new nobody can tell."""
+    moved = Counter(_bare(line) for line in there)
+    left = []
+    for line in lines:
+        if moved[bare := _bare(line)]:
+            moved[bare] -= 1
+        else:
+            left.append(line)
+    return left
+
+
+def _bare(line: Line) -> bytes:
+    return b"".join(line.text[:_LOOKED_AT].split())
+
+
+def _clause(number: int, new_lines: Mapping[str, Sequence[Line]]) -> str:
+    if not new_lines:
+        return ""
+    named = [f"{mark} ({_where(lines)})" for mark, lines in list(new_lines.items())[:_MARKS_NAMED]]
+    more = f" and {len(new_lines) - _MARKS_NAMED} other kinds" if len(new_lines) > _MARKS_NAMED else ""
+    return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {', '.join(named)}{more}"
+
+
+def _where(lines: Sequence[Line]) -> str:
+    numbers = ", ".join(str(line.number) for line in lines[:_LINES_NAMED])
+    more = f" and {len(lines) - _LINES_NAMED} more" if len(lines) > _LINES_NAMED else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
+
+
+def _pattern_of(name: str) -> re.Pattern[bytes] | None:
+    extension = name.rpartition(".")[2]
+    for extensions, pattern in _LANGUAGES:
+        if extension in extensions:
+            return _compiled(pattern)
+    return None
+
+
+@lru_cache(maxsize=16)
+def _compiled(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
+
+
+# What is found is what is told, so each stops where the mark's own name ends.
+_PYTHON = (
+    rb"#\s*+(?:(?:ruff|flake8):\s*+)?(?i:noqa)\b|#\s*+type:\s*+ignore\b|#\s*+(?:pyright|ty|pyre-?):\s*+ignore\b"
+    rb"|#\s*+pyre-(?:ignore|fixme)\b|#\s*+pyright:\s*+(?:basic|off)\b"
+    rb"|#\s*+mypy:\s*+(?:ignore-errors|disable-error-code|allow-untyped\S{0,20})"
+    rb"|#\s*+pylint:\s*+(?:disable|skip-file)\b(?:-next)?|#\s*+pragma:\s*+no (?:cover|branch)\b|#\s*+nosec\b"
+    rb"|@(?:typing\.)?no_type_check\b"
+)
+_SCRIPT = (
+    rb"@ts-(?:nocheck|ignore|expect-error)\b|\b(?:eslint|oxlint)-disable(?:-next-line|-line)?\b"
+    rb"|\bbiome-ignore(?:-all|-start)?\b|\bdeno-lint-ignore(?:-file)?\b|\btslint:disable\b"
+    rb"|\b(?:istanbul|c8|v8) ignore\b|\$Flow(?:FixMe|Ignore)\b|@noflow\b"
+)
+_GO = rb"//\s*+nolint\b|//\s*+lint:(?:file-)?ignore\b|#nosec\b"
+_RUST = (
+    rb"#!?\[\s*+(?:allow|expect)\s*+\(|\bcfg_attr\s*+\([^()\]]{0,80}\([^()]{0,80}\)?\s*+,\s*+allow\s*+\("
+    rb"|\bcfg_attr\s*+\([^()\]]{0,80},\s*+allow\s*+\(|#!?\[\s*+coverage\s*+\(\s*+off\b"
+)
+_SHELL = rb"#\s*+shellcheck\s++disable\b"
+_JVM = (
+    rb"@(?:file:)?Suppress(?:Warnings|FBWarnings|Lint)?\b|\bNOSONAR\b|@nowarn\b|\bCHECKSTYLE:OFF\b"
+    rb"|//\s*+noinspection\b"
+)
+_SHARP = (
+    rb"#pragma\s++warning\s++disable\b|\[(?:\w+:\s*+)?(?:SuppressMessage|ExcludeFromCodeCoverage)\b"
+    rb"|#nullable\s++disable\b"
+)
+_C = (
+    rb"\bNOLINT(?:NEXTLINE|BEGIN)?\b|#pragma\s++(?:GCC|clang)\s++diagnostic\s++ignored\b"
+    rb"|#pragma\s++warning\s*+\(\s*+disable\b|\bcppcheck-suppress\b|\b(?:LCOV|GCOVR?)_EXCL_(?:BR_)?(?:LINE|START)\b"
+)
+_RUBY = rb"\brubocop:(?:disable|todo)\b|#\s*+:nocov:|#\s*+typed:\s*+(?:false|ignore)\b|\bT\.unsafe\b"
+_PHP = (
+    rb"@phpstan-ignore(?:-next-line|-line)?\b|@psalm-suppress\b|\bphpcs:(?:ignore|disable)\b"
+    rb"|@codeCoverageIgnore(?:Start)?\b"
+)
+_SWIFT = rb"\bswiftlint:disable\b"
+_SETTINGS = (
+    rb"\byamllint\s++disable\b|\bhadolint\s++ignore\b|\b(?:tflint|checkov|trivy|kics)[:-](?:ignore|skip)\b"
+)
+_LANGUAGES: tuple[tuple[frozenset[str], bytes], ...] = (
+    (frozenset({"py", "pyi", "pyx"}), _PYTHON),
+    (
+        frozenset(
+            {"js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "vue", "svelte", "astro", "css", "json"}
+        ),
+        _SCRIPT,
+    ),
+    (frozenset({"go"}), _GO),
+    (frozenset({"rs"}), _RUST),
+    (frozenset({"sh", "bash", "zsh", "ksh", "bats"}), _SHELL),
+    (frozenset({"java", "kt", "kts", "scala", "groovy"}), _JVM),
+    (frozenset({"cs", "vb"}), _SHARP),
+    (frozenset({"c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "m", "mm"}), _C),
+    (frozenset({"rb", "rake"}), _RUBY),
+    (frozenset({"php"}), _PHP),
+    (frozenset({"swift"}), _SWIFT),
+    (frozenset({"yml", "yaml", "tf", "dockerfile"}), _SETTINGS),
+)
+
+
+_UNSEEN_LINES_SHOWN = 5
+_KINDS_NAMED = 4
+_ALL_SEEN = re.compile(rb"[\t -~]*")
+# Where these belong: after an emoji or a letter of a script that joins, once each, and between a digit and a key's rim.
+_JOINERS = "\u200c\u200d\ufe0f"
+_JOINING = re.compile(rf"(?<=[^\x00-\x7f{_JOINERS}])\ufe0f?[\u200c\u200d]?|(?<=[0-9#*])\ufe0f(?=\u20e3)")
+_MARK = "\ufeff"
+
+
+def unseen(removed: Iterable[Line], added: Iterable[Line]) -> str:
+    """A clause that names the characters that do not show, with their lines; "" where there are no more than before."""
+    old, new = _unseen_by_char(removed), _unseen_by_char(added)
+    more = {char: lines for char, lines in new.items() if len(lines) > len(old.get(char, ()))}
+    if not more:
+        return ""
+    named = [f"{_name(char)} ({_unseen_lines(lines)})" for char, lines in sorted(more.items())[:_KINDS_NAMED]]
+    rest = f" and {len(more) - _KINDS_NAMED} other kinds" if len(more) > _KINDS_NAMED else ""
+    return f"adds characters that do not show: {', '.join(named)}{rest}"
+
+
+def brings_in_unseen(before: str, after: str) -> bool:
+    """Whether `after` has more of a character that does not show than `before`."""
+    return bool(_unseen_in(after) - _unseen_in(before))
+
+
+def _unseen_by_char(lines: Iterable[Line]) -> dict[str, list[int]]:
+    """By character, the number of its line, once for each time it is there."""
+    numbers: dict[str, list[int]] = {}
+    for line in lines:
+        if _ALL_SEEN.fullmatch(line.text):
+            continue
+        text = line.text.decode(errors="replace")
+        for char, times in _unseen_in(text.removeprefix(_MARK) if line.number == 1 else text).items():
+            numbers.setdefault(char, []).extend([line.number] * times)
+    return numbers
+
+
+def _unseen_in(text: str) -> Counter[str]:
+    left = _JOINING.sub("", text.replace("\r\n", "\n").removesuffix("\r").replace("\f", ""))
+    return Counter({char: left.count(char) for char in set(left) if char in _JOINERS or not is_seen(char)})
+
+
+def _name(char: str) -> str:
+    return f"U+{ord(char):04X}"
+
+
+def _unseen_lines(numbers: Iterable[int]) -> str:
+    lines = list(dict.fromkeys(numbers))
+    numbers_text = ", ".join(map(str, lines[:_UNSEEN_LINES_SHOWN]))
+    more = f" and {len(lines) - _UNSEEN_LINES_SHOWN} more" if len(lines) > _UNSEEN_LINES_SHOWN else ""
+    return f"{'line' if len(lines) == 1 else 'lines'} {numbers_text}{more}"
+
+
+_NAMED = 3
+_CREDENTIAL_FILE_LIMIT = 20
+"""Each takes a walk from the beginning, and a file may hold a hundred thousand."""
+
+
+def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
+    """A clause that names kinds and lines, never a value; "" where there is nothing of the kind."""
+    lines = tuple(added)
+    if not lines:
+        return ""
+    before = b"\n".join(line.text for line in removed)
+    old = {before[span.start : span.end] for span in Finder().spans(before)}
+    text = b"\n".join(line.text for line in lines)
+    spans = (span for span in sorted(Finder().spans(text)) if text[span.start : span.end] not in old)
+    clauses = dict.fromkeys(
+        f"{span.kind}, line {_line(lines, text, span.start)}"
+        for span in islice(spans, _CREDENTIAL_FILE_LIMIT)
+    )
+    if not clauses:
+        return ""
+    named = list(clauses)
+    more = "; and more" if len(named) > _NAMED else ""
+    return f"adds what looks like a credential ({'; '.join(named[:_NAMED])}{more})"
+
+
+def _line(lines: Sequence[Line], text: bytes, at: int) -> int:
+    return lines[text.count(b"\n", 0, at)].number

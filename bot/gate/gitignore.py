@@ -1,0 +1,126 @@
+"""Which untracked paths the base commit's ignore rules leave out.
+
+The rules are evaluated by git in a folder that holds the base's `.gitignore` files and nothing else, so what
+the agent wrote into the tree's own cannot hide a file, or a change of a rule.
+
+A rule that ends in a slash matches folders alone, and git looks on the disk for which is which. To make thirty thousand
+folders there took a minute. So git is asked for a file in each, which is not there either: that tells of nearly all.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.checkout.git import GitError
+from bot.gate.objects import FILE, PROGRAM, Entry, Scratch, contents
+
+_LONGEST = 4095
+"""Bytes of a path that the kernel takes."""
+
+
+class _Rule(NamedTuple):
+    """The last one that matches a path, as git names it: the file that it is in, the line, its words."""
+
+    file: bytes = b""
+    line: bytes = b""
+    words: bytes = b""
+
+    @property
+    def ignores(self) -> bool:
+        return bool(self.words) and not self.words.startswith(b"!")
+
+    @property
+    def for_folders(self) -> bool:
+        return self.words.endswith(b"/")
+
+
+class IgnoreRules:
+    """The base's rules, laid out on first use."""
+
+    def __init__(self, scratch: Scratch, base: Mapping[str, Entry]) -> None:
+        self._scratch = scratch
+        self._folder = scratch.folder / "rules"
+        self._inner = f"/{secrets.token_hex(16)}"
+        self._rules = {
+            path: entry.sha
+            for path, entry in base.items()
+            if path.rpartition("/")[2] == ".gitignore" and entry.mode in (FILE, PROGRAM)
+        }
+
+    def left_in(self, folders: Sequence[str], files: Sequence[str]) -> tuple[list[str], list[str]]:
+        """`folders` and `files` without the ignored ones. None may be in a folder that is ignored."""
+        if not folders and not files:
+            return [], []
+        self._lay_out()
+        candidates = [path for path in files if not os.path.isdir(self._folder / path)]
+        rules = self._match_rules(
+            [*chain.from_iterable((path, path + self._inner) for path in folders), *candidates]
+        )
+        ignored = {path for path in candidates if rules[path].ignores}
+        ignored.update(self._ignored_folders(folders, rules))
+        return [path for path in folders if path not in ignored], [
+            path for path in files if path not in ignored
+        ]
+
+    def is_too_long(self, path: str) -> bool:
+        """Git asks for the rules of every folder on the way, and ends if it cannot ask."""
+        limit = _LONGEST - len(os.fsencode(self._folder)) - len(self._inner) - len("/.gitignore") - 1
+        return len(path) > limit or len(os.fsencode(path)) > limit
+
+    def _ignored_folders(self, folders: Sequence[str], rules: Mapping[str, _Rule]) -> Iterator[str]:
+        """`rules` takes no path for a folder but what the file in it is in. Where the same rule matches both that file
+        and the bare path, either could be meant; then the folder is made, and asked for once more."""
+        doubtful: list[str] = []
+        for path in folders:
+            rule = rules[path + self._inner]
+            if rule.ignores and rule.for_folders:
+                yield path
+            elif rule.ignores and rule == rules[path]:
+                os.makedirs(self._folder / path, exist_ok=True)
+                doubtful.append(path)
+        second_rules = self._match_rules(doubtful)
+        yield from (path for path in doubtful if second_rules[path].ignores)
+
+    def _lay_out(self) -> None:
+        if self._folder.exists():
+            return
+        self._folder.mkdir()
+        for path, data in zip(
+            self._rules, contents(self._scratch.git, list(self._rules.values())), strict=True
+        ):
+            target = Path(os.path.join(self._folder, path))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+
+    def _match_rules(self, paths: Sequence[str]) -> Mapping[str, _Rule]:
+        """The rule of each path, an empty one where none matches."""
+        if not paths:
+            return {}
+        try:
+            output = self._scratch.render.run(
+                "check-ignore",
+                "--no-index",
+                "--verbose",
+                "--non-matching",
+                "--stdin",
+                "-z",
+                # The dot keeps a name that begins with a colon from being read as a pattern.
+                input=b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths),
+                work_tree=self._folder,
+                env={"GIT_LITERAL_PATHSPECS": "0"},
+            )
+        except GitError as error:
+            # Exit code 1 and not a word: no rule matches any.
+            if error.detail == "exit code 1":
+                return dict.fromkeys(paths, _Rule())
+            raise
+        fields = output.split(b"\0")
+        return {
+            os.fsdecode(fields[at + 3])[2:]: _Rule(*fields[at : at + 3])
+            for at in range(0, len(fields) - 1, 4)
+        }

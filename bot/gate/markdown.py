@@ -1,0 +1,252 @@
+"""Markdown as parsers see it: what acts when it is rendered, fenced code blocks, and links to other hosts.
+
+A link may carry words to whoever owns its host, and an image does so without a click. Addresses that are not on the
+list stay as text. A line ends at a line feed only: callers first remove carriage returns and characters that do not
+show. Parsing has limits of depth and time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from time import thread_time
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.ruler import StateBase
+    from markdown_it.token import Token
+
+_MENTION = re.compile(r"(?<![\w`])@[A-Za-z0-9]")
+# Where parsers do not agree what a line is (a heading, a row), its marks are text to one of them, as single tildes are.
+_COMMAND = re.compile(r"^(?:[^\w\n/\0\u200b]|\[[xX]\])*/[*_~]*[A-Za-z]", re.MULTILINE)
+_FOREIGN_REFERENCE = re.compile(r"[\w.-]#\d")
+_CLOSING = re.compile(
+    r"\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)[\s:]*(?:[\w.-]+/[\w.-]+)?(?:#\d|\bGH-\d|\bhttps?://)",
+    re.IGNORECASE,
+)
+# What inline code is replaced by, so that the words around it are not read as one.
+_CODE = "\0"
+
+
+def live_part(text: str) -> str:
+    """What acts in `text` when it is rendered, as a noun; "" if nothing does. May raise `SlowText`."""
+    for token in parsed(_parser(), text):
+        if token.type == "html_block":
+            return "HTML"
+        if token.type == "fence" and not LANGUAGE.fullmatch(token.info.strip()):
+            return "a block that is more than code"
+        if token.type == "inline" and (part := _live_inline(token.children or [])):
+            return part
+    return ""
+
+
+def _live_inline(tokens: list[Token]) -> str:
+    for token in tokens:
+        if token.type == "image":
+            return "an image"
+        if token.type == "html_inline":
+            return "HTML"
+        if token.type == "link_open" and leads_away(str(token.attrs.get("href", ""))):
+            return "a link"
+    text = "".join(_texts(tokens))
+    for pattern, what in (
+        (_MENTION, "a mention"),
+        (_COMMAND, "a command"),
+        (_FOREIGN_REFERENCE, "a reference"),
+        (_CLOSING, "a closing keyword"),
+    ):
+        if pattern.search(text):
+            return what
+    return ""
+
+
+def leads_away(href: str) -> bool:
+    """Whether a link leads to a host that is not on the list, or carries a query to one that is."""
+    if "?" in href or href.startswith(("//", "/\\", "\\")):
+        return True
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return True
+    return (parts.scheme, parts.netloc) != ("", "") and not (
+        parts.scheme in ("http", "https") and parts.netloc.lower() in HOSTS
+    )
+
+
+def _texts(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type in ("text", "text_special"):
+            yield token.content
+        elif token.type in ("softbreak", "hardbreak"):
+            yield "\n"
+        elif token.type == "code_inline":
+            yield _CODE
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    options = {"html": True, "maxNesting": MAX_NESTING}
+    return limited(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
+
+
+# A parser stops at this depth; what is deeper counts as text.
+MAX_NESTING = 40
+SECONDS = 0.5
+"""Of processor time, for one parse. A long comment takes a tenth of it."""
+# An info string is more than a word only if somebody hides what it is: entities and escapes are decoded in it.
+LANGUAGE = re.compile(r"(?!suggest)[A-Za-z0-9_+#.-]{0,30}", re.IGNORECASE)
+
+
+class SlowText(Exception):
+    """A text took its parser longer than `SECONDS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """A fenced block: its lines, `end` excluded, and its content without the marks of what it is in."""
+
+    start: int
+    end: int
+    fence: str
+    info: str
+    content: str
+    nested: bool
+
+    def canonical(self, info: str) -> str:
+        """The block at the margin, where every parser sees where it begins and ends."""
+        fence = self.fence
+        if re.search(rf"^ {{0,3}}{re.escape(fence)}", self.content, re.MULTILINE):
+            longest = max(map(len, re.findall(f"{re.escape(fence[0])}+", self.content)))
+            fence = fence[0] * (longest + 1)
+        ending = "" if not self.content or self.content.endswith("\n") else "\n"
+        return f"{fence}{info}\n{self.content}{ending}{fence}\n"
+
+
+def code_blocks(text: str, *, html: bool = False) -> list[CodeBlock]:
+    """The fenced blocks of `text` in order. Without `html`, tags do not begin HTML blocks. May raise `SlowText`."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    blocks = []
+    for token in parsed(_block_parser(html), text):
+        if token.type == "fence" and token.map:
+            start, end = token.map
+            blocks.append(
+                CodeBlock(start, end, token.markup, token.info.strip(), token.content, token.level > 0)
+            )
+    return blocks
+
+
+def parsed(parser: MarkdownIt, text: str) -> list[Token]:
+    """The tokens of `text`. Raises `SlowText`; `parser` must have been through `limited`."""
+    return parser.parse(text, {"ends": thread_time() + SECONDS})
+
+
+def limited(parser: MarkdownIt) -> MarkdownIt:
+    """`parser`, which looks at the clock wherever it tries to find a block or an inline element."""
+
+    def clock(state: StateBase, *_: object) -> bool:
+        if thread_time() > state.env["ends"]:
+            raise SlowText
+        return False
+
+    parser.block.ruler.before("table", "clock", clock)
+    parser.inline.ruler.before("text", "clock", clock)
+    return parser
+
+
+@lru_cache(maxsize=2)
+def _block_parser(html: bool) -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": html, "maxNesting": MAX_NESTING}).enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return limited(parser)
+
+
+HOSTS = frozenset({"github.com", "docs.github.com"})
+"""Where a link of anybody's may lead. An Enterprise Server's own host is added where there is one."""
+
+_BREAK = "\u200b"
+# `scheme://`, and what browsers take for it: `https:\\`, `https:/\`.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?=[/\\]{2})")
+_BARE = re.compile(r"(?<![A-Za-z0-9])(?:www(?=\.)|(?:mailto|xmpp)(?=:))", re.IGNORECASE)
+# `[label]:` where a paragraph may begin, in lists and quotations too: what defines a link, or a footnote.
+_REFERENCE = re.compile(
+    r"^(?:[ \t>*+\-0-9.)]|\[[ xX]\](?!:))*+\[(?:[^\[\]\\]|\\.){1,999}\](?=:)", re.MULTILINE | re.DOTALL
+)
+_DESTINATION = re.compile(r"\](?=\()")
+# In the parentheses of a link that stays: a place on this page, or one on the same host. Letters that mean something
+# to Markdown or to a browser (quotes, backslashes, entities, another colon) are in neither.
+_NEAR = re.compile(r"\(\s{0,9}<?(?:#[\w./%~+-]*|(?!//)(?!\w*:)[\w./%~+@-]+(?:#[\w./%~+-]*)?)>?\s{0,9}\)")
+_QUERY = re.compile(r"\?[^\s<>()\[\]\"'`]*")
+_PATH = r"[\w.~!$&*+,;=:@%/-]*"
+
+
+def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
+    """`text` with no link, bare, inline or by reference, that leads away from `hosts`. Idempotent."""
+    listed = _listed(frozenset(hosts))
+    text = _without_queries(text, _whole(frozenset(hosts)))
+    text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
+    text = _DESTINATION.sub(lambda match: _break_unlisted(match, listed), text)
+    return _SCHEME.sub(lambda match: _break_unlisted(match, listed), text)
+
+
+def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
+    """`text` with no link to an issue, pull request, discussion or commit of another repository than `repository`."""
+
+    def break_foreign(match: re.Match[str]) -> str:
+        return match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}"
+
+    return _threads(frozenset(hosts)).sub(break_foreign, text)
+
+
+def _break_unlisted(match: re.Match[str], listed: re.Pattern[str]) -> str:
+    text, end = match.string, match.end()
+    if match.group() == "]":
+        opened = re.compile(r"\(\s{0,9}<?").match(text, end)
+        assert opened is not None, "only looked at before a parenthesis"
+        stays = _NEAR.match(text, end) or listed.match(text, opened.end())
+    else:
+        stays = listed.match(text, match.start())
+    return match.group() if stays else f"{match.group()}{_BREAK}"
+
+
+def _without_queries(text: str, whole: re.Pattern[str]) -> str:
+    """Addresses on the list end before their `?`."""
+    parts: list[str] = []
+    at = 0
+    for address in whole.finditer(text):
+        query = _QUERY.match(text, address.end()) if address.start() >= at else None
+        if query:
+            parts.append(text[at : address.end()])
+            at = query.end()
+    return "".join([*parts, text[at:]])
+
+
+@lru_cache(maxsize=16)
+def _listed(hosts: frozenset[str]) -> re.Pattern[str]:
+    """The beginning of an address on one of `hosts`. What follows the host must end it: `github.com.evil` does not."""
+    names = "|".join(re.escape(host) for host in sorted(hosts))
+    return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])", re.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def _threads(hosts: frozenset[str]) -> re.Pattern[str]:
+    """The scheme of an address of a thread or commit, and the repository that follows it."""
+    names = "|".join(re.escape(host) for host in sorted(hosts))
+    kinds = "issues|pulls?|discussions|commits?"
+    return re.compile(
+        rf"\b(https?:)(?=//(?:{names})/([\w.%-]{{1,100}}/[\w.%-]{{1,100}})/(?:{kinds})/)", re.IGNORECASE
+    )
+
+
+@lru_cache(maxsize=16)
+def _whole(hosts: frozenset[str]) -> re.Pattern[str]:
+    """An address on one of `hosts`, up to its query."""
+    return re.compile(rf"{_listed(hosts).pattern}(?:/{_PATH})?(?:#[\w./%~+-]*)?", re.IGNORECASE)

@@ -1,0 +1,163 @@
+"""The filter for every field of every write to GitHub, and the client that has it.
+
+Texts are made harmless where they are built; nothing here relies on that. A match here is a mistake of ours, so a text
+with a secret is replaced whole, and a name with one stops the write.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bot.contracts.errors import GateError
+from bot.contracts.threads import OWN_MARKER
+from bot.gate.disguised_secrets import Detector
+from bot.gate.markdown import HOSTS, break_foreign_threads, plain_addresses
+from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder
+from bot.gate.text import break_images, split_code, without_unseen
+
+if TYPE_CHECKING:
+    from bot.github.client import GitHub
+    from bot.github.retry import Pace
+
+# Fields that people read as text. All others are names that GitHub acts by, which nothing may be changed in.
+_PROSE = frozenset({"title", "body", "summary", "message", "description"})
+_LINES = frozenset({"title"})
+_CONTENT = "content"
+_PULL = re.compile(r"/repos/[^/]+/[^/]+/pulls(?:/\d+)?")
+_OWN = re.compile(r"/repos/([^/]+/[^/]+)/")
+_PLAIN = ("message",)
+_BREAK = "\u200b"
+# Ours, which say how a text looks and nothing else: no attribute but `open`.
+_OWN_TAG = (
+    r"/?(?:details|summary|sub|sup|code|pre|br|hr|kbd|b|i|em|strong|p|h[1-6]|ul|ol|li|table|t[hdr]|thead|tbody|blockquote)"
+    r"(?:\s+open)?\s*/?>"
+)
+_FOREIGN_TAG = re.compile(rf"<(?=[A-Za-z/!?])(?!{_OWN_TAG})(?!{re.escape(OWN_MARKER[1:])})", re.IGNORECASE)
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
+)
+
+
+class OutboundFilter:
+    """Has the secrets of the job and the hosts that links may lead to. Not for two threads at once."""
+
+    def __init__(self, secrets: Mapping[str, str], server_url: str = "") -> None:
+        self._redactor = Redactor(secrets)
+        self._detector = Detector(self._redactor)
+        own = urlsplit(server_url).netloc.lower()
+        self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
+
+    def add_rules(self, finder: Finder) -> None:
+        """Add the repository's own rules, which are known once its policy was read."""
+        self._detector = Detector(self._redactor, finder)
+
+    def withhold(self, text: str) -> str | None:
+        """Why `text` must not leave, as one sentence, or `None`."""
+        return self._detector.withhold(text)
+
+    def __call__(self, path: str, fields: object) -> object:
+        """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` where a name in it is not."""
+        return self._value(path, "", fields)
+
+    def markdown(self, text: str, *, links: bool = True, repository: str = "") -> str:
+        """A text that GitHub renders, fit to leave. Without `links` those in it are left as they are, but for threads
+        of other repositories than `repository`: GitHub leaves a note in a thread that a text links to."""
+        if reason := self._detector.withhold(text):
+            mark = text.rstrip().rpartition("\n")[2]
+            own_mark = (
+                f"\n\n{mark}\n" if mark.startswith(OWN_MARKER) and not self._detector.withhold(mark) else ""
+            )
+            return f"({reason[0].upper()}{reason[1:]}.){own_mark}"
+        return "".join(
+            part if is_code else self._rendered(part, links, repository) for is_code, part in split_code(text)
+        )
+
+    def _rendered(self, text: str, links: bool, repository: str) -> str:
+        seen = _without_comments(without_unseen(text))
+        broken = break_images(_FOREIGN_TAG.sub(rf"\g<0>{_BREAK}", seen))
+        near = break_foreign_threads(broken, repository, self._hosts)
+        return plain_addresses(near, self._hosts) if links else near
+
+    def _value(self, path: str, name: str, value: object) -> object:
+        if isinstance(value, str):
+            return self._text(path, name, value)
+        if isinstance(value, Mapping):
+            return {key: self._value(path, str(key), inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._value(path, name, inner) for inner in value]
+        return value
+
+    def _text(self, path: str, name: str, text: str) -> str:
+        if name not in _PROSE:
+            self._check_name(name, text)
+            return text
+        if name not in _PLAIN and name not in _LINES:
+            # A pull request's text has the repository's own template in it, whose links are the repository's.
+            own = _OWN.match(path)
+            return self.markdown(text, links=_PULL.fullmatch(path) is None, repository=own[1] if own else "")
+        if reason := self._detector.withhold(text):
+            return f"({reason})"
+        seen = without_unseen(text)
+        return " ".join(seen.split()) if name in _LINES else seen
+
+    def _check_name(self, name: str, text: str) -> None:
+        if name == _CONTENT:
+            try:
+                content = base64.b64decode(text, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise GateError("A file that was to be stored on GitHub is not in base64.") from error
+            if held := self._redactor.holds_secret(content):
+                raise GateError(f"A file that was to be stored on GitHub holds the value of {held}.")
+            return
+        if _UNPRINTABLE.search(text):
+            raise GateError(f"The field {name} of a write to GitHub holds a character that does not show.")
+        if reason := self._detector.withhold(text):
+            raise GateError(f"The field {name} of a write to GitHub is {reason}.")
+
+
+def _without_comments(text: str) -> str:
+    """Without the hidden text of others, such as a template's hints, which nobody reads any more. One that is not
+    closed before one of ours begins stays, to be broken."""
+    parts: list[str] = []
+    at = end_of_last = 0
+    while (start := text.find("<!--", at)) >= 0:
+        end = text.find("-->", start + 2)
+        if end < 0:
+            break
+        ours = text.find(OWN_MARKER, start + 1, end)
+        if ours >= 0:
+            at = ours
+            continue
+        at = end + len("-->")
+        if not text.startswith(OWN_MARKER, start):
+            parts.append(text[end_of_last:start])
+            end_of_last = at
+    return "".join([*parts, text[end_of_last:]])
+
+
+def connect(
+    token: str,
+    api_url: str,
+    *,
+    secrets: Mapping[str, str],
+    server_url: str = "",
+    pace: Pace | None = None,
+) -> GitHub:
+    """`secrets` are what may not leave, by name, `server_url` the host whose own addresses stay links."""
+    from bot.github import client as github
+
+    client = github.connect(token, api_url, pace=pace)
+    client.write_filter = OutboundFilter({**secrets, "token": token}, server_url)
+    return client
+
+
+def add_rules(client: GitHub, finder: Finder) -> None:
+    """Add a repository's own rules to the filter of `client`."""
+    if isinstance(client.write_filter, OutboundFilter):
+        client.write_filter.add_rules(finder)

@@ -1,0 +1,268 @@
+"""The encodings of a known secret, and the pieces by which they are matched in a text.
+
+Each form of each value is cut into runs of ten characters and more. A run of `10 + step` characters of a form always
+contains a piece, wherever the text was cut. `step` is 1 for the value itself and grows with the length of the form, so
+that a private key does not make a million pieces.
+"""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+import re2
+
+SHORTEST = 8
+"""Shorter values are words that any text holds."""
+_SHORTEST_LINE = 16
+_SHORT = 12
+_JOINTS = (" ", "-", ".", ",", "\n", "_", "\0")
+
+
+class SecretMatch(NamedTuple):
+    """Bytes `start` to `end` of a text hold (a piece of) the secret called `name`."""
+
+    start: int
+    end: int
+    name: str
+
+
+class Form(NamedTuple):
+    """`unit` is how many bytes stand for one of the value: twenty hexadecimal digits say no more than ten letters."""
+
+    data: bytes
+    unit: int = 1
+
+
+def forms(value: str) -> Iterator[Form]:
+    """Every form of `value`; none where it is too short to be told from other words."""
+    whole = value.strip()
+    lines = [line.strip() for line in whole.split("\n")]
+    if any(line.startswith("-----") for line in lines):
+        # What frames a key is the same for all keys.
+        lines = [line for line in lines if not line.startswith("-----")]
+        whole = "\n".join(lines)
+    if len(whole) < SHORTEST:
+        return
+    yield from _all(whole) if len(whole) >= _SHORT else _usual(whole)
+    # A key of several lines is often seen one line at a time.
+    for line in lines:
+        if line != whole and len(line) >= _SHORTEST_LINE:
+            yield from _usual(line)
+
+
+def base64_forms(value: str) -> tuple[str, ...]:
+    """What base64 makes of `value` wherever in the encoded text it begins."""
+    return tuple(form.data.decode() for form in _base64(_raw(value.strip())))
+
+
+def _usual(text: str) -> Iterator[Form]:
+    raw = _raw(text)
+    yield Form(raw)
+    yield Form(_raw(text[::-1]))
+    yield from (Form(_raw(json.dumps(text, ensure_ascii=ascii)[1:-1])) for ascii in (True, False))
+    yield from (Form(quote(raw, safe="").encode()), Form(quote(raw).encode()), Form(quote_plus(raw).encode()))
+    yield from (Form(_raw(html.escape(text, quote=mark))) for mark in (True, False))
+    yield from (Form(raw.hex().encode(), 2), Form(raw.hex().upper().encode(), 2))
+    yield from _base64(raw)
+
+
+def _all(text: str) -> Iterator[Form]:
+    yield from _usual(text)
+    yield from (Form(_raw(text.upper())), Form(_raw(text.lower())), Form(_raw(text.swapcase())))
+    yield Form(_raw(codecs.encode(text, "rot13")))
+    raw = _raw(text)
+    yield from _numbers(raw)
+    yield from (Form(joint.encode().join(_characters(text)), 2) for joint in _JOINTS)
+    yield from _base32(raw)
+    for once in _base64(raw, urlsafe=False):
+        yield from _base64(once.data, urlsafe=False)
+    yield from _base64(text.encode("utf-16-le", "surrogatepass"), urlsafe=False)
+    yield Form(base64.b85encode(raw)[: len(raw) // 4 * 5])
+    yield Form(base64.a85encode(raw)[: len(raw) // 4 * 5])
+
+
+def _numbers(raw: bytes) -> Iterator[Form]:
+    """Byte by byte, as programs that dump bytes print them."""
+    for digits in ("%02x", "%02X"):
+        for before, joint in (
+            ("", " "),
+            ("", ":"),
+            ("", "-"),
+            ("", ","),
+            ("\\x", ""),
+            ("0x", ", "),
+            ("0x", ","),
+            ("%", ""),
+        ):
+            written = joint.join(before + digits % byte for byte in raw)
+            yield Form(written.encode(), 2 + len(before + joint))
+        # xxd: two bytes a group, from either of the two places where a group may begin.
+        for start in (0, 1):
+            pairs = [raw[:start], *(raw[at : at + 2] for at in range(start, len(raw), 2))]
+            yield Form(
+                b" ".join("".join(digits % byte for byte in pair).encode() for pair in pairs if pair), 3
+            )
+    for joint in (" ", ",", ", "):
+        yield Form(joint.join(str(byte) for byte in raw).encode(), 4)
+    yield Form("".join(f"\\{byte:03o}" for byte in raw).encode(), 4)
+    yield Form("".join(f"\\u{byte:04x}" for byte in raw).encode(), 6)
+    yield Form("".join(f"&#{byte};" for byte in raw).encode(), 5)
+    yield Form("".join(f"&#x{byte:x};" for byte in raw).encode(), 6)
+    yield Form("".join(f"{byte:08b}" for byte in raw).encode(), 8)
+
+
+def _base64(raw: bytes, *, urlsafe: bool = True) -> Iterator[Form]:
+    """The part of a base64 text that `raw` alone decides, at each of the three places it can begin."""
+    for shift in range(3):
+        padded = b"\0" * shift + raw
+        skip = -(-shift * 8 // 6)
+        keep = len(padded) * 8 // 6
+        written = base64.b64encode(padded)[skip:keep]
+        yield Form(written)
+        if urlsafe and (b"+" in written or b"/" in written):
+            yield Form(written.translate(bytes.maketrans(b"+/", b"-_")))
+
+
+def _base32(raw: bytes) -> Iterator[Form]:
+    for shift in range(5):
+        padded = b"\0" * shift + raw
+        written = base64.b32encode(padded)[-(-shift * 8 // 5) : len(padded) * 8 // 5]
+        yield from (Form(written), Form(written.lower()))
+
+
+def _characters(text: str) -> Iterator[bytes]:
+    return (_raw(character) for character in text)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+_RUN = 10
+_OF_ITSELF, _OF_A_FORM, _OF_A_LINE = 256, 16, 4
+"""About how many pieces are made of a value itself, of one of its forms, and of one line of a long value."""
+_LONG = 200
+_MEMORY = 1 << 28
+_TWO_CLASSES = re.compile(rb"[a-z][^a-z]*[A-Z0-9]|[A-Z][^A-Z]*[a-z0-9]|[0-9][^0-9]*[A-Za-z]")
+# What anybody may write: the beginnings that vendors give to all of their keys.
+_PUBLIC = re.compile(
+    rb"(?:gh[pousr]_|github_pat_|sk-(?:ant-(?:api|admin|sid)\d\d-|or-v1-|proj-|svcacct-|admin-)?|gsk_|xai-|AIza|hf_"
+    rb"|A(?:KIA|SIA)|xox[a-z]-|[sr]k_(?:live|test)_|npm_|pypi-AgEIcHlwaS5vcmc|gl[a-z]{2,4}-|SG\.|eyJ[\w-]{0,200}\.?"
+    rb"|MII[A-Za-z0-9+/]{13}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]{52})"
+)
+
+
+class PieceOrigin(NamedTuple):
+    """Where in a form a piece stands."""
+
+    form: bytes
+    offset: int
+    step: int
+    name: str
+
+
+class Pieces:
+    """All pieces of all forms of the secrets given. Immutable.
+
+    `longest` bounds how far a find may go on after a piece's start, `reach_back` how far before it a find may begin,
+    `longest_start` is the length of the longest piece.
+    """
+
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        origins: dict[bytes, list[PieceOrigin]] = {}
+        seen: set[bytes] = set()
+        for name, value in secrets.items():
+            several = len(value) > _LONG and "\n" in value.strip()
+            for number, form in enumerate(forms(value)):
+                if form.data in seen:
+                    continue
+                seen.add(form.data)
+                most = _OF_A_LINE if several else _OF_A_FORM
+                public = _PUBLIC.match(form.data)
+                skipped = public.end() if public and form.unit == 1 else 0
+                for piece, origin in _cut(form, name, skipped, most if number else _OF_ITSELF):
+                    origins.setdefault(piece, []).append(origin)
+        self._origins = origins
+        options = re2.Options()
+        options.max_mem = _MEMORY
+        options.encoding = re2.Options.Encoding.LATIN1
+        options.longest_match = True
+        options.never_capture = True
+        union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
+        self._search = re2.compile(union, options).search if origins else None
+        self.longest = max(map(len, seen), default=0)
+        self.reach_back = (
+            max((origin.step for same_piece in origins.values() for origin in same_piece), default=1) - 1
+        )
+        self.longest_start = max(map(len, origins), default=0)
+
+    def first(self, data: bytes, start: int) -> int | None:
+        """Where the first piece at or after `start` begins."""
+        match = self._search(data, start) if self._search else None
+        return match.start() if match else None
+
+    def judge(self, data: bytes, start: int, floor: int) -> SecretMatch:
+        """What the piece at `start` belongs to, nothing before `floor`."""
+        assert self._search is not None
+        piece = self._search(data, start).group()
+        matches = (_grown(data, start, floor, len(piece), origin) for origin in self._origins[piece])
+        return min(matches, key=lambda one: (one.start, -one.end))
+
+    def all(self, data: bytes) -> Iterator[SecretMatch]:
+        """Every find in `data`, in order."""
+        at = floor = 0
+        while (hit := self.first(data, at)) is not None:
+            match = self.judge(data, hit, floor)
+            yield match
+            at = floor = match.end
+
+
+@lru_cache(maxsize=8)
+def pieces_of(secrets: frozenset[tuple[str, str]]) -> Pieces:
+    """The pieces of `secrets`, made once: the same few secrets have several redactors in a run."""
+    return Pieces(dict(sorted(secrets)))
+
+
+def _grown(data: bytes, start: int, floor: int, length: int, origin: PieceOrigin) -> SecretMatch:
+    """The find around a piece: as much of the form as stands there."""
+    form, offset = origin.form, origin.offset
+    end, of_form = start + length, offset + length
+    while of_form < len(form) and end < len(data) and form[of_form] == data[end]:
+        end += 1
+        of_form += 1
+    begin, least = start, max(floor, start - origin.step + 1)
+    while offset and begin > least and form[offset - 1] == data[begin - 1]:
+        begin -= 1
+        offset -= 1
+    return SecretMatch(begin, end, origin.name)
+
+
+def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes, PieceOrigin]]:
+    """About `most` pieces of one form; `skipped` is how much of its beginning is no secret."""
+    data, run = form.data, _RUN * form.unit
+    if len(data) <= run or not data.isascii():
+        # Cut anywhere, text that is not ASCII would no longer be text.
+        yield data, PieceOrigin(data, 0, 1, name)
+        return
+    step = 1 + (len(data) - run) // most
+    if not _tells(data[:run], form.unit) or skipped:
+        # Its beginning is anybody's to write, so only the whole form counts, and only that is looked for: each place
+        # where a text has the beginning would cost a look of its own.
+        yield data, PieceOrigin(data, 0, 1, name)
+    for offset in range(skipped, len(data) - run + 1, step):
+        piece = data[offset : offset + run]
+        if _tells(piece, form.unit):
+            yield piece, PieceOrigin(data, offset, step, name)
+
+
+def _tells(piece: bytes, unit: int) -> bool:
+    """Whether a piece is random enough to be masked by itself: `internal/` is not, wherever it was taken from."""
+    return unit > 1 or bool(_TWO_CLASSES.search(piece))

@@ -1,0 +1,162 @@
+"""Files that change what checks report: settings of checkers in shared files, and files that test runners load.
+
+Settings files of one checker alone are in `path_rules`. What this module reports blocks no change; reviewers see it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from bot.gate.weaker_tests import Line
+
+_LINES_NAMED = 5
+_TOOLS_NAMED = 4
+# Bytes. Such a file is written by people.
+_CONTENT_LIMIT = 256 << 10
+_SHARED = frozenset({"pyproject.toml", "setup.cfg", "tox.ini", "cargo.toml"})
+_HEADER = re.compile(rb"\s*+\[{1,2}\s*+([^\]\n]{1,200})\]")
+_TOOL = re.compile(
+    rb"(?:tool[.:])?\"?(ruff|mypy|ty|pyright|basedpyright|pylint|flake8|coverage|pytest|bandit|pyre|vulture)\b"
+    rb"|(?:workspace\.)?(lints)\b"
+)
+_KEYS = re.compile(
+    rb'\s*+"(coverageThreshold|collectCoverageFrom|coveragePathIgnorePatterns|testPathIgnorePatterns|eslintConfig|eslintIgnore'
+    rb'|nyc|c8|xo|check-coverage)"\s*+:'
+)
+
+
+def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
+    """A clause that names what is set up anew; "" where nothing is. `content` is the new file."""
+    name = path.rpartition("/")[2].lower()
+    if content is None or len(content) > _CONTENT_LIMIT:
+        return ""
+    old, new = _telling(removed), _telling(added)
+    if name == "package.json":
+        keys = _by_key(new) or _by_key(old)
+        return f"sets up {', '.join(list(keys)[:_TOOLS_NAMED])} anew" if keys else ""
+    if name not in _SHARED:
+        return ""
+    after = content.split(b"\n")
+    clauses = _by_tool(old, _before(after, removed, added), " before") | _by_tool(new, after)
+    return ", ".join(list(clauses.values())[:_TOOLS_NAMED])
+
+
+def _telling(lines: Iterable[Line]) -> list[Line]:
+    """Those that are neither empty nor a comment."""
+    return [line for line in lines if (text := line.text.strip()) and not text.startswith((b"#", b";"))]
+
+
+def _by_key(lines: Sequence[Line]) -> dict[str, None]:
+    return {match[1].decode(): None for line in lines if (match := _KEYS.match(line.text))}
+
+
+def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Line]) -> list[bytes]:
+    """The old file: the new one without what was added, and with what was taken away back in its place."""
+    new = {line.number for line in added}
+    unchanged = iter([text for number, text in enumerate(after, 1) if number not in new])
+    gone = {line.number: line.text for line in removed}
+    old: list[bytes] = []
+    for text in unchanged:
+        while len(old) + 1 in gone:
+            old.append(gone[len(old) + 1])
+        old.append(text)
+    while len(old) + 1 in gone:
+        old.append(gone[len(old) + 1])
+    return old
+
+
+def _sections(text: Sequence[bytes]) -> list[str]:
+    """For each line the tool whose section it is in, or begins; "" for any other."""
+    tools: list[str] = []
+    tool = ""
+    for line in text:
+        if header := _HEADER.match(line[:300]):
+            match = _TOOL.match(header[1].strip())
+            tool = next(filter(None, match.groups())).decode() if match else ""
+        tools.append(tool)
+    return tools
+
+
+def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> dict[str, str]:
+    """A clause for each tool in whose section some of the `lines` of `text` are."""
+    sections = _sections(text)
+    numbers_by_tool: dict[str, list[int]] = {}
+    for line in lines:
+        if line.number <= len(sections) and (tool := sections[line.number - 1]):
+            numbers_by_tool.setdefault(tool, []).append(line.number)
+    return {
+        tool: f"sets up {tool} anew ({_where(numbers)}{when})" for tool, numbers in numbers_by_tool.items()
+    }
+
+
+def _where(numbers: Sequence[int]) -> str:
+    text = ", ".join(map(str, numbers[:_LINES_NAMED]))
+    more = f" and {len(numbers) - _LINES_NAMED} more" if len(numbers) > _LINES_NAMED else ""
+    return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
+
+
+CAN_CHANGE = "can change what tests report"
+
+_NAMES = """
+    conftest.py sitecustomize.py usercustomize.py *.pth unittest*.py pytest*.py coverage.py _pytest.py
+    pytest.ini pytest.toml
+    jest.config.* jest.setup.* vitest.config.* vitest.setup.* vitest.workspace.* setuptests.* globalsetup.*
+    .mocharc* .taprc ava.config.* karma.conf.* playwright.config.* cypress.config.*
+"""
+_IN_TESTS = "__init__.py setup.* setup-*.*"
+_TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
+_FOLDERS = frozenset({"_pytest", "node_modules", "site-packages"})
+# What a module at the top of the import path must not be called, the standard library apart.
+_FRAMEWORKS = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "coverage", "nose", "nose2", "mock", "hypothesis", "xdist"}
+)
+_TOP = frozenset({"", "src", "lib", *_TEST_FOLDERS})
+_LINES = (
+    ("cargo.toml", rb"\s*+harness\s*+=\s*+false\b"),
+    (
+        "package.json",
+        rb'\s*+"(?:setupFiles(?:AfterEnv)?|globalSetup|testRunner|testEnvironment|moduleNameMapper|jest|mocha|ava|vitest)"\s*:',
+    ),
+)
+_TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
+
+
+def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_new: bool) -> str:
+    """`CAN_CHANGE` for such a file, "" for any other. `path` is folded to lower case, `content` the new file."""
+    *folders, name = path.split("/")
+    named = any(fnmatchcase(name, pattern) for pattern in _NAMES.split())
+    empty = content is not None and not content.strip()
+    in_tests = (
+        not empty
+        and not _TEST_FOLDERS.isdisjoint(folders)
+        and any(fnmatchcase(name, pattern) for pattern in _IN_TESTS.split())
+    )
+    has_setting = any(
+        re.match(pattern, line.text[:300]) for kind, pattern in _LINES if name == kind for line in added
+    )
+    main = name.endswith("_test.go") and _TEST_MAIN.search(content or b"")
+    if (
+        named
+        or in_tests
+        or has_setting
+        or main
+        or not _FOLDERS.isdisjoint(folders)
+        or (is_new and _shadows(folders, name))
+    ):
+        return CAN_CHANGE
+    return ""
+
+
+def _shadows(folders: list[str], name: str) -> bool:
+    """Whether an import of a framework or of the standard library may find this file first."""
+    if name == "__init__.py" and folders:
+        *folders, module = folders
+    else:
+        module, _, suffix = name.partition(".")
+        if suffix not in ("py", "so", "pyc"):
+            return False
+    at_top = len(folders) < 2 and (folders[0] if folders else "") in _TOP
+    return at_top and module in (sys.stdlib_module_names | _FRAMEWORKS) - _TEST_FOLDERS

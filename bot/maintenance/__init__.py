@@ -1,0 +1,1 @@
+"""Maintenance tasks: Markdown files in `.github/agent/`, their schedules, and whether they run now."""

@@ -1,0 +1,250 @@
+"""Programs as data for the rules about commands: which of them run others, by which subcommands and options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_SHELLS = "sh ash bash csh dash fish ksh mksh rbash tcsh zsh busybox toybox pwsh"
+_INTERPRETERS = (
+    "python pypy ipython node nodejs deno bun tsx ts-node ruby irb perl php lua luajit tclsh expect R Rscript "
+    "osascript java jshell groovy scala kotlin swift julia octave gnuplot guile racket sbcl erl elixir iex ghci runghc "
+    "ocaml sqlite3 psql mysql redis-cli mongosh"
+)
+_SCRIPTABLE = (
+    "awk gawk mawk nawk sed ed ex vi view vim nvim emacs nano less more man info m4 bc dc gdb lldb valgrind perf "
+    "rr make gmake bmake remake ninja samu just rake invoke task mage tar cpio rsync nc ncat netcat socat ftp "
+    "lftp sftp telnet run-parts at batch crontab tmux screen zellij byobu dtach rview rvim vimdiff gvim evim pico "
+    "joe jmacs editor sensible-editor sensible-pager pager xdg-open run-mailcap see open emacsclient bpftrace "
+    "prove perldoc ansible ansible-console salt-call puppet chef-apply fab hyperfine nodemon pm2 latex pdflatex "
+    "xelatex lualatex tex pdftex gs gpg-agent debconf dpkg-architecture sotruss radare2 r2 rpm pre-commit "
+    "chromium google-chrome"
+)
+_WRAPPERS = (
+    "env nice ionice nohup timeout stdbuf setsid setarch taskset numactl chrt chroot unshare nsenter bwrap "
+    "firejail setpriv capsh runcon prlimit choom sudo doas su sg pkexec gosu runuser xargs parallel watch strace "
+    "ltrace script unbuffer flock time ssh scp sshpass npx pnpx bunx uvx pipx entr fakeroot faketime xvfb-run "
+    "dbus-run-session systemd-run systemd-cat systemd-inhibit systemd-nspawn run0 start-stop-daemon direnv "
+    "nix-shell torsocks tsocks proxychains logrotate linux32 linux64 i386 x86_64 uname26 uclampset coresched "
+    "enosys ssh-agent dbus-launch xinit startx xterm x-terminal-emulator catchsegv eatmydata chronic ifne mispipe "
+    "pee sem pexec rlwrap cpulimit cgexec proot fakechroot schroot apptainer singularity flatpak wine mono tini "
+    "dumb-init su-exec watchexec reflex chamber doppler dotenv cross-env concurrently corepack run-one timelimit "
+    "nocache trickle daemonize flatpak-spawn toolbox"
+)
+# Builtins that run or evaluate their arguments (`test -v 'a[$(x)]'` runs x), or change what later words mean.
+_BUILTINS = (
+    ". source eval exec command builtin coproc trap alias unalias bind enable hash complete compgen compopt "
+    "fc history set shopt test [ [[ (( let read mapfile readarray getopts wait declare typeset local export "
+    "readonly unset function fg bg jobs disown"
+)
+# Reserved words: where the parser takes one for a command's name, it has not understood the command.
+_RESERVED = "if then elif else fi for while until do done case esac select in time ! { }"
+SHELLS = frozenset(_SHELLS.split()) - {"busybox", "toybox"}
+# What comes after these is a command, but for their own options and the one word that some take first.
+PREFIXES = frozenset(f"{_WRAPPERS} {_RESERVED} builtin command exec coproc busybox toybox".split())
+_TAKING_A_WORD = (
+    "flock chroot gosu su-exec su sg taskset setarch runcon ssh sshpass nsenter cpulimit schroot proot coproc"
+)
+PREFIXES_WITH_ARGUMENT = frozenset(_TAKING_A_WORD.split())
+RUNNING_OTHERS = frozenset(
+    " ".join([_SHELLS, _INTERPRETERS, _SCRIPTABLE, _WRAPPERS, _BUILTINS, _RESERVED]).split()
+)
+# By the program: the subcommands that run what comes after them.
+RUNNING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
+    name: frozenset(words.split())
+    for name, words in {
+        "npm": "run run-script rum urn exec x explore",
+        "pnpm": "run exec dlx",
+        "yarn": "run exec dlx node",
+        "uv": "run tool",
+        "poetry": "run",
+        "pdm": "run",
+        "hatch": "run",
+        "pipenv": "run shell",
+        "conda": "run",
+        "mamba": "run",
+        "pyenv": "exec shell",
+        "rbenv": "exec shell",
+        "mise": "exec x run",
+        "bundle": "exec",
+        "gem": "exec",
+        "composer": "exec run run-script",
+        "go": "run generate tool",
+        "cargo": "run r",
+        "coverage": "run",
+        "helm": "plugin",
+        "terraform": "console",
+        "mix": "run eval cmd do",
+        "stack": "exec run runghc",
+        "cabal": "exec run",
+        "dotnet": "run exec fsi script",
+        "bazel": "run",
+        "nix": "run shell develop",
+        "docker": "run exec compose",
+        "podman": "run exec compose",
+        "kubectl": "exec run debug",
+        "gh": "alias extension codespace",
+        "ip": "netns vrf",
+        "openssl": "engine",
+    }.items()
+}
+# By the program: the options that name a command, or a file of commands. A program takes any prefix of a long one that
+# no other option begins with, so such a prefix counts too.
+RUNNING_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "sort": ("--compress-program",),
+    "split": ("--filter",),
+    "install": ("--strip-program",),
+    "diff3": ("--diff-program",),
+    "sdiff": ("--diff-program",),
+    "rg": ("--pre", "--hostname-bin"),
+    "fd": ("-x", "-X", "--exec", "--exec-batch"),
+    "fdfind": ("-x", "-X", "--exec", "--exec-batch"),
+    "zip": ("-TT", "--unzip-command"),
+    "wget": ("-e", "--execute", "--use-askpass"),
+    "patch": ("-e", "--ed"),
+    "cmake": ("-E", "-P"),
+    "ctest": ("-S", "-SP", "--script", "--build-and-test"),
+    "svn": ("--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-option", "--config-dir"),
+    "hg": ("--config", "--cwd", "-R", "--repository"),
+    "xmllint": ("--shell",),
+    "gpg": ("--photo-viewer", "--exec-path", "--keyserver-options"),
+    "ld": ("-plugin", "--plugin"),
+    "openssl": ("-engine", "-provider", "-provider-path"),
+    "go": ("-toolexec", "--toolexec", "-exec", "--exec", "-vettool", "--vettool"),
+    "cargo": ("--config",),
+    **dict.fromkeys(("rustc", "rustdoc"), ("-C", "--codegen", "-Z")),
+    **dict.fromkeys(("apt", "apt-get", "apt-cache", "aptitude"), ("-o", "--option", "-c", "--config-file")),
+    **dict.fromkeys(
+        ("npm", "pnpm", "yarn"),
+        (
+            "--script-shell",
+            "--git",
+            "--editor",
+            "--browser",
+            "--viewer",
+            "--shell",
+            "--node-options",
+            "--call",
+        ),
+    ),
+    **dict.fromkeys(("pip", "uv", "virtualenv"), ("--python", "-p", "--editor")),
+    **dict.fromkeys(("ar", "nm", "ranlib", "strip", "objdump", "size"), ("--plugin",)),
+    "mypy": ("--python-executable",),
+    "pyright": ("--pythonpath", "-p", "--project"),
+    "pylint": ("--init-hook", "--load-plugins"),
+    "pandoc": ("--filter", "-F", "--lua-filter", "-L", "--pdf-engine"),
+    "helm": ("--post-renderer",),
+    **dict.fromkeys(("bat", "batcat", "ag", "ack", "delta"), ("--pager",)),
+    "aria2c": ("--on-",),
+    **dict.fromkeys(("youtube-dl", "yt-dlp"), ("--exec", "--downloader", "--external-downloader")),
+    **dict.fromkeys(("rclone", "restic", "borg"), ("--password-command", "--rsh", "-o", "--option")),
+    "tcpdump": ("-z",),
+    "ssh-keygen": ("-D", "-P"),
+    **dict.fromkeys(
+        ("cc", "gcc", "g++", "c++", "clang", "clang++", "gfortran", "cpp", "c89", "c99"),
+        ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang", "@"),
+    ),
+}
+# The same for options of one letter, which may stand among others.
+RUNNING_LETTERS = {
+    "fd": re.compile("-[A-Za-z]*[xX]"),
+    "fdfind": re.compile("-[A-Za-z]*[xX]"),
+    "patch": re.compile("-[A-Za-z]*e"),
+    "wget": re.compile("-[A-Za-z]*e"),
+}
+FIND_ACTIONS = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+GIT_LONG_OPTIONS = (
+    "--config-env",
+    "--exec-path",
+    "--exec",
+    "--ext-diff",
+    "--textconv",
+    "--upload-pack",
+    "--receive-pack",
+    "--open-files-in-pager",
+    "--upload-archive",
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--paginate",
+)
+GIT_RUNNING_OPTIONS = {
+    **dict.fromkeys(("diff", "log", "show", "blame"), ("--ext-diff", "--textconv")),
+    **dict.fromkeys(("fetch", "pull", "clone", "ls-remote"), ("--upload-pack",)),
+    "push": ("--receive-pack",),
+    "clone": ("--upload-pack", "-u"),
+    "archive": ("--exec",),
+    "grep": ("--open-files-in-pager",),
+}
+_GIT_VERBS = (
+    "bisect filter-branch rebase submodule difftool mergetool config send-email daemon instaweb merge-index hook "
+    "shell remote-ext for-each-repo credential credential-cache web--browse gui citool svn p4 cvsserver imap-send"
+)
+GIT_RUNNING_VERBS = frozenset(_GIT_VERBS.split())
+GIT_TAKING_SHELL_TEXT = frozenset({"rebase", "submodule", "filter-branch", "bisect"})
+"""The verbs of git that run a text as a shell would, given as an argument."""
+# For `bot.policy.dangerous`.
+PIPE_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl", "ruby", "node"})
+HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
+GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
+
+# For warnings about `allow` rules.
+# By how a command begins: the files of the repository that it runs, or takes orders from. The agent may change them.
+RUNS_FILES: Mapping[tuple[str, ...], str] = {
+    **dict.fromkeys(
+        [("pytest",), ("py.test",), ("tox",), ("nox",)], "conftest.py, the tests and their settings"
+    ),
+    **dict.fromkeys(
+        [
+            (one, two)
+            for one in ("npm", "pnpm", "yarn")
+            for two in ("test", "t", "start", "build", "install", "ci")
+        ],
+        "the scripts in package.json",
+    ),
+    **dict.fromkeys(
+        [("cargo", two) for two in ("build", "check", "test", "bench", "clippy", "doc")], "build.rs"
+    ),
+    ("go", "test"): "the tests",
+    ("pip", "install"): "setup.py and the build system",
+    ("pip3", "install"): "setup.py and the build system",
+    **dict.fromkeys([("mvn",), ("gradle",), ("ant",), ("sbt",)], "the build file"),
+    **dict.fromkeys([("cmake",), ("ctest",), ("meson",), ("bazel",), ("buck2",)], "the build files"),
+    **dict.fromkeys([("docker", "build"), ("podman", "build")], "the Dockerfile"),
+    **dict.fromkeys(
+        [("jest",), ("vitest",), ("mocha",), ("eslint",), ("webpack",)], "its settings, which are code"
+    ),
+    **dict.fromkeys([("rspec",), ("phpunit",)], "the tests and their settings"),
+    ("mix", "test"): "the tests and their settings",
+    ("dotnet", "test"): "the tests",
+    ("dotnet", "build"): "the project file",
+    ("pre-commit",): "the hooks in .pre-commit-config.yaml",
+    ("git", "commit"): "the hooks of the clone",
+    ("terraform",): "the providers that its files name",
+    ("ansible-playbook",): "the playbook",
+}
+# Programs whose subcommands do very different things, with some that a short rule would not want.
+MANY_SUBCOMMANDS: Mapping[str, str] = {
+    "git": "`git push` and `git commit` with its hooks",
+    "gh": "`gh api` and `gh pr merge`",
+    "npm": "`npm publish` and the scripts of packages",
+    "pnpm": "`pnpm publish`",
+    "yarn": "`yarn publish`",
+    "pip": "`pip install`, which runs what it fetches",
+    "pip3": "`pip3 install`, which runs what it fetches",
+    "cargo": "`cargo publish` and `cargo test`",
+    "go": "`go test` and `go install`",
+    "uv": "`uv publish` and `uv sync`",
+    "poetry": "`poetry publish`",
+    "docker": "`docker build` and `docker cp`",
+    "podman": "`podman build` and `podman cp`",
+    "kubectl": "`kubectl apply` and `kubectl delete`",
+    "bundle": "`bundle install`",
+    "dotnet": "`dotnet test` and `dotnet nuget push`",
+    "aws": "everything that its account may do",
+    "gcloud": "everything that its account may do",
+    "az": "everything that its account may do",
+    "apt": "`apt install`",
+    "apt-get": "`apt-get install`",
+    "brew": "`brew install`",
+}

@@ -1,0 +1,181 @@
+"""Requests to a provider outside a conversation: is it reachable, does it accept the key, and what is the
+context window of an unlisted model. They use no tokens."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.errors import UsageError
+from bot.contracts.model import Provider
+from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
+from bot.providers.presets import VENDORS, endpoint_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """`message` is one sentence; `reached` is false without a response, `key_accepted` is false if the key was
+    refused."""
+
+    reached: bool
+    key_accepted: bool
+    message: str
+
+
+# Each place once. The clouds list no models behind their doors.
+PROBED_PROVIDERS = tuple(
+    name
+    for name, vendor in VENDORS.items()
+    if vendor.format not in ("bedrock", "vertex") and name not in ("openai-responses", "openai-chat")
+)
+
+
+def has_key(provider: str, environment: Mapping[str, str]) -> bool:
+    """Whether the provider has a key, or a base URL of the user's own that may need none."""
+    vendor = VENDORS[provider]
+    return any(environment.get(name, "").strip() for name in (vendor.key_variable, vendor.url_variable))
+
+
+def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult:
+    """Request the list of models from `provider`, for at most 10 seconds. Never raises for network errors."""
+    import httpx2
+
+    vendor = VENDORS[provider]
+    try:
+        endpoint = endpoint_of(vendor, environment)
+        connection = ActiveConnection()
+        with open_client(
+            endpoint, connection, _headers(provider, endpoint), patience=_PATIENCE, idle=_PATIENCE
+        ) as client:
+            status = client.get(_models_url(provider, endpoint)).status_code
+        connection.close()
+    except UsageError as error:
+        return ProbeResult(False, False, str(error))
+    except httpx2.HTTPError as error:
+        return ProbeResult(False, False, f"{endpoint} cannot be reached: {type(error).__name__}.")
+    if status in (401, 403):
+        return ProbeResult(
+            True, False, f"{endpoint} refuses the key in {vendor.key_variable} (HTTP {status})."
+        )
+    if status >= 500:
+        return ProbeResult(False, False, f"{endpoint} is in trouble (HTTP {status}).")
+    # 404: servers of one's own need not list their models.
+    return ProbeResult(True, True, f"{endpoint} answers" + (" and takes the key." if endpoint.key else "."))
+
+
+def _models_url(provider: str, endpoint: Endpoint) -> str:
+    return f"{endpoint.url}/v1/models" if provider == "anthropic" else f"{endpoint.url}/models"
+
+
+def _headers(provider: str, endpoint: Endpoint) -> dict[str, str]:
+    if not endpoint.key:
+        return {}
+    if provider == "anthropic":
+        return {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"}
+    return {"api-key": endpoint.key} if endpoint.is_azure else {"authorization": f"Bearer {endpoint.key}"}
+
+
+PATIENCE = 5.0
+_MAX_BYTES = 16 * 1024 * 1024
+_MIN_WINDOW, _MAX_WINDOW = 1_024, 100_000_000
+_LISTING_VENDORS = frozenset({"openai", "openai-chat", "openrouter", "ollama", "vllm", "sglang", "llamacpp"})
+"""The lists of the other providers have no window."""
+
+_WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "max_context_length")
+"""Of vLLM and SGLang; OpenRouter and Together; Groq; LM Studio and Mistral."""
+
+
+def with_served_window(provider: Provider) -> Provider:
+    """Return `provider` with the window that its server reports, if the model is not listed. Raises nothing."""
+    from bot.providers.streaming import StreamingProvider
+
+    if not isinstance(provider, StreamingProvider) or provider.info.known:
+        return provider
+    name, info = provider.model.partition("/")[0], provider.info
+    if name not in _LISTING_VENDORS:
+        return provider
+    if window := served_window(provider.endpoint, info.name, name):
+        max_output = min(info.max_output, max(window // 4, 1))
+        provider.adopt(replace(info, context_window=window, max_output=max_output))
+    return provider
+
+
+def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
+    """Return the context window of `model` in tokens as the server reports it; 0 if it does not within 5
+    seconds."""
+    import httpx2
+
+    headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+    connection = ActiveConnection()
+    try:
+        with open_client(endpoint, connection, headers, patience=PATIENCE, idle=PATIENCE) as client:
+            return _READERS.get(vendor, _listed_window)(client, endpoint, model)
+    except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):
+        return 0
+    finally:
+        connection.close()
+
+
+def _listed_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
+    matches = [
+        row for row in _rows(_read(client, "GET", f"{endpoint.url}/models"), "data") if row.get("id") == model
+    ]
+    return _first(matches[0], _WINDOW_FIELDS) if matches else 0
+
+
+def _ollama_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
+    """Return the loaded model's window, else the model file's `num_ctx`. The trained length is not what is
+    served: longer conversations are cut without an error."""
+    root = endpoint.url.removesuffix("/v1")
+    loaded = _rows(_read(client, "GET", f"{root}/api/ps"), "models")
+    matches = [one for one in loaded if model in (one.get("name"), one.get("model"))]
+    if matches and (window := _first(matches[0], ("context_length",))):
+        return window
+    details = _read(client, "POST", f"{root}/api/show", {"model": model})
+    parameters = str(details.get("parameters")).split() if isinstance(details, dict) else []
+    values = [after for word, after in itertools.pairwise(parameters) if word == "num_ctx"]
+    return _first({"num_ctx": int(values[0])}, ("num_ctx",)) if values and values[0].isdecimal() else 0
+
+
+def _llamacpp_window(client: httpx2.Client, endpoint: Endpoint, model: str) -> int:
+    """Return the window of each slot. The list of models has the trained length."""
+    props = _read(client, "GET", f"{endpoint.url.removesuffix('/v1')}/props")
+    settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+    return _first(settings, ("n_ctx",)) if isinstance(settings, dict) else 0
+
+
+_READERS = {"ollama": _ollama_window, "llamacpp": _llamacpp_window}
+
+
+def _read(client: httpx2.Client, method: str, url: str, body: Mapping[str, Any] | None = None) -> Any:
+    with client.stream(method, url, json=body) as response:
+        response.raise_for_status()
+        data = b""
+        for piece in response.iter_bytes():
+            data += piece
+            if len(data) > _MAX_BYTES:
+                return {}
+    return json.loads(data)
+
+
+def _rows(listed: Any, name: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the list `name`; some servers send the list alone."""
+    rows = listed.get(name) if isinstance(listed, dict) else listed
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str]) -> int:
+    """Return the first plausible window among `names`."""
+    for name in names:
+        value = row.get(name)
+        if type(value) is int and _MIN_WINDOW <= value <= _MAX_WINDOW:
+            return value
+    return 0

@@ -1,0 +1,215 @@
+"""Publish a change from an issue or a task: push a branch of the bot's own, update its pull request or open one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import quote
+
+from bot.checkout.branches import branch_name
+from bot.contracts.errors import PublishError
+from bot.contracts.formatting import count_of
+from bot.contracts.request import Tier
+from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
+from bot.github.values import PullData
+from bot.publish.base_file import read_base_file, read_template
+from bot.publish.body.render import render_body
+from bot.publish.body.title_and_footer import title
+from bot.publish.change.annotations import annotate
+from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
+from bot.publish.change.prepare import prepare_change, sign_change
+from bot.publish.change.target import (
+    Proposal,
+    Target,
+    add_labels,
+    branch_patterns,
+    find_target,
+    subject_of,
+    task_branch,
+)
+from bot.publish.context import OpeningRefusedError, PublishContext, ReadFile
+from bot.publish.remote import Refs
+from bot.publish.result import PublishResult
+from bot.publish.thread.markers import PULL_REQUEST, mark, marked
+
+
+def propose(context: PublishContext, proposal: Proposal, target: Target) -> PublishResult:
+    """Push to the target's branch, then edit its pull request or open one. Done already, nothing is written."""
+    if target.done and target.pull is not None:
+        published = _published(target.pull, target, proposal, created=False)
+        return replace(published, notes=annotate(context, proposal.prepared))
+    _push(context, proposal, target)
+    body = _body(context, proposal, target)
+    if target.pull is not None:
+        context.github.edit_pull(
+            context.repository, target.pull.number, title=title(context.outcome), body=body
+        )
+        published = _published(target.pull, target, proposal, created=False)
+    else:
+        published = _open(context, proposal, target, body)
+        labelled = add_labels(context, published.pr_number, proposal.labels)
+        published = replace(published, notes=(*published.notes, *labelled))
+    annotated = annotate(context, proposal.prepared)
+    started = start_workflows(context, proposal.policy, target.branch, foreign=proposal.foreign)
+    return replace(published, notes=(*published.notes, *annotated, *started))
+
+
+def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
+    sha = proposal.prepared.sha
+    if target.expected == sha:
+        return
+    if context.github.dry_run is not None:
+        was = target.expected[:12]
+        deed = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
+        files = count_of(proposal.prepared.verdict.files, "file")
+        context.github.record(f"push: {deed} one commit on {proposal.base}, {files}")
+        return
+    context.remote.push(sha, target.branch, expected=target.expected, never=proposal.never)
+
+
+def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
+    notes: list[str] = []
+    if target.left_alone:
+        others = ", ".join(f"#{number}" for number in target.left_alone)
+        notes.append(f"There are later commits on {others}, so this is a new pull request.")
+    notes.append(ci_note(context, proposal.policy, foreign=proposal.foreign))
+    outcome = context.with_notes(*filter(None, notes)).outcome
+    body = render_body(
+        outcome,
+        proposal.prepared.verdict.files,
+        outcome.withheld,
+        keyword=proposal.policy.pull_request.keyword,
+        links=context.links,
+        template=read_template(context.git, proposal.policy_sha),
+    )
+    fields = {**subject_of(context), "base": outcome.base_sha, "head": proposal.prepared.sha}
+    return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
+
+
+def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> PublishResult:
+    heading = title(context.outcome)
+    rule = proposal.policy.pull_request
+    # The bundle says what the request was, and may lie: the bound holds here too.
+    draft = rule.always_draft or context.request.draft(rule.draft)
+
+    def create(as_draft: bool) -> PullData:
+        return context.github.open_pull(
+            context.repository,
+            title=heading,
+            body=body,
+            head=target.branch,
+            base=proposal.base,
+            draft=as_draft,
+        )
+
+    try:
+        try:
+            pull = create(draft)
+        except GitHubError as error:
+            if not (draft and error.status == 422 and error.says("draft")):
+                raise
+            if rule.always_draft:
+                raise _no_drafts(context, proposal, target) from error
+            # Private repositories of some plans have no drafts.
+            pull = create(False)
+    except GitHubError as error:
+        return _opened_by_others(context, proposal, target, error)
+    return _published(pull, target, proposal, created=True, notes=_ask_review(context, pull))
+
+
+def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> OpeningRefusedError:
+    return OpeningRefusedError(
+        f"The branch {target.branch} is pushed, but GitHub makes no drafts in this repository, and its policy says "
+        "`draft: always` under `pull_request`: with `draft: true` it is opened as ready if there are no drafts.",
+        _compare_url(context, proposal.base, target.branch),
+    )
+
+
+def _opened_by_others(
+    context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
+) -> PublishResult:
+    """A person opened it from the branch, or another run did a moment ago; or it may not be opened at all."""
+    if error.status == 422 and error.says("already exists"):
+        for pull in context.github.open_pulls(context.repository, target.branch):
+            return _published(pull, target, proposal, created=False)
+    failure = error.failure
+    if error.status != 403 and not failure.rate_limited:
+        raise error
+    hint = "the token needs `pull-requests: write`"
+    if error.says(OPENING_FORBIDDEN):
+        hint = f'turn on "{ACTIONS_SETTING}" in the settings of the organisation or repository, under Actions'
+    elif failure.rate_limited or failure.archived:
+        hint = str(error).rstrip(".")
+    raise OpeningRefusedError(
+        f"The branch {target.branch} is pushed, but GitHub refused to open the pull request: {hint}.",
+        _compare_url(context, proposal.base, target.branch),
+    ) from error
+
+
+def _compare_url(context: PublishContext, base: str, branch: str) -> str:
+    here = context.remote.of(context.repository, context.repository).url.removesuffix(".git")
+    return f"{here}/compare/{quote(base)}...{branch}?expand=1"
+
+
+def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:
+    """From the person who asked. A refusal is a note: not everybody who may ask may review."""
+    actor = context.request.actor
+    if actor.tier not in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) or actor.id == pull.author.id:
+        return ()
+    try:
+        context.github.request_review(context.repository, pull.number, actor.login)
+    except GitHubError as error:
+        return (f"No review was asked for: {error}",)
+    return ()
+
+
+def _published(
+    pull: PullData, target: Target, proposal: Proposal, *, created: bool, notes: tuple[str, ...] = ()
+) -> PublishResult:
+    return PublishResult(pull.url, pull.number, target.branch, created, proposal.prepared.sha, notes)
+
+
+def publish_on_branch(context: PublishContext) -> PublishResult:
+    thread, base = context.request.thread, context.request.base_ref
+    number = thread.number if thread and not context.request.task else None
+    name = (
+        task_branch(context.request.task)
+        if context.request.task
+        else branch_name(number, title(context.outcome))
+    )
+    refs = context.remote.refs(base, *branch_patterns(number, name))
+    _check_base(context, refs)
+    context.remote.fetch(context.outcome.base_sha)
+    context = replace(context, finder=context.rules(_reader(context, refs)))
+    ready = prepare_change(context, context.outcome.base_sha)
+    context = with_ci_wait(context, ready.policy)
+    ready = sign_change(context, ready, refs.heads.values())
+    people = frozenset({refs.default, base})
+    proposal = Proposal(
+        ready.prepared,
+        ready.author,
+        name,
+        base,
+        refs.heads,
+        people,
+        ready.policy,
+        ready.policy_sha,
+        labels=ready.labels,
+    )
+    return propose(context, proposal, find_target(context, proposal))
+
+
+def _reader(context: PublishContext, refs: Refs) -> ReadFile | None:
+    """Files of the base branch as it is now, where its tip is the base commit, which is here."""
+    sha = context.outcome.base_sha
+    at_tip = refs.heads.get(context.request.base_ref) == sha
+    return (lambda path: read_base_file(context.git, sha, path)) if at_tip else None
+
+
+def _check_base(context: PublishContext, refs: Refs) -> None:
+    """The base commit brings policy and template, so it must be one that people put on the branch."""
+    base, sha = context.request.base_ref, context.outcome.base_sha
+    head = refs.heads.get(base)
+    if head is None:
+        raise PublishError(f"The base branch {base} is not there any more.")
+    if head != sha and not context.github.contains(context.repository, base, sha):
+        raise PublishError(f"The base commit {sha[:12]} is not part of {base}: was its history rewritten?")

@@ -1,0 +1,127 @@
+"""Publish a change to a fork's head as one review of suggestions: its author applies them, nothing of it runs here.
+
+All of the change or none: what does not fit on lines of the pull request's diff is published another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bot.checkout.git import GitError
+from bot.checkout.objects import diff_between
+from bot.checkout.pull import PullBase
+from bot.contracts.formatting import count_of
+from bot.contracts.pulls import PullRequest, Side
+from bot.github.bodies import BODY_LIMIT
+from bot.github.errors import GitHubError
+from bot.github.values import ReviewData, ReviewDraft
+from bot.policy.protected import protected_files
+from bot.policy.schema import Policy
+from bot.publish.body.render import render_body
+from bot.publish.change.commit import CheckedCommit
+from bot.publish.context import PublishContext
+from bot.publish.result import PublishResult
+from bot.publish.text.filters import suggestion_refusal
+from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark
+from bot.publish.thread.ref import thread_ref_of
+from bot.review.diff import parse_diff
+from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
+
+_MARK_ROOM = 1_000
+
+
+def find_suggestions(
+    context: PublishContext, prepared: CheckedCommit, now: PullRequest
+) -> PublishResult | None:
+    """What an earlier publishing of this request made of it, whatever has become of the head since."""
+    review = _find_posted(context, prepared)
+    return _published(review, now) if review is not None else None
+
+
+def post_suggestions(
+    context: PublishContext, prepared: CheckedCommit, ends: PullBase, now: PullRequest, policy: Policy
+) -> PublishResult | str:
+    """Post the change as suggestions; or a clause that says why it cannot be. Raises `GitHubError`."""
+    head, base = context.outcome.base_sha, ends.merge_base or ends.policy_sha
+    diff = parse_diff(diff_between(context.git, base, head))
+    suggestions = to_suggestions(_changes(context, prepared), diff)
+    if isinstance(suggestions, str):
+        return suggestions
+    for one in suggestions:
+        if why := suggestion_refusal(one.path, one.text, one.suggestion, protected_files(policy)):
+            return f"{one.path}: {why}"
+    drafts = [_draft(one) for one in suggestions]
+    if any(len(draft.body) > BODY_LIMIT - _MARK_ROOM for draft in drafts):
+        return "a suggestion would be longer than a comment may be"
+    body = _body(context, prepared, len(suggestions))
+    try:
+        review = context.github.create_review(
+            context.repository, now.number, commit_sha=head, body=body, event="COMMENT", comments=drafts
+        )
+    except GitHubError as error:
+        if error.status == 422:
+            return f"GitHub did not take it: {error}"
+        # The answer was lost, and perhaps only the answer.
+        review_there = _find_posted(context, prepared) if error.failure.transient else None
+        if review_there is None:
+            raise
+        review = review_there
+    return _published(review, now)
+
+
+def _changes(context: PublishContext, prepared: CheckedCommit) -> Iterator[ChangedFile]:
+    """Every file that the commit changes, with both its states."""
+    head, sha = context.outcome.base_sha, prepared.sha
+    for file in parse_diff(diff_between(context.git, head, sha)).files:
+        yield ChangedFile(file, _blob(context, head, file.old_path), _blob(context, sha, file.path))
+
+
+def _blob(context: PublishContext, commit: str, path: str) -> bytes:
+    """Empty where there is no such file."""
+    try:
+        return context.git.run("cat-file", "blob", f"{commit}:{path}")
+    except GitError:
+        return b""
+
+
+def _draft(one: Suggestion) -> ReviewDraft:
+    start = one.first if one.first < one.last else 0
+    return ReviewDraft(one.path, block(one.suggestion), one.last, Side.RIGHT, start, Side.RIGHT)
+
+
+def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
+    """Under GitHub's limit with its mark: `render_body` keeps that room."""
+    many = number > 1
+    how = (
+        f"**{count_of(number, 'suggestion')}, which belong together.** On the tab of the changed files each can be "
+        "added to one batch, and the batch committed at once."
+        if many
+        else "**One suggestion**, to be committed below."
+    )
+    text = render_body(
+        context.outcome, prepared.verdict.files, context.outcome.withheld, links=context.links, closing=False
+    )
+    return marked(f"{how}\n\n{text}", mark(SUGGESTED, **_fields(context, prepared)))
+
+
+def _fields(context: PublishContext, prepared: CheckedCommit) -> dict[str, str]:
+    """A comment asks for one result; what is asked without one, a label, can come again and to something else."""
+    thread_ref = thread_ref_of(context.request)
+    trigger = context.request.trigger
+    has_comment = thread_ref is not None and trigger is not None and trigger.comment_id
+    key = thread_ref.key if thread_ref is not None and has_comment else f"commit-{prepared.sha[:12]}"
+    return {"request": key, "head": context.outcome.base_sha}
+
+
+def _find_posted(context: PublishContext, prepared: CheckedCommit) -> ReviewData | None:
+    assert context.request.pull is not None
+    wanted = _fields(context, prepared)
+    for review in context.github.reviews(context.repository, context.request.pull.number):
+        fields = read_mark(review.body, SUGGESTED)
+        if fields is not None and dict(fields) == wanted and context.is_ours(review.author, SUGGESTED):
+            return review
+    return None
+
+
+def _published(review: ReviewData, now: PullRequest) -> PublishResult:
+    return PublishResult(review.url, now.number, suggested=True)

@@ -1,0 +1,123 @@
+"""Everything that publishing one bundle needs, in one value; and the repository's own rules for secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bot.checkout.git import Git
+from bot.checkout.layout import make_git_dir, object_format_of
+from bot.contracts.errors import PublishError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Request
+from bot.gate.secrets import Finder
+from bot.gate.verdict import MayWrite
+from bot.github.client import GitHub
+from bot.github.tokens import token_facts
+from bot.github.values import Account
+from bot.policy.schema import Identity
+from bot.publish.body.title_and_footer import NO_LINKS, Links
+from bot.publish.bundle.read import Bundle
+from bot.publish.remote import Remote
+from bot.publish.thread.markers import is_ours
+from bot.publish.thread.ref import ThreadRef
+
+ReadFile = Callable[[str], str | None]
+"""Returns the text of a file of the base branch by its path, or `None` where there is none."""
+
+LoadRules = Callable[[ReadFile | None], Finder | None]
+"""Loads the base branch's own rules for secrets into the outbound filter. Without `ReadFile` it asks GitHub."""
+
+
+class SecretRules:
+    """Calls `load` once. If that raised, later calls return `None`, so that the failure can be reported."""
+
+    def __init__(self, load: LoadRules) -> None:
+        self._load: LoadRules | None = load
+        self._finder: Finder | None = None
+
+    def __call__(self, read: ReadFile | None = None) -> Finder | None:
+        if self._load is not None:
+            load, self._load = self._load, None
+            self._finder = load(read)
+        return self._finder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishContext:
+    """One bundle and where it is published.
+
+    `thread_ref` is `None` if the request came from no thread. `say` writes to the log. `identity` and `may_write`
+    override the policy's. `workflow` returns a client with the workflow's own token, and that token; while it is in
+    use, `app` is the client that was there before. `finder` has the rules that `rules` loaded. `ci_waits` is why CI
+    waits for approval, empty if it does not.
+    """
+
+    bundle: Bundle
+    github: GitHub
+    remote: Remote
+    thread_ref: ThreadRef | None
+    rules: SecretRules
+    links: Links = NO_LINKS
+    say: Callable[[str], None] = lambda line: None
+    identity: Identity | None = None
+    may_write: MayWrite | None = None
+    workflow: Callable[[], tuple[GitHub, str]] | None = None
+    finder: Finder | None = None
+    app: GitHub | None = None
+    ci_waits: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        return self.bundle.outcome
+
+    @property
+    def request(self) -> Request:
+        return self.outcome.request
+
+    @property
+    def repository(self) -> str:
+        return self.request.repository
+
+    @property
+    def git(self) -> Git:
+        """The bare git directory of `remote`, which `make_bare` creates."""
+        return Git(self.remote.git_dir)
+
+    @property
+    def starts_runs(self) -> bool:
+        """Whether a push with this token starts workflows; true if that cannot be determined."""
+        token = self.remote.token
+        facts = token_facts(token)
+        if facts.starts_workflows is None and (me := self.github.me()) is not None:
+            facts = token_facts(token, login=me.login)
+        return facts.starts_workflows is not False
+
+    def is_ours(self, author: Account, kind: str) -> bool:
+        """Whether `author` is the account of this token, or of the one that the workflow's token replaced."""
+        clients = filter(None, (self.github, self.app))
+        return any(is_ours(author, client.me(), kind) for client in clients)
+
+    def with_notes(self, *notes: str) -> PublishContext:
+        """A copy with further sentences for the pull request."""
+        outcome = replace(self.outcome, notes=(*self.outcome.notes, *notes))
+        return replace(self, bundle=replace(self.bundle, outcome=outcome))
+
+
+def make_bare(folder: Path, sha: str) -> Git:
+    """Create a bare git directory for objects like `sha`. Raises `PublishError` if the disk refuses it."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_git_dir(folder, bare=True, object_format=object_format_of(sha))
+    except OSError as error:
+        raise PublishError(f"No git directory could be made at {folder}: {error.strerror}.") from error
+    return Git(folder)
+
+
+class OpeningRefusedError(PublishError):
+    """The branch is there, but a setting forbids opening a pull request."""
+
+    def __init__(self, message: str, compare_url: str) -> None:
+        super().__init__(message)
+        self.compare_url = compare_url

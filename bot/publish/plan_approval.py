@@ -1,0 +1,142 @@
+"""The approved plan that a request executes, also through a chain of `continue`, and the note that it was executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.contracts.errors import PublishError, UsageError
+from bot.contracts.plan import Plan
+from bot.contracts.request import Request, Thread, Verb
+from bot.events.command import PLAN as APPROVED
+from bot.events.command import parse_command
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.publish.plan_comment import PlanComment, find_plan, own_comments
+from bot.publish.thread.comments import rewrite, with_mark
+from bot.publish.thread.markers import asking_comment
+from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.traces import newest_requests, traces
+
+
+def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Plan | None:
+    """The approved plan that a `continue` at `thread_ref` goes on with; `None` where the last run carries out none.
+
+    Raises `UsageError` where that approval or plan does not stand any more as it did.
+    """
+    behind = _approval_behind(github, thread_ref, thread)
+    return find_plan(github, thread_ref, behind.prefix, behind.keys) if behind is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a request whose result is to be published carries out: nothing where `plan` is `None`. `url` is the plan's
+    comment; `heirs` are the keys of the requests that it goes on from."""
+
+    plan: Plan | None = None
+    url: str = ""
+    heirs: frozenset[str] = frozenset()
+
+
+def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> Approval:
+    """Before the result of an `approve`, or of a `continue` after one, is published: its plan stands in the thread,
+    unchanged and not carried out by another.
+
+    Raises `PublishError`.
+    """
+    heirs: frozenset[str] = frozenset()
+    if request.verb is Verb.CONTINUE and thread_ref is not None and request.thread is not None:
+        behind = _approval_behind(github, thread_ref, request.thread)
+        named = request.plan.hash if request.plan else ""
+        if bool(named) != (behind is not None) or (behind and not named.startswith(behind.prefix.lower())):
+            raise PublishError(
+                "The bundle goes on with another plan than the one that was approved: nothing was done."
+            )
+        heirs = behind.keys if behind else heirs
+    if request.verb is not Verb.APPROVE and request.plan is None:
+        return Approval()
+    if request.plan is None or thread_ref is None:
+        raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
+    try:
+        plan = find_plan(github, thread_ref, request.plan.hash, heirs)
+    except UsageError as error:
+        raise PublishError(str(error)) from error
+    return Approval(plan, _url(github, thread_ref, plan, request.thread), heirs)
+
+
+def report_execution(
+    github: GitHub, thread_ref: ThreadRef | None, approval: Approval, number: int
+) -> tuple[str, ...]:
+    """Say under the approved plan that it was carried out, in pull request `number`; soft failures."""
+    if approval.plan is None or thread_ref is None:
+        return ()
+    result = f"pull request #{number}." if number else "done."
+    try:
+        mark_executed(github, thread_ref, approval.plan, result, approval.heirs)
+    except GitHubError as error:
+        return (f"The plan could not be marked as carried out: {error}",)
+    return ()
+
+
+def mark_executed(
+    github: GitHub, thread_ref: ThreadRef, plan: Plan, result: str, heirs: frozenset[str] = frozenset()
+) -> None:
+    """Say under the plan that the request at `thread_ref` executed it; `result` is Markdown of ours. A request that
+    continues one that did takes its place. Raises `GitHubError`."""
+    for one in own_comments(github, thread_ref):
+        by = one.carried_out_by
+        if one.hash != plan.hash or (by and by not in heirs):
+            continue
+        text = f"**Carried out:** {result}\n\n{one.as_posted.rstrip()}"
+        body = with_mark(thread_ref, one.kind, text, {**one.fields, "carried": thread_ref.key})
+        rewrite(github, _at(thread_ref, one), one.id, body)
+
+
+@dataclass(frozen=True, slots=True)
+class _ApprovalRef:
+    """The approval that a chain of `continue` goes back to: the hash as written, the keys of the requests since."""
+
+    prefix: str
+    keys: frozenset[str]
+
+
+def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _ApprovalRef | None:
+    found_traces = traces(
+        github,
+        thread_ref.repository,
+        thread_ref.number,
+        thread_url=thread.url,
+        is_pull=thread.is_pull_request,
+    )
+    keys: set[str] = set()
+    for trace in newest_requests(found_traces, thread_ref.key):
+        keys |= {trace.key, trace.request_key}
+        body, edited = _asking(github, thread_ref, trace.request_key)
+        command = parse_command(body)
+        if command is None or command.problem or command.verb not in (Verb.APPROVE, Verb.CONTINUE):
+            return None
+        if command.verb is Verb.APPROVE:
+            if edited:
+                raise UsageError("The comment that approved the plan was edited: approve the plan again.")
+            return _ApprovalRef(command.options.get(APPROVED, ""), frozenset(keys))
+    return None
+
+
+def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
+    """What stands in the comment that asked, and whether it was edited; empty where it was deleted."""
+    number, on_lines = asking_comment(key)
+    review_comment = github.review_comment(thread_ref.repository, number) if on_lines else None
+    if review_comment is not None:
+        return review_comment.body, review_comment.updated_at != review_comment.created_at
+    comment = github.comment(thread_ref.repository, number) if number and not on_lines else None
+    return (comment.body, comment.updated_at != comment.created_at) if comment else ("", False)
+
+
+def _url(github: GitHub, thread_ref: ThreadRef, plan: Plan, thread: Thread | None) -> str:
+    comment = next((one for one in own_comments(github, thread_ref) if one.hash == plan.hash), None)
+    if comment is None or thread is None:
+        return ""
+    return f"{thread.url}#{'discussion_r' if comment.lines else 'issuecomment-'}{comment.id}"
+
+
+def _at(thread_ref: ThreadRef, comment: PlanComment) -> ThreadRef:
+    return replace(thread_ref, lines=comment.lines)

@@ -1,0 +1,248 @@
+"""The comment with a plan: rendered for people, with the plan as hidden data, posted, and found for an approval.
+
+The plan is shown in full, so nothing is approved that could not be read. People who may write can edit the bot's
+comments: an approval names the hash of the plan, and a comment that was changed since it was posted is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bot.contracts.errors import GateError, PublishError, UsageError
+from bot.contracts.formatting import count_of, money
+from bot.contracts.outcome import Outcome
+from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
+from bot.gate.text import withhold_if_secret
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.values import Account
+from bot.publish.body.title_and_footer import Links, footer
+from bot.publish.bundle.schema import parse_plan
+from bot.publish.context import PublishContext
+from bot.publish.text.filters import safe_code, safe_line
+from bot.publish.thread.comments import put_result
+from bot.publish.thread.markers import PROGRESS, is_ours, read_mark
+from bot.publish.thread.ref import ThreadRef
+
+PLAN = "plan"
+"""The kind of the mark of a plan in a comment of its own; a progress comment that became one keeps its kind. Fields
+beside the usual ones: `plan`, the hash, `text`, a hash of what is above the mark, and `carried`, the key of the
+request that carried it out."""
+
+_DATA = "<!-- slash-agent-plan-data "
+_DATA_PATTERN = re.compile(re.escape(_DATA) + r"([A-Za-z0-9+/=]{1,60000}) -->")
+_SHOWN_HASH = 12
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComment:
+    """One comment of a thread, on lines or not; a plan's where its `hash` is not empty."""
+
+    id: int
+    author: Account
+    body: str
+    edited: bool
+    lines: int
+
+    @property
+    def kind(self) -> str:
+        return PLAN if read_mark(self.body, PLAN) else PROGRESS
+
+    @property
+    def fields(self) -> dict[str, str]:
+        return dict(read_mark(self.body, self.kind) or {})
+
+    @property
+    def hash(self) -> str:
+        return self.fields.get("plan", "")
+
+    @property
+    def carried_out_by(self) -> str:
+        """The key of a request, empty for none. Before this version the field was `by`, which in a progress comment is
+        who pays."""
+        return self.fields.get("carried", "") or (self.fields.get("by", "") if self.kind == PLAN else "")
+
+    @property
+    def above_mark(self) -> str:
+        return self.body.rpartition("<!--")[0]
+
+    @property
+    def as_posted(self) -> str:
+        """What is above the mark, without the line that says what carried the plan out."""
+        text = self.above_mark.replace("\r\n", "\n")
+        return text.partition("\n\n")[2] if self.carried_out_by else text
+
+
+def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
+    """The comment, without its mark."""
+    how = (
+        f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
+        "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
+    )
+    parts = [plan_markdown(plan), how, *(safe_line(note, 500) for note in outcome.notes)]
+    parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")
+    return "\n\n".join([*parts, f"{_DATA}{_packed(plan)} -->"])
+
+
+def plan_markdown(plan: Plan) -> str:
+    """The plan as people read it, which depends on nothing but the plan: the comment begins with it."""
+    parts = [
+        f"**Plan: {safe_line(plan.title, _limit(plan.title))}**",
+        "\n".join(_step(number, step) for number, step in enumerate(plan.steps, 1)),
+    ]
+    if plan.risks:
+        parts.append(f"**Risks.** {_lines(plan.risks, '')}")
+    return "\n\n".join(parts)
+
+
+def _step(number: int, step: PlanStep) -> str:
+    indent = " " * len(f"{number}. ")
+    paths = "".join(f"\\\n{indent}{safe_code(path, _limit(path))}" for path in step.paths)
+    return f"{number}. {_lines(step.text, indent)}{paths}"
+
+
+def _lines(text: str, indent: str) -> str:
+    """Each line as the characters it has, with a line's end that shows."""
+    lines = [safe_line(line, _limit(line)) for line in text.splitlines() if line.strip()]
+    return f"\\\n{indent}".join(lines)
+
+
+def _limit(text: str) -> int:
+    """Escaping makes a text longer, and a plan is shown whole: its length has a limit of its own."""
+    return 4 * len(text) + 100
+
+
+def _estimate(plan: Plan) -> str:
+    guesses = (
+        f"about {count_of(plan.estimate_turns, 'turn')}" if plan.estimate_turns else "",
+        f"about {money(plan.estimate_usd)}" if plan.estimate_usd else "",
+    )
+    text = " and ".join(guess for guess in guesses if guess)
+    return f"The model's estimate: {text}." if text else "The model gave no estimate."
+
+
+def _packed(plan: Plan) -> str:
+    return base64.b64encode(zlib.compress(plan.canonical.encode(), 9)).decode()
+
+
+def read_plan(body: str) -> Plan | None:
+    matches = _DATA_PATTERN.findall(body)
+    if len(matches) != 1:
+        return None
+    try:
+        packed = base64.b64decode(matches[0], validate=True)
+        raw = zlib.decompressobj().decompress(packed, MAX_PLAN + 1)
+        return parse_plan(raw, "the plan in the comment") if len(raw) <= MAX_PLAN else None
+    except (binascii.Error, ValueError, zlib.error, UsageError):
+        return None
+
+
+def text_hash(text: str) -> str:
+    return hashlib.sha256(lines_of(text).encode()).hexdigest()[:32]
+
+
+def lines_of(text: str) -> str:
+    """`text` as it compares: GitHub may change the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def short_hash(plan_hash: str) -> str:
+    return f"`{plan_hash[:_SHOWN_HASH]}`"
+
+
+def find_plan(
+    github: GitHub, thread_ref: ThreadRef, prefix: str, heirs: frozenset[str] = frozenset()
+) -> Plan:
+    """The plan of this thread whose hash begins with `prefix`, for an approval.
+
+    Raises `UsageError` if there is none, more than one, if it was edited since it was posted, or executed by another
+    request than `thread_ref`'s or one of `heirs`, the keys of the requests that it continues.
+    """
+    own = [one for one in own_comments(github, thread_ref) if one.hash]
+    named = [one for one in own if prefix and one.hash.startswith(prefix.lower())]
+    if not named:
+        which = f" {safe_code(prefix)}" if prefix else ""
+        newest = f" The newest here is {short_hash(own[-1].hash)}." if own else ""
+        raise UsageError(
+            f"There is no plan{which} of this bot's in this thread.{newest} `/agent plan` makes one."
+        )
+    if len({one.hash for one in named}) > 1:
+        raise UsageError(f"More than one plan begins with {safe_code(prefix)}: write more of its hash.")
+    short = short_hash(named[0].hash)
+    by = named[0].carried_out_by
+    if by and by not in {thread_ref.key, *heirs}:
+        raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
+    plan = read_plan(named[0].body)
+    if plan is None or plan.hash != named[0].hash or _is_changed(named[0], plan):
+        raise UsageError(
+            f"The plan {short} was edited after it was posted, so it is not carried out: `/agent plan` makes a new one."
+        )
+    return plan
+
+
+def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]:
+    """Our comments in the whole thread, oldest first, those on the lines of `thread_ref` last."""
+    me = github.me()
+    for one in github.comments(thread_ref.repository, thread_ref.number):
+        author = Account(one.author, one.author_id, one.author_kind)
+        comment = PlanComment(one.id, author, one.body, one.updated_at != one.created_at, 0)
+        if is_ours(author, me, comment.kind):
+            yield comment
+    if not thread_ref.lines:
+        return
+    for remark in github.review_comments(thread_ref.repository, thread_ref.number):
+        edited = remark.updated_at != remark.created_at
+        comment = PlanComment(remark.id, remark.author, remark.body, edited, thread_ref.lines)
+        if remark.in_reply_to == thread_ref.lines and is_ours(remark.author, me, comment.kind):
+            yield comment
+
+
+def _is_changed(comment: PlanComment, plan: Plan) -> bool:
+    """Whether it says anything else than what was posted: by its text, by the plan that it would have to begin with,
+    whatever its mark says, and by GitHub's clock if we never had a reason to edit it."""
+    original = comment.as_posted
+    begins = lines_of(original).startswith(lines_of(plan_markdown(plan)))
+    if not begins or comment.fields.get("text") != text_hash(original):
+        return True
+    return comment.edited and comment.kind == PLAN and not comment.carried_out_by
+
+
+def publish_plan(context: PublishContext) -> tuple[str, ...]:
+    """Post the bundle's plan where it was asked for; done twice it changes nothing.
+
+    Returns soft failures, a sentence each. Raises `PublishError`, and `GateError` for a plan that may not leave.
+    """
+    github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
+    if plan is None:
+        raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
+    if reason := withhold_if_secret("\n".join(_texts(plan))):
+        raise GateError(f"The plan is not posted: {reason}.")
+    text = plan_text(plan, context.outcome, context.links)
+    if thread_ref is None:
+        context.say(f"the request came from no thread, so this is not posted:\n{text}")
+        return ()
+    try:
+        if any(_is_of(one, thread_ref.key, plan.hash) for one in own_comments(github, thread_ref)):
+            return ()
+        # Never an edit of an earlier plan: what somebody is about to approve does not change under their eyes.
+        fields = {"plan": plan.hash, "text": text_hash(text)}
+        return put_result(github, thread_ref, PLAN, text, "Planned", fields=fields)
+    except GitHubError as error:
+        raise PublishError(f"The plan could not be posted: {error}") from error
+
+
+def _texts(plan: Plan) -> Iterator[str]:
+    yield from (plan.title, plan.risks)
+    for step in plan.steps:
+        yield from (step.text, *step.paths)
+
+
+def _is_of(comment: PlanComment, key: str, plan_hash: str) -> bool:
+    fields = comment.fields
+    return (fields.get("request"), fields.get("plan")) == (key, plan_hash)

@@ -1,0 +1,1 @@
+"""Replay a run, restore a file from it, salvage a run that died."""

@@ -1,0 +1,234 @@
+"""`slash-agent restore`: write one file of a checkout as it was at one version of a run, from the run's journal.
+
+The journal may come from another job: paths must stay in the checkout, and bytes must match their hashes. The present
+content must be a version of the run or committed, unless forced. Every folder of the path is opened without following
+links, so that no link leads out of the checkout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.agent.journal_file import JournalFile, read_journal
+from bot.agent.versions import Version, Versions, version_content, versions
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import Git, GitError
+from bot.checkout.local import git_dir_of, repository_root, resolve
+from bot.checkout.objects import blobs_at
+from bot.contracts.errors import AgentError, UsageError
+
+_LONGEST_DIFF = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreOptions:
+    """`repo` must have the base commit of the run. With `force` the file is overwritten whatever it contains."""
+
+    journal: Path
+    repo: Path
+    path: str
+    version: int
+    force: bool = False
+
+
+def restore(options: RestoreOptions) -> str:
+    """Restore the file and return a sentence on it. Raises `AgentError`."""
+    recording = read_journal(options.journal)
+    history = versions(recording)
+    version = _version_at(history, options.path, options.version)
+    base = base_of(options.repo, recording)
+    data = version_content(history, version, base)
+    name = f"{options.path} is as it was at version {options.version}"
+    with WorkTreeFile(options.repo, options.path) as file:
+        current = file.read()
+        if current == data:
+            return f"{name} already."
+        if current is not None and not options.force:
+            _check_not_lost(options, history, current)
+        if data is None:
+            file.remove()
+            return f"{name}: it is gone."
+        file.write(data, version.mode)
+    return f"{name} ({version.by}, {version.what}): {len(data)} bytes."
+
+
+def list_versions(journal: Path, repo: Path, path: str = "") -> Iterator[str]:
+    """Yield a line for each version of each file; with `path` also the diff of each version."""
+    recording = read_journal(journal)
+    history = versions(recording)
+    selected = {path: history[_known_path(history, path)]} if path else history
+    if not selected:
+        yield "Nothing of the run changed a file."
+    base = base_of(repo, recording) if path else _base_if_there(repo, recording)
+    for name, file_versions in selected.items():
+        yield name
+        before: bytes | None = None
+        for version in file_versions:
+            source = f"turn {version.turn}, {version.by}" if version.turn else version.by
+            digest = (version.sha256 or "")[:12]
+            # A scan does not know of a file that it had not read whether it was there.
+            unknown = version.number == 0 and version.sha256 == "" and version.content is None
+            what = "absent" if unknown and base(name) is None else version.what
+            yield f"  {version.number}  {source}: {what}  {digest}".rstrip()
+            if path:
+                try:
+                    after = version_content(history, version, base)
+                except UsageError as error:
+                    yield f"     {error}"
+                    before = None
+                    continue
+                if version.number:
+                    yield from _difference(before, after)
+                before = after
+
+
+def base_of(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
+    """Return a reader of files in the run's base commit. Raises `CheckoutError`."""
+    sha = recording.header.base_sha
+    resolve(repo, sha)
+    git = Git(git_dir_of(repo))
+    return lambda path: _blob(git, sha, path)
+
+
+def _base_if_there(repo: Path, recording: JournalFile) -> Callable[[str], bytes | None]:
+    """As `base_of`; without that commit no file counts as absent."""
+    try:
+        return base_of(repo, recording)
+    except CheckoutError:
+        return lambda path: b""
+
+
+def _blob(git: Git, commit: str, path: str) -> bytes | None:
+    try:
+        return blobs_at(git, commit, [path], work_tree=git.git_dir.parent).get(path)
+    except GitError as error:
+        raise UsageError(f"{path} cannot be read at {commit[:12]}: {error.detail}.") from error
+
+
+def _known_path(history: Versions, path: str) -> str:
+    if path not in history:
+        close = difflib.get_close_matches(path, history, n=1)
+        hint = f" Did you mean {close[0]}?" if close else " Its files are listed by replay --versions."
+        raise UsageError(f"The run changed no file {path}.{hint}")
+    return path
+
+
+def _version_at(history: Versions, path: str, number: int) -> Version:
+    file_versions = history[_known_path(history, path)]
+    if not 0 <= number < len(file_versions):
+        raise UsageError(f"{path} has no version {number}: it has 0 to {len(file_versions) - 1}.")
+    return file_versions[number]
+
+
+def _check_not_lost(options: RestoreOptions, history: Versions, current: bytes) -> None:
+    digest = hashlib.sha256(current).hexdigest()
+    if any(version.sha256 == digest for version in history[options.path]):
+        return
+    git = Git(git_dir_of(options.repo))
+    if _blob(git, "HEAD", options.path) == current:
+        return
+    raise UsageError(
+        f"{options.path} has changes that are neither committed nor of the run, and they would be lost. Commit or move "
+        "them, or say --force."
+    )
+
+
+def _difference(before: bytes | None, after: bytes | None) -> Iterator[str]:
+    old, new = ((data or b"").decode("utf-8", "replace").split("\n") for data in (before, after))
+    diff = difflib.unified_diff(old, new, lineterm="", n=2)
+    for number, row in enumerate(list(diff)[2:]):
+        if number == _LONGEST_DIFF:
+            yield "     (and more)"
+            return
+        yield f"     {row}"
+
+
+class WorkTreeFile:
+    """One file of the work tree, which may be missing. A context manager. Raises `UsageError` for any error."""
+
+    def __init__(self, repo: Path, path: str) -> None:
+        self._path = path
+        self._parts = path.split("/")
+        self._folder = -1
+        self._top = repository_root(repo)
+        odd = any(part in ("", ".", "..") or part.lower() == ".git" or "\0" in part for part in self._parts)
+        if odd or (self._top / "HEAD").is_file():
+            raise UsageError(f"{path} is no file of a work tree at {self._top}.")
+
+    def __enter__(self) -> WorkTreeFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder >= 0:
+            os.close(self._folder)
+
+    def read(self) -> bytes | None:
+        """What is there; `None` for nothing. Raises `UsageError` for what is no file."""
+        folder = self._open(make=False)
+        if folder is None:
+            return None
+        try:
+            fd = os.open(self._parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._failed(error) from error
+        with open(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise UsageError(f"{self._path} is no regular file.")
+            return file.read()
+
+    def write(self, data: bytes, mode: int | None) -> None:
+        folder = self._open(make=True)
+        assert folder is not None
+        name, beside = self._parts[-1], f".slash-agent-{os.urandom(8).hex()}.tmp"
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                mode = stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with open(os.open(beside, flags, 0o666, dir_fd=folder), "wb") as file:
+                file.write(data)
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode & 0o777)
+            os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def remove(self) -> None:
+        folder = self._open(make=False)
+        try:
+            os.unlink(self._parts[-1], dir_fd=folder)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def _open(self, *, make: bool) -> int | None:
+        """The folder that the file is in; `None` where it is missing and not to be made."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+        if self._folder >= 0:
+            return self._folder
+        folder = os.open(self._top, flags)
+        try:
+            for part in self._parts[:-1]:
+                if make and not os.access(part, os.F_OK, dir_fd=folder):
+                    os.mkdir(part, dir_fd=folder)
+                below = os.open(part, flags, dir_fd=folder)
+                os.close(folder)
+                folder = below
+        except FileNotFoundError:
+            os.close(folder)
+            return None
+        except OSError as error:
+            os.close(folder)
+            raise self._failed(error) from error
+        self._folder = folder
+        return folder
+
+    def _failed(self, error: OSError) -> AgentError:
+        return UsageError(f"{self._path} cannot be restored in {self._top}: {error.strerror}.")

@@ -1,0 +1,258 @@
+"""`slash-agent salvage`: make the bundle of a run that died, from its work tree and journal, through the gate."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bot import __version__
+from bot.agent.journal_file import JournalFile, parse_journal, read_journal
+from bot.agent.loop import LoopEnd
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import Git, GitError
+from bot.checkout.pull import recorded_pull_base
+from bot.contracts import journal as lines
+from bot.contracts.errors import AgentError, GateError, UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.messages import Usage
+from bot.contracts.outcome import Denial, Outcome, StopReason
+from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
+from bot.gate.tree import Verdict, judge_tree
+from bot.gate.verdict import MayWrite
+from bot.policy.decide import may_write
+from bot.session.checks.record import recorded_evidence
+from bot.session.context.base import base_finder, base_policy, base_task
+from bot.session.context.profiles import REPORT_FINDING, recorded_profile
+from bot.session.context.review_scope import recorded_reviewing
+from bot.session.context.secrets import known_secrets
+from bot.session.folder.run_folder import RunFolder, has_begun, lock_folder, parent_folder
+from bot.session.job.large_outputs import gather
+from bot.session.job.result import mask_outcome, write_bundle_and_report
+from bot.session.tools.approvals import approved_paths
+from bot.session.tools.result_tools import ResultTools, propose_writes
+from bot.session.verdict import conclude
+
+_INCOMPLETE = "The run died before it ended; this is what it had."
+
+
+@dataclass(frozen=True, slots=True)
+class SalvageResult:
+    outcome: Outcome
+    bundle: Path
+
+
+def newest_run(environment: Mapping[str, str]) -> Path:
+    """Return the folder of the newest run with a journal. Raises `UsageError` if there is none."""
+    parent = parent_folder(environment)
+    journals = sorted(
+        filter(has_begun, parent.glob("*/journal.jsonl")), key=lambda path: path.stat().st_mtime
+    )
+    if not journals:
+        raise UsageError(f"There is no run to salvage under {parent}.")
+    return journals[-1].parent
+
+
+def salvage(
+    root: Path, environment: Mapping[str, str], out: Path | None = None, *, allow_deletions: bool = False
+) -> SalvageResult:
+    """Make the bundle of the run in `root`, which still has its work tree. Raises `AgentError`.
+
+    `environment` holds the secrets that the patch must not contain. With `allow_deletions` the patch may delete more
+    than half of the files, as an option of the run may.
+    """
+    if not root.is_dir():
+        raise UsageError(f"There is no run folder {root}.")
+    folder = RunFolder(root.resolve())
+    with lock_folder(folder.root):
+        return _salvage(folder, environment, out, allow_deletions)
+
+
+def _salvage(
+    folder: RunFolder, environment: Mapping[str, str], out: Path | None, allow_deletions: bool
+) -> SalvageResult:
+    recording, damage = _journal(folder)
+    checkout = _checkout(folder, recording)
+    request = recording.header.request
+    task = base_task(checkout, request)
+    policy = base_policy(checkout, request, task)
+    deletions = allow_deletions or request.allows_deletions
+    rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
+    detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
+    gate_result = _gate_result(checkout, folder, rule, detector.redactor, _edited(recording))
+    header = recording.header
+    facts = conclude.Facts(
+        request=header.request,
+        base_sha=header.base_sha,
+        model=header.model,
+        sandbox=header.sandbox,
+        started_at=header.started_at,
+        ended_at=_last_change(folder),
+        version=__version__,
+    )
+    profile = recorded_profile(header)
+    notes = tuple(filter(None, (recording.cut, damage)))
+    if profile.read_only:
+        notes, gate_result = (
+            (*notes, *conclude.thrown_away(gate_result)),
+            conclude.nothing_changed(checkout.git, header.base_sha),
+        )
+    reviewing = None
+    if REPORT_FINDING in profile.results:
+        reviewing = recorded_reviewing(checkout, policy.review.max_findings)
+    proposing = propose_writes(policy, request, task, lambda line: None)
+    results = ResultTools(*((reviewing.tool,) if reviewing else ()), propose=proposing)
+    results.replay(recording)
+    submission = results.submission(reviewing.review("") if reviewing else None)
+    evidence = recorded_evidence(recording)
+    outcome = conclude.outcome(
+        facts,
+        profile,
+        _end(recording),
+        gate_result,
+        submission,
+        checks=evidence.checks,
+        denials=_denials(recording),
+        notes=(*notes, *results.notes()),
+        redactions=(),
+        diagnostics=evidence.diagnostics,
+        coverage=evidence.coverage,
+    )
+    bundle = out.resolve() if out else folder.bundle
+    outcome = mask_outcome(outcome, detector)
+    verdict = gate_result if isinstance(gate_result, Verdict) else None
+    write_bundle_and_report(
+        bundle,
+        outcome,
+        verdict,
+        folder.journal,
+        plan=submission.plan,
+        review=submission.review,
+        writes=submission.writes,
+        outputs=gather(folder, detector.masked),
+    )
+    return SalvageResult(outcome, bundle)
+
+
+def _journal(folder: RunFolder) -> tuple[JournalFile, str]:
+    """Return the journal, cut before any damage, and a note on the damage. The damaged file is renamed. Raises
+    `UsageError` if no header is readable."""
+    try:
+        return read_journal(folder.journal), ""
+    except UsageError as error:
+        damage = error
+    data = folder.journal.read_bytes() if folder.journal.is_file() else b""
+    first, *rest = data.rstrip(b"\n").split(b"\n")
+    copy = folder.facts.read_bytes().rstrip() if folder.facts.is_file() else b""
+    header = next((row for row in (first, copy) if _reads([row])), None)
+    if header is None:
+        raise damage
+    rows = [header, *rest]
+    readable = bisect_left(range(1, len(rows) + 1), True, key=lambda count: not _reads(rows[:count]))
+    damaged_path = folder.root / "journal.damaged.jsonl"
+    if data:
+        folder.journal.rename(damaged_path)
+    folder.journal.write_bytes(b"\n".join(rows[:readable]) + b"\n")
+    summary = f"{count_of(readable, 'line')} of {len(rows)} could be read; the damaged file is {damaged_path}"
+    return read_journal(folder.journal), f"The run's journal was damaged: {damage} {summary}."
+
+
+def _reads(rows: Sequence[bytes]) -> bool:
+    try:
+        parse_journal(b"\n".join(rows) + b"\n", "")
+    except UsageError:
+        return False
+    return True
+
+
+def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
+    for root in (folder.history, folder.root):
+        if (root / "tree").is_dir():
+            git = _trusted(root, folder, recording)
+            ends = recorded_pull_base(git)
+            return Checkout(
+                git,
+                root / "tree",
+                recording.header.base_sha,
+                (),
+                policy_sha=ends.policy_sha,
+                merge_base=ends.merge_base,
+            )
+    bundle_note = (
+        f"; its result is in {folder.bundle}" if folder.bundle.is_dir() else ", and it made no bundle"
+    )
+    raise UsageError(f"The work tree of the run in {folder.root} is gone{bundle_note}.")
+
+
+def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
+    """Return the run's git directory, or a new clone of its source if it is gone or damaged."""
+    base, url = recording.header.base_sha, recording.header.request.clone_url
+    try:
+        git = Git(root / "trusted.git")
+        git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
+        return git
+    except (OSError, GitError) as error:
+        damage = error
+    try:
+        clone_folder = Path(tempfile.mkdtemp(prefix="again-", dir=folder.root))
+        return prepare(Source(url, base), clone_folder).git
+    except (OSError, AgentError) as error:
+        raise UsageError(
+            f"The git directory of the run in {folder.root} is gone or damaged ({damage}), and commit {base[:12]} "
+            f"cannot be had from {url} again ({error}). The run's work tree is whole: {root / 'tree'}"
+        ) from error
+
+
+def _gate_result(
+    checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Redactor, edited: Collection[str]
+) -> Verdict | GateError:
+    git, base = checkout.git, checkout.base_sha
+    try:
+        links, prepared = folder.read_prepared()
+        return judge_tree(
+            git,
+            base,
+            checkout.tree,
+            may_write=rule,
+            passed_over=prepared,
+            holds_secret=redactor.holds_secret,
+            links=links,
+            edited=edited,
+        )
+    except GateError as error:
+        return error
+
+
+def _edited(recording: JournalFile) -> frozenset[str]:
+    """Return the paths that edit tools requested to write."""
+    questions = (line.record for line in recording.everything if isinstance(line.record, lines.Question))
+    return frozenset(path for one in questions for path in (one.path, *(path for path, _ in one.more)))
+
+
+def _end(recording: JournalFile) -> LoopEnd:
+    ended = next(recording.records(lines.SessionEnded), None)
+    if ended is not None:
+        return LoopEnd(StopReason(ended.stop_reason), ended.reason, ended.turns, ended.usage, ended.cost, "")
+    budget_changes = list(recording.records(lines.BudgetChanged))
+    turns, usage, cost = (
+        (budget_changes[-1].turn, budget_changes[-1].usage, budget_changes[-1].cost)
+        if budget_changes
+        else (0, Usage(), 0.0)
+    )
+    return LoopEnd(StopReason.ERROR, _INCOMPLETE, turns, usage, cost, "")
+
+
+def _denials(recording: JournalFile) -> tuple[Denial, ...]:
+    denied = (line for line in recording.records(lines.PermissionDecision) if not line.allow)
+    return tuple(Denial(line.tool, line.path, line.rule, line.reason) for line in denied)
+
+
+def _last_change(folder: RunFolder) -> str:
+    """Return the time of the run's last write, so that salvaging twice gives the same commit."""
+    moment = datetime.fromtimestamp(int(os.stat(folder.journal).st_mtime), UTC)
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

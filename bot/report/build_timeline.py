@@ -1,0 +1,333 @@
+"""Build the timeline of a journal, complete or cut: each line's turn and call, and the versions of each file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from bot.agent.journal_file import JournalFile, JournalLine
+from bot.agent.summary import transcript_text
+from bot.agent.versions import Version, Versions, changed_files, versions
+from bot.contracts.formatting import count_of
+from bot.contracts.journal import (
+    AgentStarted,
+    AttachedFile,
+    CallOpened,
+    CallStarted,
+    CheckRecord,
+    CompactionRecord,
+    Delta,
+    DiagnosticsRecord,
+    Evidence,
+    FilesChanged,
+    Note,
+    PermissionDecision,
+    ProviderRetry,
+    Question,
+    RecalledMessage,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    RunEnded,
+    SessionEnded,
+    UserText,
+    WriteProposed,
+)
+from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
+from bot.contracts.outcome import CheckState
+from bot.contracts.plain_text import quoted
+from bot.report.calls import changed_path, counts, fields_of, is_bytecode
+from bot.report.timeline import Agent, Call, CheckRow, FileRow, TextEntry, Timeline, Turn, VersionRow
+
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_LISTED = 20
+
+
+def build_timeline(journal: JournalFile) -> Timeline:
+    """The timeline of a journal, its subagents' below the calls that started them."""
+    builder = _TimelineBuilder()
+    if recalled := [Message(line.role, line.parts) for line in journal.records(RecalledMessage)]:
+        builder.add_entry(TextEntry(0.0, "recalled", transcript_text(recalled), tuple(_images(recalled))))
+    for line in journal.lines:
+        builder.add_record(line.record, line.at)
+    builders = {"": builder}
+    for name, lines in _by_agent(journal.everything).items():
+        started = next((line.record for line in lines if isinstance(line.record, AgentStarted)), None)
+        if started is None:
+            continue
+        builders[name] = own = _TimelineBuilder(f"{_NOT_IN_A_NAME.sub('-', name)}-")
+        for line in lines:
+            own.add_record(line.record, line.at)
+        own.finish()
+        agent = Agent(started.name, started.kind, started.system, started.prompt, own.story)
+        builder.started(agent, started.turn, started.call_id)
+    builder.finish()
+    steps = {name: builder.steps for name, builder in builders.items()}
+    for path, rows in file_versions(versions(journal), steps).items():
+        if path in builder.story.files:
+            builder.story.files[path].versions = rows
+    return builder.story
+
+
+def _by_agent(lines: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
+    by_agent: dict[str, list[JournalLine]] = defaultdict(list)
+    for line in lines:
+        if line.agent:
+            by_agent[line.agent].append(line)
+    return by_agent
+
+
+def _attached(file: AttachedFile) -> str:
+    inner = ", ".join(quoted(path) for path, _ in file.files[:_LISTED])
+    more = f" and {len(file.files) - _LISTED} more" if len(file.files) > _LISTED else ""
+    left = f" Left out: {'; '.join(file.left[:_LISTED])}." if file.left else ""
+    return (
+        f"Attached file {quoted(file.name)}, {file.size:,} bytes, SHA-256 {file.sha256}, in {file.place}: fetched in "
+        f"{file.seconds:.1f} s. In {file.path}/: {inner or 'nothing'}{more}.{left}"
+    )
+
+
+class _TimelineBuilder:
+    """Sorts lines into turns and calls. Looks calls up by what names them: a run may have ten thousand."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.story = Timeline()
+        self.steps: dict[tuple[int, str], Call] = {}
+        self._prefix = prefix
+        self._turns: dict[int, Turn] = {}
+        self._latest: dict[str, Call] = {}
+        self._current: Call | None = None
+        self._streamed: dict[int, list[Delta | CallOpened]] = defaultdict(list)
+
+    def add_record(self, record: object, at: float) -> None:
+        story = self.story
+        story.seconds = max(story.seconds, at)
+        match record:
+            case UserText():
+                self.add_entry(TextEntry(at, record.origin, record.text, record.images))
+            case Note():
+                self.add_entry(TextEntry(at, "note", record.text))
+            case AttachedFile():
+                self.add_entry(TextEntry(at, "note", _attached(record)))
+            case CompactionRecord():
+                self._shortened(record, at)
+            case RequestSent():
+                self._turn(record.turn, at)
+            case Delta() | CallOpened():
+                self._streamed[record.turn].append(record)
+            case ProviderRetry():
+                self._turn(record.turn, at).retries.append(record)
+                self._streamed.pop(record.turn, None)
+            case Response() | ResponseFailed():
+                self._answer(record, at)
+            case CallStarted():
+                self._current = self._open_call(record.turn, record.call_id, record.name, at)
+            case Question():
+                if self._current is not None:
+                    self._current.questions.append(record)
+            case PermissionDecision():
+                call = self._latest.get(record.call_id) if record.call_id else self._current
+                if call is not None:
+                    call.permissions.append(record)
+            case Result():
+                self._result(record, at)
+            case FilesChanged():
+                self._changed(record, at)
+            case DiagnosticsRecord():
+                self._call_of(record.turn, record.call_id, at).diagnosed.append(record)
+            case CheckRecord():
+                self._checked(record)
+            case Evidence():
+                story.evidence = record
+            case WriteProposed():
+                story.writes.append(record)
+            case SessionEnded():
+                story.session = record
+            case RunEnded():
+                story.run = record
+
+    def add_entry(self, entry: TextEntry) -> None:
+        entry.key = f"{self._prefix}message-{len(self.story.timeline) + 1}"
+        self.story.timeline.append(entry)
+
+    def started(self, agent: Agent, turn: int, call_id: str) -> None:
+        """Put the subagent below the call that started it, and what it changed among the run's files."""
+        self._call_of(turn, call_id, agent.story.seconds).agents.append(agent)
+        story, own = self.story, agent.story
+        story.usage, story.cost = story.usage + own.usage, story.cost + own.cost
+        for row in own.files.values():
+            for tool in row.tools:
+                self._touched(row.path, tool, 0, 0)
+            self._touched(row.path, row.tools[0], row.additions, row.removals)
+
+    def finish(self) -> None:
+        """Show what streamed of an answer that never became whole, and what the session came to."""
+        for number, records in self._streamed.items():
+            turn = self._turn(number, self.story.seconds)
+            if not turn.finish and turn.failure is None:
+                _add_streamed(turn, records)
+        for turn in self.story.turns:
+            self.story.usage += turn.usage
+            self.story.cost += turn.cost
+            for index, call in enumerate(turn.calls, start=1):
+                call.key = f"{turn.key}-call-{index}"
+
+    def _turn(self, number: int, at: float) -> Turn:
+        if number not in self._turns:
+            self._turns[number] = turn = Turn(number, at, key=f"{self._prefix}turn-{number}")
+            self.story.timeline.append(turn)
+        return self._turns[number]
+
+    def _shortened(self, record: CompactionRecord, at: float) -> None:
+        story = self.story
+        story.usage, story.cost = story.usage + record.usage, story.cost + record.cost
+        if record.failure:
+            self.add_entry(
+                TextEntry(at, "note", f"The conversation could not be made shorter. {record.failure}")
+            )
+            return
+        if record.dropped and not record.text:
+            results = count_of(len(record.dropped), "old result")
+            note = f"{results} left the conversation to make room: {record.before:,} tokens are {record.after:,} now."
+            self.add_entry(TextEntry(at, "note", note))
+            return
+        summary = TextEntry(at, "summary", record.text, (), record.before, record.after, record.cost)
+        summary.transcript = record.transcript
+        self.add_entry(summary)
+
+    def _call_of(self, number: int, call_id: str, at: float) -> Call:
+        """The call of that id, whether it has its result or not."""
+        return self.steps.get((number, call_id)) or self._open_call(number, call_id, "task", at)
+
+    def _open_call(self, number: int, call_id: str, name: str, at: float) -> Call:
+        """The last call of that id in the turn where it has no result yet, else a new one."""
+        turn = self._turn(number, at)
+        known = self.steps.get((number, call_id))
+        if known is None or known.result is not None:
+            known = self._add(turn, Call(call_id, name))
+        return known
+
+    def _add(self, turn: Turn, call: Call) -> Call:
+        turn.calls.append(call)
+        self.steps[turn.number, call.id] = self._latest[call.id] = call
+        return call
+
+    def _answer(self, record: Response | ResponseFailed, at: float) -> None:
+        turn = self._turn(record.turn, at)
+        turn.answered = at
+        turn.usage += record.usage
+        turn.cost += record.cost
+        if isinstance(record, ResponseFailed):
+            turn.failure = record
+        else:
+            turn.first_token = record.first_token
+            turn.finish = record.finish if record.raw_reason in ("", record.finish) else _both(record)
+        self._add_parts(turn, record.parts)
+
+    def _add_parts(self, turn: Turn, parts: Sequence[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Text):
+                turn.texts.append(part.text)
+            elif isinstance(part, Thinking):
+                if part.text:
+                    turn.thoughts.append(part.text)
+            elif isinstance(part, ToolCall):
+                self._add(turn, Call(part.id, part.name, fields_of(part.arguments), part.complete))
+
+    def _result(self, record: Result, at: float) -> None:
+        call = self._open_call(record.turn, record.call_id, record.name, at)
+        call.result = record
+        turn = self._turns[record.turn]
+        turn.ended = max(turn.ended, at)
+        if self._current is call:
+            self._current = None
+        if record.is_error:
+            return
+        for file in changed_files(record.metadata):
+            added, removed = counts(str(file.get("diff", "")))
+            self._touched(file["path"], record.name, added, removed)
+
+    def _changed(self, record: FilesChanged, at: float) -> None:
+        turn = self._turn(record.turn, at)
+        call = self.steps.get((record.turn, record.call_id))
+        changed = [changed_path(file) for file in record.files if not is_bytecode(file.path)]
+        (call.files if call is not None else turn.files).extend(changed)
+        if record.note and call is not None:
+            call.notes.append(record.note)
+        for file in changed:
+            added, removed = counts(file.diff)
+            self._touched(file.path, call.name if call is not None else "command", added, removed)
+
+    def _checked(self, record: CheckRecord) -> None:
+        row = self.story.checks.setdefault(record.name, CheckRow(record.name, record.command))
+        if record.again:
+            row.flaky = row.flaky or record.run.state is CheckState.PASSED
+        elif record.phase == "before":
+            row.before = record
+        else:
+            row.after = record
+
+    def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
+        row = self.story.files.setdefault(path, FileRow(path))
+        if tool not in row.tools:
+            row.tools.append(tool)
+        row.additions += additions
+        row.removals += removals
+
+
+def _add_streamed(turn: Turn, records: Sequence[Delta | CallOpened]) -> None:
+    pieces: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for record in records:
+        if isinstance(record, Delta):
+            block = record.block if record.kind == "arguments" else -1
+            pieces[record.kind, block].append(record.text)
+    for kind, into in (("thinking", turn.thoughts), ("text", turn.texts)):
+        if text := "".join(pieces[kind, -1]):
+            into.append(text)
+    for opened in records:
+        if isinstance(opened, CallOpened):
+            arguments = fields_of("".join(pieces["arguments", opened.block]))
+            turn.calls.append(Call(opened.call_id, opened.name, arguments, complete=False))
+
+
+def _both(record: Response) -> str:
+    return f"{record.finish} ({record.raw_reason})"
+
+
+def _images(messages: Iterable[Message]) -> Iterable[Image]:
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, Image):
+                yield part
+            elif isinstance(part, ToolResult):
+                yield from part.images
+
+
+Steps = Mapping[str, Mapping[tuple[int, str], Call]]
+"""The calls of each agent, by turn and id; the run's own under the empty name."""
+
+_Places = dict[str, dict[str, int]]
+
+
+def file_versions(history: Versions, steps: Steps) -> dict[str, Sequence[VersionRow]]:
+    places: _Places = {}
+    return {
+        path: [_row(version, steps, places) for version in by_agent] for path, by_agent in history.items()
+    }
+
+
+def _row(version: Version, steps: Steps, places: _Places) -> VersionRow:
+    restore = (
+        f"slash-agent restore journal.jsonl --path {shlex.quote(version.path)} --version {version.number}"
+    )
+    call = steps.get(version.agent, {}).get((version.turn, version.call_id)) if version.call_id else None
+    if call is None:
+        return VersionRow(version, restore=restore)
+    if call.key not in places:
+        changed = enumerate(call.changes, start=1)
+        places[call.key] = {change.path: index for index, change in changed if change.diff}
+    index = places[call.key].get(version.path)
+    return VersionRow(version, call.key, f"{call.key}-diff-{index}" if index else "", restore)

@@ -1,0 +1,151 @@
+"""A tool call for the page: its arguments as fields, and what it changed in files."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bot.contracts.journal import FileVersion
+
+_LARGEST_DIFF = 64 * 1024
+
+
+@dataclass(slots=True)
+class ChangedPath:
+    """One file that a command changed. `diff` is empty where the contents are not text or not known."""
+
+    path: str
+    what: str
+    diff: str = ""
+
+
+def is_bytecode(path: str) -> bool:
+    """Whether Python made it by itself: nobody changed such a file, and no pull request holds it."""
+    return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
+
+
+def changed_path(file: FileVersion) -> ChangedPath:
+    if file.link is not None:
+        return ChangedPath(file.path, f"became a link to {file.link}")
+    if file.after is None:
+        what = "removed"
+    elif file.before is None:
+        what = "created"
+    else:
+        what = "changed"
+    if file.oversize:
+        return ChangedPath(file.path, f"{what}, too large to keep")
+    return ChangedPath(file.path, what, _diff(file))
+
+
+def _diff(file: FileVersion) -> str:
+    known = (file.before is None or file.before_content is not None) and (
+        file.after is None or file.content is not None
+    )
+    if not known:
+        return ""
+    before, after = file.before_content or b"", file.content or b""
+    if len(before) + len(after) > _LARGEST_DIFF or b"\0" in before + after:
+        return ""
+    rows = difflib.unified_diff(
+        before.decode("utf-8", "replace").split("\n"),
+        after.decode("utf-8", "replace").split("\n"),
+        f"a/{file.path}",
+        f"b/{file.path}",
+        lineterm="",
+    )
+    return "\n".join(rows)
+
+
+def counts(diff: str) -> tuple[int, int]:
+    rows = below_head(diff.split("\n"))
+    return sum(row.startswith("+") for row in rows), sum(row.startswith("-") for row in rows)
+
+
+def below_head(rows: list[str]) -> list[str]:
+    """The rows from the first hunk on: below it, a row that begins with `+++` is an added line of two plus signs."""
+    return rows[next((at for at, row in enumerate(rows) if row.startswith("@@")), len(rows)) :]
+
+
+_SUBJECTS = ("command", "path", "pattern", "title", "question", "description", "prompt", "url", "name", "id")
+_LONGEST_SUBJECT = 160
+
+
+class Field(NamedTuple):
+    """`name` is empty where the arguments were no JSON object: then `text` is all of them."""
+
+    name: str
+    text: str
+
+    @property
+    def below(self) -> bool:
+        """Whether it needs lines of its own. Indentation is only seen at a line's start."""
+        return not self.name or "\n" in self.text or self.text[:1].isspace() or len(self.text) > 100
+
+
+def fields_of(arguments: str) -> tuple[Field, ...]:
+    try:
+        value = json.loads(arguments)
+        if isinstance(value, dict):
+            return tuple(Field(str(key), _text(item)) for key, item in value.items())
+    except (ValueError, RecursionError):
+        pass
+    return (Field("", arguments),) if arguments else ()
+
+
+def subject_of(fields: Sequence[Field]) -> str:
+    """What a call was about, in a line: its path, its command, else its first text that is no list or object."""
+    by_name = {field.name: field.text for field in fields}
+    named = next((by_name[name] for name in _SUBJECTS if by_name.get(name)), "")
+    texts = (field.text for field in fields if field.text.strip() and field.text[:1] not in ("[", "{"))
+    text = named or next(texts, "")
+    line, _, more = text.strip().partition("\n")
+    cut = len(line) > _LONGEST_SUBJECT or bool(more)
+    return f"{line[:_LONGEST_SUBJECT]} …" if cut else line
+
+
+def _text(item: object) -> str:
+    return item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+
+
+_LEFT_OUT = frozenset(
+    {
+        "diff",
+        "path",
+        "before_hash",
+        "after_hash",
+        "mode",
+        "spill",
+        "fingerprint",
+        "stamps",
+        "code",
+        "command",
+        "diagnostics",
+    }
+)
+_MOST_ROWS = 40
+
+
+def people_see(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a result says to people beside what the model saw, without what stands elsewhere or helps programs alone."""
+    rows = []
+    for name, value in metadata.items():
+        if name in _LEFT_OUT or value is None or value is False or value in ("", []):
+            continue
+        label = name.replace("_", " ")
+        if name == "files" and isinstance(value, list):
+            paths = [str(file.get("path", "")) for file in value if isinstance(file, dict)]
+            rows.append((label, ", ".join(paths[:_MOST_ROWS]) + (" …" if len(paths) > _MOST_ROWS else "")))
+        else:
+            rows.append((label, "yes" if value is True else _value_text(value)))
+    return rows[:_MOST_ROWS]
+
+
+def _value_text(value: object) -> str:
+    try:
+        return _text(value)
+    except (ValueError, RecursionError):
+        return str(type(value).__name__)

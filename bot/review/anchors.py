@@ -1,0 +1,180 @@
+"""Where a finding may stand: on lines of the diff, as GitHub takes them, found again by their text when they moved.
+
+GitHub refuses a whole review for one bad anchor and does not say which, so nothing is left to it: both ends lie in
+one hunk of the finding's side; on the right every shown line will do, on the left only removed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding
+from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
+
+# GitHub shows no larger part of a diff, and takes no comment where it shows nothing.
+LARGEST_BYTES = 400_000
+LARGEST_LINES = 20_000
+_SHOWN_RANGES = 6
+_SHOWN_NAMES = 3
+
+
+class Span(NamedTuple):
+    """Lines of one side, both ends included."""
+
+    first: int
+    last: int
+
+
+def anchor(finding: Finding, diff: Diff) -> Finding | str:
+    """`finding` where it stands in `diff`, its `text` filled in; or a clause that says why it stands nowhere.
+
+    With a `text`, the lines must say that; where they do not, the nearest place that does is taken.
+    """
+    file = diff.find(finding.path)
+    if file is None:
+        return "the file is not in the diff"
+    if reason := _closed(file):
+        return reason
+    if finding.line <= 0:
+        return "it is about the file as a whole"
+    span = Span(finding.start_line or finding.line, finding.line)
+    if span.first > span.last or finding.start_line < 0:
+        return "its lines are in the wrong order"
+    texts = lines_at(file, finding.side, span)
+    wanted = _comparable(finding.text.split("\n")) if finding.text else None
+    if texts is not None and (wanted is None or _comparable(texts) == wanted):
+        return _standing(finding, file, span, texts)
+    if wanted is None or not any(line.strip() for line in wanted):
+        return "its lines are not in the diff"
+    firsts = _nearest_lines(file, finding.side, wanted, span.first)
+    if len(firsts) != 1:
+        return "its lines are in the diff twice, equally near" if firsts else "its lines are not in the diff"
+    moved = Span(firsts[0], firsts[0] + len(wanted) - 1)
+    texts = lines_at(file, finding.side, moved)
+    # On the left the text may stand on context lines, where GitHub takes nothing.
+    return "its lines are not in the diff" if texts is None else _standing(finding, file, moved, texts)
+
+
+def lines_at(file: FileDiff, side: Side, span: Span) -> list[str] | None:
+    """What the lines say, or `None` where a comment on them would be refused."""
+    hunk = next((hunk for hunk in file.hunks if hunk.holds(side, span.first)), None)
+    if hunk is None or not hunk.holds(side, span.last):
+        return None
+    if side is Side.LEFT and not hunk.changed(side).issuperset(range(span.first, span.last + 1)):
+        return None
+    start = hunk.start(side)
+    return hunk.side(side)[span.first - start : span.last - start + 1]
+
+
+def advice(diff: Diff, path: str, line: int, side: Side) -> str:
+    """What would have been a valid anchor, near to this one: a sentence for whoever made it."""
+    file = diff.find(path)
+    if file is None:
+        return f"{path} is not in the diff. {_near_names(diff, path)}"
+    if reason := _closed(file):
+        return f"No line of {path} can be named: {reason}. Use line 0, the file as a whole."
+    spans = list(_open_spans(file, side))
+    if not spans:
+        other = Side.LEFT if side is Side.RIGHT else Side.RIGHT
+        return f"{path} has no line on the side {side}. Use side {other}, or line 0."
+    spans.sort(key=lambda span: max(span.first - line, line - span.last, 0))
+    near = sorted(spans[:_SHOWN_RANGES])
+    words = ", ".join(f"{one.first}-{one.last}" if one.last > one.first else str(one.first) for one in near)
+    more = f" and {len(spans) - len(near)} more" if len(spans) > len(near) else ""
+    return f"On the side {side} of {path} the nearest lines are {words}{more}; both ends in one of them."
+
+
+def _closed(file: FileDiff) -> str:
+    """Why no line of the file can be commented on; empty where some can."""
+    if not _is_utf8(file.path):
+        return "the file's name is not UTF-8"
+    if file.binary:
+        return "the file is binary"
+    if file.status is FileStatus.RETYPED or not file.hunks:
+        return "the diff shows no lines of the file"
+    lines = sum(len(hunk.kinds) for hunk in file.hunks)
+    if file.size > LARGEST_BYTES or lines > LARGEST_LINES:
+        return "the file's diff is too large for GitHub to show"
+    return ""
+
+
+def _standing(finding: Finding, file: FileDiff, span: Span, texts: Sequence[str]) -> Finding:
+    return replace(
+        finding,
+        path=file.path,
+        line=span.last,
+        start_line=span.first if span.first < span.last else 0,
+        text="\n".join(line.removesuffix("\r") for line in texts),
+    )
+
+
+def _nearest_lines(file: FileDiff, side: Side, wanted: Sequence[str], near: int) -> list[int]:
+    """The first lines of the places that say `wanted`, only the nearest: two when they are equally near."""
+    best: list[int] = []
+    for hunk in file.hunks:
+        for first in _occurrences(hunk, side, wanted):
+            away = abs(first - near)
+            if not best or away < abs(best[0] - near):
+                best = [first]
+            elif away == abs(best[0] - near):
+                best.append(first)
+    return best
+
+
+def _occurrences(hunk: Hunk, side: Side, wanted: Sequence[str]) -> Iterator[int]:
+    """By the search for a string, which stays fast also where thousands of lines are alike."""
+    if max(wanted, key=len) not in "\n".join(hunk.texts):
+        return
+    text = "\n" + "\n".join(_comparable(hunk.side(side))) + "\n"
+    needle = "\n" + "\n".join(wanted) + "\n"
+    line, counted, at = hunk.start(side), 0, text.find(needle)
+    while at >= 0:
+        line += text.count("\n", counted, at)
+        counted = at
+        yield line
+        at = text.find(needle, at + 1)
+
+
+def _comparable(lines: Iterable[str]) -> list[str]:
+    """White space at a line's end is nothing that a model copies faithfully."""
+    return [line.rstrip() for line in lines]
+
+
+def _open_spans(file: FileDiff, side: Side) -> Iterator[Span]:
+    for hunk in file.hunks:
+        if side is Side.RIGHT:
+            if count := hunk.count(side):
+                yield Span(hunk.new_start, hunk.new_start + count - 1)
+        else:
+            yield from _runs(sorted(hunk.changed(side)))
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[Span]:
+    start = 0
+    for index, number in enumerate(numbers):
+        if index + 1 == len(numbers) or numbers[index + 1] != number + 1:
+            yield Span(numbers[start], number)
+            start = index + 1
+
+
+def _near_names(diff: Diff, path: str) -> str:
+    from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
+
+    names = [file.path for file in diff.files if _is_utf8(file.path)]
+    base = path.rpartition("/")[2]
+    same = [name for name in names if name.rpartition("/")[2] == base]
+    close = (same or get_close_matches(path[:200], names, n=_SHOWN_NAMES, cutoff=0.5))[:_SHOWN_NAMES]
+    if close:
+        return f"Did you mean {' or '.join(close)}?"
+    return f"The diff has {', '.join(names[:_SHOWN_NAMES])}{' and others' * (len(names) > _SHOWN_NAMES)}."
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""A diff as text for the model, every line with its numbers on both sides, and the part of it that another diff lacks.
+
+Within a length; small files come first, so that one lock file does not crowd out the rest. What is left out is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from bot.contracts.formatting import count_of
+from bot.contracts.pulls import Side
+from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
+
+# In characters: together about 40,000 tokens.
+MOST = 160_000
+MOST_A_FILE = 24_000
+_LONGEST_LINE = 400
+_NAMES_LISTED = 300
+_NAMES_TOLD = 3
+_WIDTH = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DiffText:
+    """`text` is for the model; `left_out` says for people what it was not shown."""
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def diff_text(diff: Diff, most: int = MOST, most_a_file: int = MOST_A_FILE) -> DiffText:
+    """The whole diff where it fits."""
+    texts = {file.path: _file(file, most_a_file) for file in diff.files}
+    chosen = _fitting({path: len(text) for path, (text, _) in texts.items()}, most)
+    parts = [_head(diff)]
+    parts += [texts[file.path][0] for file in diff.files if file.path in chosen]
+    absent = [file for file in diff.files if file.path not in chosen]
+    if absent:
+        parts.append(_listed(absent))
+    cut = [file.path for file in diff.files if file.path in chosen and texts[file.path][1]]
+    return DiffText("\n\n".join(parts), tuple(_left_out(absent, cut)))
+
+
+def _fitting(sizes: dict[str, int], most: int) -> frozenset[str]:
+    chosen, used = set[str](), 0
+    for path in sorted(sizes, key=sizes.__getitem__):
+        used += sizes[path]
+        if used > most:
+            break
+        chosen.add(path)
+    return frozenset(chosen)
+
+
+def _head(diff: Diff) -> str:
+    added, removed = (sum(_changed(file, side) for file in diff.files) for side in (Side.RIGHT, Side.LEFT))
+    return (
+        f"{count_of(len(diff.files), 'file')}, +{added} -{removed}. Before each line stand its number in the old "
+        "file (LEFT) and in the new one (RIGHT)."
+    )
+
+
+def _file(file: FileDiff, most: int) -> tuple[str, bool]:
+    """The file's part, and whether it was cut."""
+    lines = [f"## {_title(file)}"]
+    if file.binary:
+        lines.append("(binary)")
+    used = 0
+    for number, hunk in enumerate(file.hunks):
+        for line in _hunk(hunk):
+            used += len(line) + 1
+            if used > most:
+                lines.append(_rest(file.hunks[number:]))
+                return "\n".join(lines), True
+            lines.append(line)
+    return "\n".join(lines), False
+
+
+def _title(file: FileDiff) -> str:
+    what = str(file.status)
+    if file.status in (FileStatus.RENAMED, FileStatus.COPIED):
+        what = f"{file.status} from {_readable(file.old_path)}"
+    if file.status is FileStatus.MODIFIED and file.new_mode:
+        what = f"mode {file.old_mode} to {file.new_mode}"
+    return f"{_readable(file.path)} ({what}, +{_changed(file, Side.RIGHT)} -{_changed(file, Side.LEFT)})"
+
+
+def _hunk(hunk: Hunk) -> Iterator[str]:
+    yield "@@"
+    for kind, old, new, text in hunk.rows():
+        text_shown = (
+            text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}… ({len(text):,} characters)"
+        )
+        yield f"{old or '':>{_WIDTH}} {new or '':>{_WIDTH}} {kind}{text_shown.rstrip(chr(13))}"
+
+
+def _rest(hunks: Sequence[Hunk]) -> str:
+    first, last = hunks[0], hunks[-1]
+    end = last.new_start + last.count(Side.RIGHT) - 1
+    where = f"changes in the lines {first.new_start} to {end}"
+    return f"(The rest of this file is not shown: {where}; look at them with view.)"
+
+
+def _listed(files: Sequence[FileDiff]) -> str:
+    lines = ["## Changed too, and not shown: look at those that matter"]
+    lines += [f"- {_title(file)}" for file in files[:_NAMES_LISTED]]
+    if (more := len(files) - _NAMES_LISTED) > 0:
+        lines.append(f"- and {more} more")
+    return "\n".join(lines)
+
+
+def _left_out(absent: Sequence[FileDiff], cut: Sequence[str]) -> Iterator[str]:
+    if absent:
+        names = _listing([file.path for file in absent])
+        yield f"{count_of(len(absent), 'file')} of the diff did not fit and were given by name only: {names}"
+    if cut:
+        yield f"the end of {count_of(len(cut), 'long file diff')} was not shown: {_listing(cut)}"
+
+
+def _listing(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES_TOLD
+    return ", ".join(map(_readable, names[:_NAMES_TOLD])) + (f" and {more} more" if more > 0 else "")
+
+
+def _changed(file: FileDiff, side: Side) -> int:
+    return sum(hunk.kinds.count("+" if side is Side.RIGHT else "-") for hunk in file.hunks)
+
+
+def _readable(path: str) -> str:
+    """On one line, and with characters that can be sent."""
+    plain = path.encode(errors="surrogateescape").decode(errors="replace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
+
+
+def changed_since(diff: Diff, since: Diff) -> Diff:
+    """The hunks of `diff` that `since` touches. Both lead to the same head, `since` from the one reviewed last.
+
+    What `since` brings in from elsewhere, as a merge of the base branch does, is no hunk of `diff` and stays out.
+    """
+    remaining: list[FileDiff] = []
+    for file in diff.files:
+        again = since.find(file.path)
+        if again is None:
+            continue
+        touched = _touched(again)
+        hunks = tuple(hunk for hunk in file.hunks if _meets(hunk, touched))
+        if hunks or not file.hunks:
+            remaining.append(replace(file, hunks=hunks))
+    return Diff(tuple(remaining))
+
+
+def _touched(file: FileDiff) -> frozenset[int]:
+    """Lines of the new file that were added, or that stand where lines were removed."""
+    touched = set[int]()
+    for hunk in file.hunks:
+        line = hunk.new_start if hunk.count(Side.RIGHT) else hunk.new_start + 1
+        for kind in hunk.kinds:
+            if kind == "+":
+                touched.add(line)
+            elif kind == "-":
+                touched.update((line - 1, line))
+            line += kind != "-"
+    return frozenset(touched)
+
+
+def _meets(hunk: Hunk, touched: frozenset[int]) -> bool:
+    count = hunk.count(Side.RIGHT)
+    if not count:
+        # The file is gone, or with no context shown only a gap is: the gap is between these two.
+        return not touched.isdisjoint((hunk.new_start, hunk.new_start + 1))
+    return not touched.isdisjoint(range(hunk.new_start, hunk.new_start + count))

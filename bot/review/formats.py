@@ -1,0 +1,245 @@
+"""Findings and problems in formats for other programs: SARIF 2.1.0 (OASIS, 2023), RDJSONL, JUnit XML."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from bot.contracts.evidence import CheckerComparison, Problem
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Review, Severity
+from bot.review.fingerprints import fingerprint
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_FINGERPRINT = "slashAgent/v1"
+_LEVELS = {
+    Severity.CRITICAL: "error",
+    Severity.MAJOR: "error",
+    Severity.MINOR: "warning",
+    Severity.NOTE: "note",
+}
+_RULES = {
+    Severity.CRITICAL: "A defect that must not be merged",
+    Severity.MAJOR: "A defect that will be met in use",
+    Severity.MINOR: "A defect of small reach, or a trap for later",
+    Severity.NOTE: "A remark without a defect",
+}
+
+
+def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
+    """The log as JSON text, the same for the same review. `version` is this program's.
+
+    A finding on the left side is on lines that are gone: it names the file alone.
+    """
+    driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
+    seen: Counter[str] = Counter()
+    run = _run(driver, "slash-agent/review/", [_result(finding, seen) for finding in review.findings])
+    if repository_url:
+        run["versionControlProvenance"] = [{"repositoryUri": repository_url, "revisionId": review.head_sha}]
+    if review.summary or review.left_out:
+        run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
+    return _log([run])
+
+
+def problems_to_sarif(diagnostics: Iterable[CheckerComparison]) -> str:
+    """As `to_sarif`: the new problems, a run for each checker that answered before the change and after it."""
+    return _log([_checker_run(one) for one in diagnostics if one.complete])
+
+
+def _checker_run(one: CheckerComparison) -> dict[str, Any]:
+    codes = list(dict.fromkeys(problem.code or problem.tool for problem in one.new))
+    driver = {"name": one.tool or "checker", "rules": [{"id": code or "problem"} for code in codes]}
+    if one.version:
+        driver["version"] = one.version.removeprefix(f"{one.tool} ")
+    seen: Counter[str] = Counter()
+    results = []
+    for problem in one.new:
+        summary = "\n".join((problem.tool, problem.path, problem.code, problem.message))
+        seen[summary] += 1
+        fingerprint_of_it = hashlib.sha256(
+            f"{summary}\n{seen[summary]}".encode(errors="replace")
+        ).hexdigest()[:32]
+        code = problem.code or problem.tool
+        results.append(
+            {
+                "ruleId": code or "problem",
+                "ruleIndex": codes.index(code),
+                "level": problem.severity.value,
+                "baselineState": "new",
+                "message": {"text": problem.message},
+                "locations": [{"physicalLocation": _location(problem)}],
+                "partialFingerprints": {_FINGERPRINT: fingerprint_of_it},
+            }
+        )
+    return _run(driver, f"slash-agent/problems/{one.tool}/", results)
+
+
+def _location(problem: Problem) -> Mapping[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": _artifact(problem.path)}
+    if problem.line > 0:
+        named = {
+            "startLine": problem.line,
+            "startColumn": problem.column,
+            "endLine": problem.end_line if problem.end_line >= problem.line else 0,
+            "endColumn": problem.end_column if problem.column else 0,
+        }
+        location["region"] = {name: number for name, number in named.items() if number > 0}
+        if problem.snippet:
+            location["contextRegion"] = {"startLine": problem.line, "snippet": {"text": problem.snippet}}
+    return location
+
+
+def _run(driver: Mapping[str, Any], id: str, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "automationDetails": {"id": id},
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The root of the repository"}}},
+        "results": results,
+    }
+
+
+def _log(runs: Sequence[Mapping[str, Any]]) -> str:
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _rule(severity: Severity) -> Mapping[str, Any]:
+    return {
+        "id": f"review/{severity}",
+        "shortDescription": {"text": _RULES[severity]},
+        "defaultConfiguration": {"level": _LEVELS[severity]},
+    }
+
+
+def _result(finding: Finding, seen: Counter[str]) -> Mapping[str, Any]:
+    """`seen` counts the fingerprints: the same remark on other code of the same shape gets one of its own, since a
+    reader takes equal ones for one result."""
+    own = finding.fingerprint or fingerprint(finding)
+    seen[own] += 1
+    location: dict[str, Any] = {"artifactLocation": _artifact(finding.path)}
+    if _has_region(finding):
+        location["region"] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
+    result: dict[str, Any] = {
+        "ruleId": f"review/{finding.severity}",
+        "ruleIndex": list(Severity).index(finding.severity),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _message(finding)},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {_FINGERPRINT: own if seen[own] == 1 else f"{own}/{seen[own]}"},
+    }
+    if finding.suggestion is not None and _has_region(finding):
+        result["fixes"] = [_fix(finding, finding.suggestion)]
+    return result
+
+
+def _message(finding: Finding) -> str:
+    return f"{finding.title}\n\n{finding.body}" if finding.body else finding.title
+
+
+def _has_region(finding: Finding) -> bool:
+    return finding.side is Side.RIGHT and finding.line > 0
+
+
+def _fix(finding: Finding, suggestion: str) -> Mapping[str, Any]:
+    region: dict[str, int] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
+    if not suggestion:
+        # Without columns a region leaves its last line's end in place, and an empty line with it.
+        region |= {"startColumn": 1, "endLine": finding.line + 1, "endColumn": 1}
+    change = {
+        "artifactLocation": _artifact(finding.path),
+        "replacements": [{"deletedRegion": region, "insertedContent": {"text": suggestion}}],
+    }
+    return {"description": {"text": finding.title}, "artifactChanges": [change]}
+
+
+def _artifact(path: str) -> Mapping[str, Any]:
+    return {"uri": quote(path.encode(errors="surrogateescape")), "uriBaseId": "%SRCROOT%"}
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_rdjsonl(diagnostics: Iterable[CheckerComparison]) -> str:
+    """Reviewdog Diagnostic Format, a line each; empty where nothing is new."""
+    problems = (problem for one in diagnostics if one.complete for problem in one.new)
+    return "".join(json.dumps(_diagnostic(problem)) + "\n" for problem in problems)
+
+
+def to_junit(diagnostics: Sequence[CheckerComparison]) -> str:
+    """A suite for each checker: a failed case for each new problem, a passed one where there is none, a skipped one
+    where it has no answer. Problems that the outcome does not list are one case with their number."""
+    root = ElementTree.Element("testsuites", name="new problems")
+    for one in diagnostics:
+        _suite(root, one)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _diagnostic(problem: Problem) -> dict[str, object]:
+    location: dict[str, object] = {"path": problem.path}
+    if problem.line > 0:
+        start: dict[str, int] = {"line": problem.line}
+        # There a column counts bytes, here characters, so without the line's text there is none.
+        if 0 < problem.column <= len(problem.snippet) + 1:
+            start["column"] = len(problem.snippet[: problem.column - 1].encode(errors="replace")) + 1
+        location["range"] = {"start": start}
+    summary: dict[str, object] = {
+        "message": problem.message,
+        "location": location,
+        "severity": problem.severity.name,
+        "source": {"name": problem.tool},
+    }
+    if problem.code:
+        summary["code"] = {"value": problem.code}
+    return summary
+
+
+def _suite(root: ElementTree.Element, one: CheckerComparison) -> None:
+    listed = one.new if one.complete else ()
+    unlisted = max(one.new_count - len(one.new), 0) if one.complete else 0
+    cases = max(len(listed) + bool(unlisted), 1)
+    suite = _add(
+        root,
+        "testsuite",
+        name=one.tool + one.where,
+        tests=str(cases),
+        failures=str(len(listed) + bool(unlisted)),
+        errors="0",
+        skipped=str(int(not one.complete)),
+        time=f"{one.after.duration:.3f}",
+    )
+    for problem in listed:
+        case = _add(suite, "testcase", classname=f"{one.tool}.{problem.path}", name=_name(problem), time="0")
+        case.set("file", _text(problem.path))
+        if problem.line > 0:
+            case.set("line", str(problem.line))
+        failure = _add(case, "failure", type=problem.code or problem.severity.value, message=problem.message)
+        failure.text = _text(f"{problem.path}:{problem.line}: {problem.message}\n{problem.snippet}".rstrip())
+    if unlisted:
+        case = _add(suite, "testcase", classname=one.tool, name=f"{unlisted} more new problems", time="0")
+        _add(case, "failure", type="more", message=f"{unlisted} more new problems, not listed")
+    if not listed and not unlisted:
+        case = _add(suite, "testcase", classname=one.tool, name="no new problems", time="0")
+        if not one.complete:
+            note = one.before.note or one.after.note or "no answer on both sides"
+            _add(case, "skipped", message=note)
+
+
+def _name(problem: Problem) -> str:
+    return f"{problem.code or problem.tool} {problem.path}:{problem.line}"
+
+
+def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTree.Element:
+    return ElementTree.SubElement(parent, tag, {name: _text(value) for name, value in attributes.items()})
+
+
+def _text(text: str) -> str:
+    """What XML cannot hold in any form becomes a question mark."""
+    return _NOT_XML.sub("?", text)

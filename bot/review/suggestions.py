@@ -1,0 +1,185 @@
+"""A finding's suggestion, and a whole change as suggestions on the lines of a pull request's diff.
+
+The result of applying them is compared with the change byte for byte. Line ends other than LF and a last line without
+one are left to a commit: no documentation says what a server does with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import NamedTuple
+
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Severity
+from bot.review.anchors import Span, anchor, lines_at
+from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
+
+MOST = 40
+# Lines between two edits that become one suggestion: fewer to read, and to click.
+_NEAR = 3
+
+
+class Suggestion(NamedTuple):
+    """`text` are the lines `first` to `last` of the head; `suggestion` is what they become, empty for nothing."""
+
+    path: str
+    first: int
+    last: int
+    text: str
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One file of the change: its part of the diff, its bytes at the head and with the change."""
+
+    diff: FileDiff
+    before: bytes
+    after: bytes
+
+
+class _Edit(NamedTuple):
+    """The lines `first` to `last` become `lines`; `last` is `first - 1` where lines are put in between."""
+
+    first: int
+    last: int
+    lines: tuple[str, ...]
+
+
+def to_suggestions(changes: Iterable[ChangedFile], pull_diff: Diff) -> tuple[Suggestion, ...] | str:
+    """Suggestions in the order of files and lines, or a clause that says what cannot be suggested. `pull_diff` is the
+    diff of the pull request."""
+    suggestions: list[Suggestion] = []
+    for change in changes:
+        of_file = _of_file(change, pull_diff)
+        if isinstance(of_file, str):
+            return of_file
+        suggestions += of_file
+        if len(suggestions) > MOST:
+            return f"it would be more than {MOST} suggestions"
+    return tuple(suggestions) or "it changes nothing"
+
+
+def applied(text: str, suggestions: Iterable[Suggestion]) -> str:
+    """`text` with the suggestions for it applied."""
+    lines = text.split("\n")
+    for one in sorted(suggestions, key=lambda one: one.first, reverse=True):
+        lines[one.first - 1 : one.last] = one.suggestion.split("\n") if one.suggestion else []
+    return "\n".join(lines)
+
+
+def _of_file(change: ChangedFile, pull_diff: Diff) -> list[Suggestion] | str:
+    diff, path = change.diff, change.diff.path
+    if not path.isprintable():
+        return "a file's name holds what does not show"
+    if diff.status is not FileStatus.MODIFIED or diff.old_mode != diff.new_mode or diff.binary:
+        return f"it does more with {path} than to change its lines"
+    file = pull_diff.find(path)
+    if file is None or file.path != path:
+        return f"{path} is not in the diff"
+    try:
+        before, after = change.before.decode(), change.after.decode()
+    except UnicodeDecodeError:
+        return f"{path} is not UTF-8"
+    lines = before.split("\n")
+    edits: list[_Edit] = []
+    for edit in (edit for hunk in diff.hunks for edit in _edits(hunk)):
+        _join(edits, edit, lines, file)
+    widened = [_widened(edit, lines, file) for edit in edits]
+    if None in widened:
+        return f"it changes lines of {path} that the diff does not show"
+    edits = [edit for edit in widened if edit is not None]
+    suggestions = [_suggestion(path, edit, lines) for edit in edits]
+    if "\r" in before or "\r" in after or any(edit.last >= len(lines) for edit in edits):
+        return f"the line ends of {path} would not be safe in a suggestion"
+    if applied(before, suggestions) != after:
+        return f"the change to {path} cannot be said in suggestions"
+    for one in suggestions:
+        if reason := _anchor_problem(one, pull_diff):
+            return reason
+    return suggestions
+
+
+def _edits(hunk: Hunk) -> Iterator[_Edit]:
+    seen = hunk.old_start - 1 if hunk.old_count else hunk.old_start
+    for is_context, rows in groupby(hunk.rows(), key=lambda row: row.kind == " "):
+        run = list(rows)
+        removed = sum(row.kind != "+" for row in run)
+        if not is_context:
+            yield _Edit(seen + 1, seen + removed, tuple(row.text for row in run if row.kind == "+"))
+        seen += removed
+
+
+def _join(edits: list[_Edit], edit: _Edit, lines: Sequence[str], file: FileDiff) -> None:
+    """Add `edit`, as a part of the last one where it is near and between them all is shown."""
+    last = edits[-1] if edits else None
+    if (
+        last is None
+        or edit.first - last.last - 1 > _NEAR
+        or not _shows(file, min(last.first, last.last + 1), max(edit.first - 1, edit.last))
+    ):
+        edits.append(edit)
+        return
+    between = lines[last.last : edit.first - 1]
+    edits[-1] = _Edit(last.first, edit.last, (*last.lines, *between, *edit.lines))
+
+
+def _widened(edit: _Edit, lines: Sequence[str], file: FileDiff) -> _Edit | None:
+    """`edit` on lines that the diff shows, by a line of context where it has none or would be an empty line; `None`
+    where there is no such line."""
+    first, last, text = edit
+    if first <= last and text != ("",):
+        return edit if _shows(file, first, last) else None
+    if _shows(file, first - 1, last):
+        return _Edit(first - 1, last, (lines[first - 2], *text))
+    if _shows(file, first, last + 1):
+        return _Edit(first, last + 1, (*text, lines[last]))
+    return None
+
+
+def _shows(file: FileDiff, first: int, last: int) -> bool:
+    return lines_at(file, Side.RIGHT, Span(first, last)) is not None
+
+
+def _suggestion(path: str, edit: _Edit, lines: Sequence[str]) -> Suggestion:
+    text = "\n".join(lines[edit.first - 1 : edit.last])
+    return Suggestion(path, edit.first, edit.last, text, "\n".join(edit.lines))
+
+
+def _anchor_problem(one: Suggestion, pull_diff: Diff) -> str:
+    """Why it stands nowhere on the diff, as a finding would be judged; empty where it does."""
+    start = one.first if one.first < one.last else 0
+    finding = Finding(one.path, one.last, Severity.NOTE, "", "", start, Side.RIGHT, one.text)
+    anchored = anchor(finding, pull_diff)
+    if isinstance(anchored, str):
+        return f"{one.path}: {anchored}"
+    return (
+        ""
+        if (anchored.line, anchored.text) == (one.last, one.text)
+        else f"{one.path}: its lines are elsewhere"
+    )
+
+
+_BACKTICKS = re.compile("`+")
+_SHORTEST_FENCE = 3
+
+
+def with_valid_suggestion(finding: Finding) -> Finding:
+    """`finding` with its suggestion as it will be posted, or without one that could not be applied or changes
+    nothing. `text` must be what the anchored lines say."""
+    if finding.suggestion is None:
+        return finding
+    suggestion = finding.suggestion.replace("\r\n", "\n").removesuffix("\n")
+    applies = finding.side is Side.RIGHT and finding.line > 0 and "\r" not in suggestion
+    changes = suggestion != finding.text.replace("\r\n", "\n")
+    return replace(finding, suggestion=suggestion if applies and changes else None)
+
+
+def block(suggestion: str) -> str:
+    """GitHub's suggestion block, which nothing in the suggestion can close. Empty removes the lines."""
+    longest = max((len(run) for run in _BACKTICKS.findall(suggestion)), default=0)
+    fence = "`" * max(_SHORTEST_FENCE, longest + 1)
+    return f"{fence}suggestion\n{suggestion}{'' if not suggestion else chr(10)}{fence}"

@@ -1,0 +1,340 @@
+"""The round with a change: the checks, related tests in place of those that take too long, and reruns.
+
+`bot/evidence/reruns.py` decides what runs again. Each rerun has a fresh tree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bot.checkout.git import GitError
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import CheckResult, CheckState
+from bot.evidence import check_command, reruns
+from bot.evidence.check import Check
+from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
+from bot.evidence.reruns import CheckExecution
+from bot.session.checks.before_round import BeforeRound, Round
+from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, CheckRunner, RunOptions, not_run
+from bot.session.context.history import History
+from bot.session.progress.background import Background
+from bot.session.workspaces.build_caches import is_compiling
+from bot.workspace.client import Workspace
+
+_SHARE_BESIDE_BASE = 0.6
+"""The share of the remaining time for a check whose run on the base has not ended. The rest is for related tests."""
+
+_UNFINISHED = (CheckState.NOT_RUN, CheckState.TIMED_OUT)
+_NO_RELATED_TESTS = "no tests related to the change are known, and the whole suite was not run: {}"
+_NEW_TESTS = "the tests related to the change are not there before it"
+
+BaseRuns = dict[tuple[int, str], CheckExecution]
+"""Results on the base by check number and command, shared by the rounds of a run."""
+
+
+@dataclass(slots=True)
+class CheckPair:
+    """A check before and after the change. `check` has the command that ran after it. `narrowed` is the reason why only
+    related tests ran. `second` is a rerun of the whole check with the change, `note` the reason why a due one is
+    missing."""
+
+    check: Check
+    before: CheckExecution
+    after: CheckExecution
+    narrowed: str = ""
+    second: CheckExecution | None = None
+    note: str = ""
+
+    def result(self, check: Check) -> CheckResult:
+        """Return the result of `check`, which has the command of the policy."""
+        result = reruns.check_result(self.check, self.before, self.after, self.second, self.note)
+        related = self.check.command if self.check.command != check.command else ""
+        return replace(result, command=check.command, related=related, scope_note=self.narrowed)
+
+
+class AfterRound(Round):
+    """The round on one tree. `number` is its number in the run."""
+
+    def __init__(self, before: BeforeRound, base_runs: BaseRuns, number: int, tree_sha: str) -> None:
+        super().__init__(before.checks, before.context, before.budget)
+        self.inspection = before.inspection
+        self._before = before
+        self._base_runs = base_runs
+        self._number = number
+        self._tree = tree_sha
+        self._pairs: list[CheckPair] = []
+
+    def run(self) -> list[CheckPair]:
+        self._wait_for_base()
+        self._rerun_timed_out()
+        name, cancel = f"checks-after-{self._number}", self.context.cancel
+        try:
+            self._run_in_workspace(name, self._tree, self._run_checks, cancel)
+        except AgentError as error:
+            after = not_run(str(error))
+            self._pairs = [
+                CheckPair(check, future.result(), after)
+                for check, future in zip(self.checks, self._before.executions, strict=True)
+            ]
+        for check, pair in zip(self.checks, self._pairs, strict=True):
+            self._record("after", replace(check, command=pair.check.command), pair.after)
+        changed = self.context.coverage.lines(self._tree) if self.context.coverage else ()
+        self._rerun_failed()
+        self._confirm_fixed(changed)
+        return self._pairs
+
+    def _wait_for_base(self) -> None:
+        """Wait for the base round with one core, or if a check builds: this round starts from what it built."""
+        if (
+            self.context.cores < 2
+            or self._before.ended
+            or any(is_compiling(check.command) for check in self.checks)
+        ):
+            self._before.wait()
+        else:
+            self._before.wait_for_checkers()
+
+    def _run_checks(self, workspace: Workspace) -> None:
+        """Run each check that fits into the time, then related tests for the others."""
+        coverage = self.context.coverage
+        options = self._options(
+            self._begin_check,
+            changed_lines=(lambda: coverage.lines(self._tree)) if coverage else None,
+            rerun_tests=lambda number, execution: reruns.newly_failed_after(
+                self._before.executions[number].result(), execution
+            ),
+            limit=lambda number: (
+                self.budget.left * (1 if self._before.executions[number].done() else _SHARE_BESIDE_BASE)
+            ),
+        )
+        runner = self._runner(workspace, options)
+        for number, check in enumerate(self.checks):
+            self._pairs.append(self._run_check(runner, number, check))
+        self._run_related(workspace)
+
+    def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
+        before = self._before.executions[number]
+        narrowed = self._too_long(check, before.result()) if self.context.cores < 2 or before.done() else ""
+        if narrowed:
+            return CheckPair(check, before.result(), not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)
+        after = runner.run(number, check)
+        if runner.workspace.closed and after.run.state is CheckState.NOT_RUN:
+            after = self._run_in_own_workspace(number, check, after)
+        execution = self._before.execution_of(number)
+        narrowed = self._too_long(check, execution) if after.run.state in _UNFINISHED else ""
+        after = not_run(_NO_RELATED_TESTS.format(narrowed)) if narrowed else after
+        return CheckPair(check, execution, after, narrowed)
+
+    def _run_in_own_workspace(self, number: int, check: Check, ended: CheckExecution) -> CheckExecution:
+        """Run a check again after its tool host ended; return `ended` if that host ends as well."""
+        text = f"running again, since its tool host ended: {check.command}"
+        again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check, self._tree)
+        return ended if again.run.state is CheckState.NOT_RUN else again
+
+    def _too_long(self, check: Check, before: CheckExecution) -> str:
+        """Return why the whole check does not run with the change, or an empty string."""
+        run = before.run
+        if run.state is CheckState.TIMED_OUT and run.duration >= check.timeout - 1:
+            return f"it timed out before the change, after {run.duration:.0f} s"
+        if run.state is CheckState.TIMED_OUT or not self.budget.fits(run.duration):
+            return self.budget.over_budget
+        return run.note if run.state is CheckState.NOT_RUN and run.note == NO_TIME_LEFT else ""
+
+    def _begin_check(self, number: int, limit: float) -> CancelToken:
+        """Begin to wait for a check, which is cancelled if it turns out to time out on the base."""
+        token = self._begin(f"check with the change: {self.checks[number].command}", limit)
+
+        def cancel_if_too_long(before: CheckExecution) -> None:
+            if before.run.state is CheckState.TIMED_OUT:
+                token.fire(self.budget.over_budget)
+
+        self._before.executions[number].add_done_callback(lambda done: cancel_if_too_long(done.result()))
+        return token
+
+    def _begin(self, text: str, limit: float) -> CancelToken:
+        """Begin to wait for a command; return the token that skips it."""
+        token = CancelToken()
+        self.context.waits.begin(text, limit, lambda: token.fire(SKIPPED))
+        return token
+
+    def _options(
+        self,
+        begin: Callable[[int, float], CancelToken],
+        *,
+        limit: Callable[[int], float],
+        changed_lines: Callable[[], Mapping[str, frozenset[int]]] | None = None,
+        rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: (),
+    ) -> RunOptions:
+        return RunOptions(
+            changed_lines=changed_lines,
+            rerun_tests=rerun_tests,
+            limit=limit,
+            timed=self.budget.running,
+            begin=begin,
+            on_output=self.context.waits.printed,
+        )
+
+    # Related tests
+
+    def _run_related(self, workspace: Workspace) -> None:
+        """Run related tests for the checks that take too long, on both sides, at once if there are two cores."""
+        due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
+        history, cancel = self.context.history, self.context.cancel
+        if not due or history is None or cancel.fired:
+            return
+        commands = related_commands(due, history, self._tree, workspace, cancel)
+
+        def half(number: int) -> float:
+            return self.budget.left / 2
+
+        options_on_base = RunOptions(limit=half, timed=self.budget.running)
+        options = self._options(
+            lambda number, limit: self._begin(f"related tests with the change: {commands[number][1]}", limit),
+            limit=half,
+        )
+        base: Background[dict[int, CheckExecution]] | None = None
+        on_base = {
+            number: before
+            for number, (before, _) in commands.items()
+            if before and (number, before) not in self._base_runs
+        }
+        if on_base and self.context.cores > 1:
+            base = Background(lambda: self._run_on_base(on_base, options_on_base), "related tests before")
+        runner = self._runner(workspace, options)
+        for number, (_, after) in commands.items():
+            pair = self._pairs[number]
+            pair.check = replace(pair.check, command=after)
+            pair.after = runner.run(number, pair.check)
+        if on_base:
+            self.context.waits.begin("related tests before the change", self.budget.left)
+        executions = base.result() if base else self._run_on_base(on_base, options_on_base) if on_base else {}
+        for number, (before, _) in commands.items():
+            known = self._base_runs.get((number, before))
+            self._pairs[number].before = executions.get(number) or known or not_run(_NEW_TESTS)
+
+    def _run_on_base(self, commands: Mapping[int, str], options: RunOptions) -> dict[int, CheckExecution]:
+        executions: dict[int, CheckExecution] = {}
+        trees, cancel = self.context.trees, self.context.cancel
+        try:
+            with trees.for_checks(f"checks-related-{self._number}", cancel) as workspace:
+                runner = self._runner(workspace, options)
+                for number, command in commands.items():
+                    check = replace(self.checks[number], command=command)
+                    executions[number] = self._base_runs[number, command] = runner.run(number, check)
+                    self._record("before", check, executions[number])
+        except AgentError as error:
+            failed = not_run(str(error))
+            executions |= {number: failed for number in commands if number not in executions}
+        return executions
+
+    # Reruns
+
+    def _rerun_timed_out(self) -> None:
+        """Run checkers on the base that timed out there, and those that the change turns out to concern."""
+        inspection, cancel, begin = self.inspection, self.context.cancel, self.context.waits.begin
+        limit = min(self.budget.limit_checkers(2), self.budget.left_for_reruns)
+        in_time = limit > 1 and not cancel.fired
+        if inspection is None or not in_time or not (late := inspection.missing_on_base(self._tree)):
+            return
+        begin(f"run on the base, since there was no answer before: {', '.join(late)}", limit)
+        try:
+            with (
+                self.context.trees.for_checks("checkers-in-peace", cancel) as workspace,
+                self.budget.running(checkers=True),
+            ):
+                inspection.run_missing_on_base(workspace, self._tree, limit)
+        except AgentError as error:
+            begin(f"the checkers could not be run again: {error}")
+
+    def _rerun_failed(self) -> None:
+        """Run each check that got worse once more as a whole."""
+        for number, pair in enumerate(self._pairs):
+            if not reruns.needs_rerun(pair.before, pair.after) or self.context.cancel.fired:
+                continue
+            if self.budget.left_for_reruns < max(pair.after.run.duration, 1):
+                pair.note = reruns.NO_TIME
+                continue
+            text = f"running again, since it may be flaky: {pair.check.command}"
+            name = f"checks-again-{self._number}-{number + 1}"
+            second = self._rerun(text, name, pair.check, self._tree)
+            if second.run.state is CheckState.NOT_RUN:
+                pair.note = f"it could not be run again: {second.run.note}"
+            else:
+                pair.second = second
+                self._record("after", pair.check, second, again=True)
+
+    def _confirm_fixed(self, changed: Collection[str]) -> None:
+        """Run the fixed tests once more on the base, now that no process of the agent's is alive."""
+        for number, pair in enumerate(self._pairs):
+            fixed = reruns.names_to_confirm(pair.before, pair.after, changed)
+            if fixed is None or self.context.cancel.fired:
+                continue
+            key = (number, f"{pair.check.command} {sorted(fixed)}")
+            if key not in self._base_runs:
+                second = None
+                command = check_command.rerun_command(pair.check.command, fixed, "", fresh=True)
+                if command is not None and self.budget.left_for_reruns > 1:
+                    text = f"the fixed tests once more on the base: {pair.check.command}"
+                    name = f"checks-confirmed-{self._number}-{number + 1}"
+                    second = self._rerun(text, name, pair.check, None, only=fixed)
+                self._base_runs[key] = reruns.with_confirmation(pair.before, second)
+                if self._base_runs[key].run != pair.before.run:
+                    self._record("before", pair.check, self._base_runs[key])
+            pair.before = self._base_runs[key]
+
+    def _rerun(
+        self, text: str, name: str, check: Check, tree_sha: str | None, *, only: Collection[str] | None = None
+    ) -> CheckExecution:
+        """Run a check, or `only` some of its tests, in a workspace of its own on `tree_sha` or on the base."""
+        options = self._options(
+            lambda number, limit: self._begin(text, limit), limit=lambda number: self.budget.left_for_reruns
+        )
+        try:
+            with self.context.trees.for_checks(name, self.context.cancel, tree_sha) as workspace:
+                return self._runner(workspace, options).run(0, check, only)
+        except AgentError as error:
+            return not_run(str(error))
+
+
+def related_commands(
+    commands: Mapping[int, str], history: History, tree_sha: str, workspace: Workspace, cancel: CancelToken
+) -> dict[int, tuple[str, str]]:
+    """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
+    with the change. `workspace` has the tree of the change."""
+    try:
+        changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
+    except GitError:
+        return {}
+    script = _test_script(history.read("package.json"))
+    related: dict[int, tuple[str, str]] = {}
+    for number, command in commands.items():
+        kind = kind_of(command, script)
+        tests = _related_tests(workspace, kind, changed, cancel) if asks_host(kind) else ()
+        if after := related_command(command, kind, changed, tests, paths=set(paths), script=script):
+            before = related_command(command, kind, changed, tests, paths=set(base_paths), script=script)
+            related[number] = (before, after)
+    return related
+
+
+def _related_tests(
+    workspace: Workspace, kind: str, changed: Sequence[str], cancel: CancelToken
+) -> tuple[str, ...]:
+    """Ask the tool host for related tests. Only paths that git knows, or plain names of crates, get into a command."""
+    query = {"kind": kind, "changed": [path for path in changed if path.isprintable()]}
+    try:
+        tests = workspace.call("related_tests", query, cancel).metadata.get("tests")
+    except AgentError:
+        return ()
+    return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()
+
+
+def _test_script(manifest: str | None) -> str:
+    """Return what `npm test` runs; empty if unknown."""
+    try:
+        scripts = json.loads(manifest or "{}")["scripts"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return runner_of_scripts(scripts) if isinstance(scripts, dict) else ""

@@ -1,0 +1,207 @@
+"""What the rounds of checks share, and the round on the base commit, which runs in the background."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import CheckState
+from bot.evidence import reruns
+from bot.evidence.check import Check
+from bot.evidence.reruns import CheckExecution
+from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
+from bot.session.checks.coverage import ChangeCoverage
+from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
+from bot.session.context.history import History
+from bot.session.progress.background import Background
+from bot.session.progress.waits import Waits
+from bot.session.workspaces.trees import Trees
+from bot.workspace.client import Workspace
+
+if TYPE_CHECKING:
+    from bot.session.checks.inspection import Inspection
+
+NO_CHANGE = "there is no change to check"
+_RUN_OVER = "the run is over"
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsContext:
+    """What rounds need. `waits` shows what the run waits for. `unrun` is the reason why no check ever runs, or empty.
+    `origin` is the repository's own path if the sandbox cannot show the tree there. `inspect` makes the checkers of the
+    whole project; it is called after the first request. `minutes` is the budget of all rounds."""
+
+    trees: Trees
+    write: Callable[[lines.Record], None]
+    cancel: CancelToken
+    waits: Waits
+    unrun: str = ""
+    origin: str = ""
+    inspect: Callable[[], Inspection] | None = None
+    coverage: ChangeCoverage | None = None
+    history: History | None = None
+    minutes: float = LOCAL_MINUTES
+    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+
+
+class Round:
+    """One round: the checkers, then the checks, in one workspace with a tree of its own."""
+
+    def __init__(self, checks: Sequence[Check], context: RoundsContext, budget: TimeBudget) -> None:
+        self.checks = tuple(checks)
+        self.context = context
+        self.budget = budget
+        self.inspection: Inspection | None = None
+
+    def _run_in_workspace(
+        self, name: str, tree_sha: str | None, run_checks: Callable[[Workspace], None], cancel: CancelToken
+    ) -> None:
+        """Run the checkers, then `run_checks`, on the base or on `tree_sha`. If a checker crashes the workspace, the
+        checks run in another one. Raises `AgentError`."""
+        trees = self.context.trees
+        inspection = self.inspection if self.inspection and self.inspection.is_needed() else None
+        if not self.checks and inspection is None:
+            return
+        with trees.for_checks(name, cancel, tree_sha) as workspace:
+            if inspection is None or self._run_checkers(inspection, workspace, tree_sha) or not self.checks:
+                run_checks(workspace)
+                return
+        with trees.for_checks(f"{name}-again", cancel, tree_sha) as workspace:
+            run_checks(workspace)
+
+    def _run_checkers(self, inspection: Inspection, workspace: Workspace, tree_sha: str | None) -> bool:
+        """Return whether the workspace is still usable."""
+        limit = self.budget.limit_checkers(2 if tree_sha is None else 1)
+        if tree_sha is not None:
+            self.context.waits.begin("the checkers with the change", limit)
+        with self.budget.running(checkers=True):
+            return inspection.run(workspace, tree_sha, limit)
+
+    def _runner(self, workspace: Workspace, options: RunOptions) -> CheckRunner:
+        return CheckRunner(workspace, self.context.cancel, options, self.context.origin)
+
+    def _record(
+        self,
+        phase: Literal["before", "after"],
+        check: Check,
+        execution: CheckExecution,
+        *,
+        again: bool = False,
+    ) -> None:
+        counts = execution.suite.counts if execution.suite else None
+        self.context.write(
+            lines.CheckRecord(check.name, check.command, phase, execution.run, check.detected, counts, again)
+        )
+
+
+class BeforeRound(Round):
+    """The round on the base. It runs on a thread; `executions` has the future result of each check."""
+
+    def __init__(self, checks: Sequence[Check], context: RoundsContext, budget: TimeBudget) -> None:
+        super().__init__(checks, context, budget)
+        self.executions: list[Future[CheckExecution]] = [Future() for _ in self.checks]
+        self._thread: Background[None] | None = None
+        self._cancel = CancelToken()
+        self._forget = context.cancel.on_fire(lambda: self._cancel.fire(_RUN_OVER))
+        self._checkers_done = threading.Event()
+        self._command: tuple[CancelToken, float] | None = None
+        """The token of the running command, and the time at which its limit ends."""
+        self._is_awaited = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether every check has a result."""
+        return all(future.done() for future in self.executions)
+
+    def start(self) -> None:
+        if self._thread is None:
+            self.inspection = self.context.inspect() if self.context.inspect else None
+            self._thread = Background(self._run, "checks before")
+
+    def stop(self) -> None:
+        """Cancel the round and wait until its workspace is gone, since its folder will be removed."""
+        self._forget()
+        self._cancel.fire(_RUN_OVER)
+        if self.inspection is not None:
+            self.inspection.cancel()
+        if self._thread is not None:
+            self._thread.wait()
+
+    def wait(self) -> None:
+        """Wait until the round has ended. Raises its error."""
+        assert self._thread is not None
+        if self._thread.under_way:
+            if not self.checks:
+                self.context.waits.begin("the checkers before the change")
+            for number in range(len(self.checks)):
+                self.execution_of(number)
+        self._thread.result()
+
+    def wait_for_checkers(self) -> None:
+        if not self._checkers_done.is_set():
+            self.context.waits.begin("the checkers before the change")
+            self._checkers_done.wait()
+
+    def execution_of(self, number: int) -> CheckExecution:
+        """Return the result of a check, waiting for it if it is running."""
+        future = self.executions[number]
+        if not future.done():
+            command, self._is_awaited = self._command, True
+            left = command[1] - time.monotonic() if command else None
+            skip = (lambda: command[0].fire(SKIPPED)) if command else None
+            self.context.waits.begin(
+                f"the check before the change: {self.checks[number].command}", left, skip
+            )
+        execution = future.result()
+        self._is_awaited = False
+        return execution
+
+    def _run(self) -> None:
+        reason = "it was not run"
+        try:
+            self._run_in_workspace("checks-before", None, self._run_checks, self._cancel)
+        except AgentError as error:
+            # A failing round does not fail the run.
+            reason = NO_CHANGE if self._is_stopped else str(error)
+        finally:
+            self._checkers_done.set()
+            for check, future in zip(self.checks, self.executions, strict=True):
+                if not future.done():
+                    self._record("before", check, not_run(reason))
+                    future.set_result(not_run(reason))
+
+    def _run_checks(self, workspace: Workspace) -> None:
+        self._checkers_done.set()
+        options = RunOptions(
+            rerun_tests=lambda number, execution: reruns.failed_before(execution),
+            limit=lambda number: self.budget.limit_before(len(self.checks) - number - 1),
+            timed=lambda: self.budget.running(before=True),
+            begin=self._begin,
+            on_output=lambda line: self.context.waits.printed(line) if self._is_awaited else None,
+            quiet=True,
+        )
+        runner = CheckRunner(workspace, self._cancel, options, self.context.origin)
+        for number, check in enumerate(self.checks):
+            execution = runner.run(number, check)
+            if self._is_stopped and execution.run.state is CheckState.NOT_RUN:
+                execution = not_run(NO_CHANGE)
+            self._record("before", check, execution)
+            self.executions[number].set_result(execution)
+
+    def _begin(self, number: int, limit: float) -> CancelToken:
+        token = CancelToken()
+        self._command = token, time.monotonic() + limit
+        return token
+
+    @property
+    def _is_stopped(self) -> bool:
+        """Whether this round was cancelled, and not the run."""
+        return self._cancel.fired and not self.context.cancel.fired

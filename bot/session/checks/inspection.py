@@ -1,0 +1,371 @@
+"""Run checkers over whole projects, before the change and after it, with the same commands in the same folders.
+
+They run in the workspace of the checks, before them: on a pristine tree with the results of setup. The rounds decide
+when.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from types import MappingProxyType
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import GitError
+from bot.contracts.cancel import CancelToken
+from bot.contracts.checkers import uses_checker
+from bot.contracts.evidence import Answer, CheckerComparison, ToolRun
+from bot.contracts.formatting import count_of
+from bot.contracts.plain_text import printable_name
+from bot.evidence.checker_comparison import (
+    Change,
+    ProjectPair,
+    ProjectRun,
+    ProjectRuns,
+    compare_projects,
+    pair_projects,
+)
+from bot.evidence.checker_selection import choose_checkers, limit_projects
+from bot.evidence.checkers import ALWAYS_RUN, CHECKERS, Checker, sets_up
+from bot.evidence.labels import RECONFIGURED
+from bot.evidence.problems import missing_modules
+from bot.evidence.projects import above
+from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
+from bot.session.context.history import History
+from bot.workspace.client import Workspace, WorkspaceError
+
+LIMIT = 120
+"""Seconds for one checker, its start included."""
+
+_NOT_RUN = "it was not run again, since it did not run before the change"
+
+_INSTALL_FOLDERS = frozenset({".venv", "venv", "node_modules"})
+_PYTHON_CHECKERS = frozenset({"ty", "mypy", "pyright", "basedpyright"})
+
+Key = tuple[str, str]
+"""The name of the checker and the project."""
+
+_Runs = dict[Key, CheckerRun]
+
+
+class Inspection:
+    """The checkers of a run. `only` are those that the policy names, `None` if the repository decides."""
+
+    def __init__(
+        self,
+        checkout: Checkout,
+        cancel: CancelToken,
+        only: Collection[str] | None = None,
+        limit: float = LIMIT,
+    ) -> None:
+        self._history = History(checkout)
+        self._read_base = cache(self._history.read)
+        self._only = only
+        self._limit = limit
+        self._cancel = CancelToken()
+        self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
+        self._chosen: tuple[Checker, ...] | None = None
+        self._crash = ""
+        self._before: _Runs = {}
+        self._is_rerun = False
+        self._changes: dict[str, TreeChanges] = {}
+        self._after: dict[str, _Runs] = {}
+
+    def is_needed(self) -> bool:
+        """Whether there is a checker for this repository. Runs git, so call it after the first request."""
+        return bool(self._checkers())
+
+    def is_used(self, checker: str, path: str) -> bool:
+        """Whether the policy names the checker, or the project of `path` uses it. All but two run only then."""
+        return (
+            self._only is not None
+            or checker not in ALWAYS_RUN
+            or uses_checker(checker, above(path), self._read_base)
+        )
+
+    def cancel(self) -> None:
+        """Cancel running checkers and start no more."""
+        self._cancel.fire("the run is over")
+        self._forget()
+
+    def run(self, workspace: Workspace, tree_sha: str | None, seconds: float) -> bool:
+        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all. Return False if
+        one of them crashed the workspace."""
+        self._crash = ""
+        if tree_sha is None:
+            chosen = limit_projects(self._checkers())
+            self._before = self._run_all(workspace, self._history.paths(), chosen, seconds)
+            return not self._crash
+        changes = self._tree_changes(tree_sha)
+        usable = [checker.after for checker in changes.pairs if checker.after and self._is_usable(checker)]
+        chosen = limit_projects(usable, changes.paths, most=len(usable))
+        exclusions = {checker.key: _replaced_by_change(checker, changes.paths) for checker in chosen}
+        runs = self._run_all(workspace, self._history.paths(tree_sha), chosen, seconds, exclusions)
+        for checker in chosen:
+            if checker.key in runs and (settings := self._reconfigured(checker, changes.edited, tree_sha)):
+                runs[checker.key] = runs[checker.key].incomparable(f"{RECONFIGURED}, in {settings}")
+        self._after[tree_sha] = runs
+        return not self._crash
+
+    def missing_on_base(self, tree_sha: str) -> tuple[str, ...]:
+        """Return the names of checkers still to run on the base: those that timed out there, once, and those of
+        projects that were skipped and that the change concerns."""
+        return tuple(dict.fromkeys(_display_name(checker) for checker in self._missing_on_base(tree_sha)))
+
+    def run_missing_on_base(self, workspace: Workspace, tree_sha: str, seconds: float) -> None:
+        """Run these on the base, within `seconds` in all."""
+        late, timed_out, self._crash = self._missing_on_base(tree_sha), self._timed_out(), ""
+        self._is_rerun = True
+        self._before |= self._run_all(workspace, self._history.paths(), late, min(seconds, self._limit))
+        for key in self._timed_out():
+            self._before[key] = self._before[key].with_note("nothing else of the run was running then")
+        for checker in self._checkers():
+            replaced = {(name, checker.folder) for name in checker.instead_of}
+            if any(key in timed_out and self._is_complete(key) for key in replaced):
+                self._before.pop(checker.key, None)
+
+    def results(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
+        """Compare each checker before and after the change; empty without a change, or if nothing ran."""
+        if tree_sha is None or tree_sha not in self._after:
+            return ()
+        changes, runs = self._tree_changes(tree_sha), self._after[tree_sha]
+        projects = {checker.name: list[ProjectRuns]() for checker in CHECKERS}
+        skipped = {checker.name: list[str]() for checker in CHECKERS}
+        for pair in changes.pairs:
+            checker = pair.before or pair.after
+            assert checker is not None
+            if pair.before is None or checker.key in self._before:
+                projects[checker.name].append(self._project_runs(pair, checker, runs))
+            elif not any((name, checker.folder) in self._before for name in checker.instead_of):
+                skipped[checker.name].append(checker.project)
+        return tuple(
+            row
+            for name, group in projects.items()
+            if group
+            for row in compare_projects(group, changes.change, skipped[name])
+        )
+
+    def _project_runs(
+        self, pair: ProjectPair, checker: Checker, runs: Mapping[Key, CheckerRun]
+    ) -> ProjectRuns:
+        before = _with_environment_note(checker, self._before[checker.key]) if pair.before else None
+        if pair.after is None:
+            return ProjectRuns(checker, _project_run(before), None)
+        after = runs.get(pair.after.key) or failed_checker_run(_NOT_RUN)
+        if before and after.run.answer is Answer.COMPLETE and after.version != before.version:
+            after = after.with_note(f"with the change it is another version: {after.version}")
+        return ProjectRuns(checker, _project_run(before), _project_run(after))
+
+    def _missing_on_base(self, tree_sha: str) -> list[Checker]:
+        timed_out = () if self._is_rerun else self._timed_out()
+        due = limit_projects(self._checkers(), self._tree_changes(tree_sha).paths)
+        missing = {checker.key for checker in due if checker.key not in self._before}
+        replaced = {
+            checker.key
+            for checker in due
+            for name in checker.instead_of
+            if self._is_complete((name, checker.folder))
+        }
+        return [
+            checker
+            for checker in self._checkers()
+            if checker.key in timed_out or checker.key in missing - replaced
+        ]
+
+    def _timed_out(self) -> tuple[Key, ...]:
+        return tuple(key for key, run in self._before.items() if run.run.answer is Answer.TIMED_OUT)
+
+    def _is_complete(self, key: Key) -> bool:
+        return key in self._before and self._before[key].run.answer is Answer.COMPLETE
+
+    def _is_usable(self, pair: ProjectPair) -> bool:
+        """Whether the project can be compared. A new project needs a tool that ran somewhere before."""
+        if pair.before is not None:
+            return self._is_complete(pair.before.key)
+        return pair.after is not None and any(name == pair.after.name for name, _ in self._before)
+
+    def _checkers(self) -> tuple[Checker, ...]:
+        if self._chosen is None:
+            try:
+                self._chosen = choose_checkers(self._history.paths(), self._history.read, self._only)
+            except GitError:
+                self._chosen = ()
+        return self._chosen
+
+    def _tree_changes(self, tree_sha: str) -> TreeChanges:
+        if tree_sha not in self._changes:
+            self._changes[tree_sha] = TreeChanges(self._history, tree_sha, self._checkers(), self._only)
+        return self._changes[tree_sha]
+
+    def _run_all(
+        self,
+        workspace: Workspace,
+        paths: Collection[str],
+        checkers: Iterable[Checker],
+        seconds: float,
+        exclusions: Mapping[Key, str] = MappingProxyType({}),
+    ) -> _Runs:
+        runner = CheckerRunner(workspace, self._cancel, self._limit)
+        runs = runner.run_all(checkers, paths, seconds, exclusions)
+        self._crash = runner.crash
+        return runs
+
+    def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
+        """Return a changed file that configures `checker`, or an empty string."""
+
+        def texts(path: str) -> Iterator[str]:
+            yield self._history.read(path) or ""
+            yield self._history.read(path, tree_sha) or ""
+
+        return next(
+            (printable_name(path) for path in sorted(changed) if sets_up(checker, path, texts(path))), ""
+        )
+
+
+def _project_run(run: CheckerRun | None) -> ProjectRun | None:
+    return ProjectRun(run.run, run.problems, run.version) if run else None
+
+
+def _display_name(checker: Checker) -> str:
+    return f"{checker.name} in {checker.project}" if checker.project else checker.name
+
+
+def _replaced_by_change(checker: Checker, changed: Collection[str]) -> str:
+    """Return why a checker from the tree is not run: the change may have installed it. Empty if it did not."""
+    if "project" not in checker.where:
+        return ""
+    folders = {checker.folder, *above(checker.folder)}
+    for path in changed:
+        # The change may also make the folder itself, as a link.
+        paths = (folder for folder in (path, *above(path)) if folder.rpartition("/")[2] in _INSTALL_FOLDERS)
+        if any(folder.rpartition("/")[0] in folders for folder in paths):
+            return f"the change writes {printable_name(path)}, where it may be from"
+    return ""
+
+
+def _with_environment_note(checker: Checker, before: CheckerRun) -> CheckerRun:
+    """Note a missing Python environment, which hides problems and adds others."""
+    needed = checker.name in _PYTHON_CHECKERS and not before.python
+    missing = missing_modules(before.problems) if needed else 0
+    if not missing:
+        return before
+    return before.with_note(
+        f"no Python environment is here: {count_of(missing, 'module')} that the code imports cannot be found, which "
+        "hides problems as well as adding some"
+    )
+
+
+_WIRE_FIELDS = (
+    "program",
+    "where",
+    "version",
+    "arguments",
+    "form",
+    "exits",
+    "unit",
+    "together",
+    "environment",
+)
+
+_RUN_OVER = "the run was over before it"
+_NO_TIME = "the time for checkers was spent before it"
+_BUDGET_NOTE = "checkers have a share of 30 % of budget.check_minutes"
+
+
+@dataclass(slots=True)
+class CheckerRunner:
+    """Runs checkers in one workspace. `limit` is in seconds per checker. `crash` is the error that ended the
+    workspace."""
+
+    workspace: Workspace
+    cancel: CancelToken
+    limit: float
+    crash: str = ""
+
+    def run_all(
+        self,
+        checkers: Iterable[Checker],
+        paths: Collection[str],
+        seconds: float,
+        exclusions: Mapping[Key, str],
+    ) -> dict[Key, CheckerRun]:
+        """Return the run of each checker by its key, within `seconds` in all. `paths` are the files of the tree;
+        `exclusions` are reasons not to run a checker."""
+        runs: dict[Key, CheckerRun] = {}
+        deadline = time.monotonic() + seconds
+        for checker in checkers:
+            alternatives = ((name, checker.folder) for name in checker.instead_of)
+            if any(runs[key].run.answer is Answer.COMPLETE for key in alternatives if key in runs):
+                continue
+            if exclusions.get(checker.key):
+                runs[checker.key] = failed_checker_run(exclusions[checker.key])
+                continue
+            seconds_left = deadline - time.monotonic()
+            run = (
+                self._run_one(checker, paths, min(self.limit, seconds_left))
+                if seconds_left > 0
+                else _no_time_run()
+            )
+            is_cut = run.run.answer is Answer.TIMED_OUT and seconds_left < self.limit
+            runs[checker.key] = run.with_note(_BUDGET_NOTE) if is_cut else run
+        return runs
+
+    def _run_one(self, checker: Checker, paths: Collection[str], limit: float) -> CheckerRun:
+        if self.cancel.fired or self.crash:
+            return failed_checker_run(self.crash or _RUN_OVER)
+        files, is_complete = checker.files_of(paths)
+        began = time.monotonic()
+        query = {
+            "checker": checker_arguments(checker),
+            "files": list(files),
+            "folder": checker.folder,
+            "timeout": limit,
+        }
+        try:
+            outcome = self.workspace.call("problems_of", query, self.cancel)
+        except WorkspaceError as error:
+            self.crash = str(error)
+            return failed_checker_run(self.crash)
+        run = parse_checker_run(checker.name, outcome, round(time.monotonic() - began, 4))
+        if self.cancel.wait(0):
+            return failed_checker_run(_RUN_OVER)
+        return run if is_complete else run.with_note(f"only the first {len(files)} files were looked at")
+
+
+def checker_arguments(checker: Checker) -> dict[str, object]:
+    """Return the fields of a checker that the tool host receives."""
+    fields = asdict(checker) | {"arguments": checker.full_arguments}
+    return {name: fields[name] for name in _WIRE_FIELDS}
+
+
+def _no_time_run() -> CheckerRun:
+    return CheckerRun(ToolRun(Answer.TIMED_OUT, note=_NO_TIME))
+
+
+class TreeChanges:
+    """A tree against the base. `paths` differ on either side, `edited` are those that did more than move, `pairs` the
+    projects on both sides. Raises `GitError`."""
+
+    def __init__(
+        self, history: History, tree_sha: str, checkers: Sequence[Checker], wanted: Collection[str] | None
+    ) -> None:
+        self._history = history
+        self._tree = tree_sha
+        self.paths, self._renamed = history.changes(tree_sha)
+        moved = {
+            new: old for new, old in self._renamed.items() if history.read(new, tree_sha) == history.read(old)
+        }
+        self.edited = [path for path in self.paths if path not in moved and path not in moved.values()]
+        self._names = frozenset(history.paths(tree_sha))
+        chosen = choose_checkers(self._names, lambda path: history.read(path, tree_sha), wanted)
+        self.pairs = pair_projects(checkers, chosen, self._renamed, self._names)
+
+    @cached_property
+    def change(self) -> Change:
+        try:
+            untouched = self._history.untouched(self._tree)
+        except GitError:
+            untouched = None
+        return Change(self._renamed, lambda path: path not in self._names, untouched)

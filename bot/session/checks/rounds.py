@@ -1,0 +1,86 @@
+"""The two rounds of checks: on the base while the agent works, and with the change when the model ends its turn.
+
+A check runs as a whole if it fits into the time for checks. If the base round shows that it does not, the tests related
+to the change run instead, on both sides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from bot.contracts.evidence import CheckerComparison, Coverage
+from bot.contracts.outcome import CheckResult
+from bot.evidence import reruns
+from bot.evidence.check import Check
+from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
+from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
+from bot.session.checks.check_time import TimeBudget
+from bot.session.checks.runner import not_run
+
+
+class Rounds:
+    """The base round starts once, in the background. There is one round for each changed tree."""
+
+    def __init__(self, checks: Sequence[Check], context: RoundsContext) -> None:
+        self.checks = tuple(checks)
+        self._context = context
+        self._budget = TimeBudget(context.minutes)
+        self._before = BeforeRound(self.checks, context, self._budget)
+        self._after: dict[str, list[CheckPair]] = {}
+        self._base_runs: BaseRuns = {}
+        self._rounds = 0
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be something to run."""
+        return bool(self.checks) or (self._context.inspect is not None and not self._context.unrun)
+
+    def end_by(self, minutes: float) -> None:
+        """Start no rerun later than this from now on."""
+        self._budget.stop_reruns_at(time.monotonic() + minutes * 60)
+
+    def start_before(self) -> None:
+        """Start the base round and return at once."""
+        if self.any and not self._context.unrun:
+            self._before.start()
+
+    def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
+        """Return the results of both rounds, the second on `tree_sha`. `None` means that there is no change: the base
+        round is cancelled. No process of the agent's may be alive."""
+        if unrun := self._context.unrun:
+            return tuple(reruns.check_result(check, not_run(unrun), not_run(unrun)) for check in self.checks)
+        if tree_sha is None:
+            self.settle()
+            none = not_run(NO_CHANGE)
+            before = [future.result() if future.done() else none for future in self._before.executions]
+            return tuple(map(reruns.check_result, self.checks, before, [none] * len(before)))
+        if not self.any:
+            return ()
+        self.start_before()
+        if tree_sha not in self._after:
+            self._rounds += 1
+            self._after[tree_sha] = AfterRound(self._before, self._base_runs, self._rounds, tree_sha).run()
+            self._context.waits.end()
+        return tuple(
+            pair.result(check) for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
+        )
+
+    def coverage(self, tree_sha: str | None) -> Coverage | None:
+        """Return the coverage of the changed lines after `results`; `None` if there is nothing to report."""
+        coverage = self._context.coverage
+        if coverage is None or tree_sha is None or not self._after.get(tree_sha):
+            return None
+        return coverage.report(self.checks, [pair.after.coverage for pair in self._after[tree_sha]])
+
+    def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
+        """Return the checkers on both sides of the change, after `results`."""
+        return self._before.inspection.results(tree_sha) if self._before.inspection else ()
+
+    def is_used(self, checker: str, path: str) -> bool:
+        """Whether project or policy use the checker. The model hears of no others."""
+        return self._before.inspection is not None and self._before.inspection.is_used(checker, path)
+
+    def settle(self) -> None:
+        """Cancel the base round and wait until its workspace is gone."""
+        self._before.stop()

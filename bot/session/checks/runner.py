@@ -1,0 +1,259 @@
+"""Run checks in one workspace, and read the reports that they write."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.tools import ToolOutcome
+from bot.evidence.check import Check, classify_run, relative_paths
+from bot.evidence.check_command import CheckCommand, report_command, rerun_command
+from bot.evidence.coverage import MeasuredCoverage
+from bot.evidence.editable_install import (
+    denied_path,
+    denied_path_note,
+    editable_install_note,
+    find_command,
+    may_import_package,
+    mentions_denied_access,
+)
+from bot.evidence.reruns import CheckExecution
+from bot.evidence.tests import SuiteResult
+from bot.session.checks.host_reports import InvalidReport, parse_coverage, parse_stamps, parse_suite
+from bot.session.workspaces.start import LIMIT_NAMES
+from bot.session.workspaces.trees import command_arguments
+from bot.workspace.client import Workspace
+
+NO_TIME_LEFT = "the time for checks is spent"
+SKIPPED = "skipped by you"
+_CANCELLED = "the run was cancelled during this check"
+_HIGHEST_EXIT_CODE = 255
+_SEARCH_SECONDS = 30
+_CONVERT_SECONDS = 120
+_LONGEST_PATH = 300
+_REPORT = ".slash-agent-tests-{}.xml"
+_CONVERTED = ".slash-agent-coverage.json"
+_WROTE_REPORT = re.compile(r"^-+ generated xml file: .*\.slash-agent-tests-\d+\.xml -+\n?", re.MULTILINE)
+# Only coverage.py reads its database, and it is not known which of these is the repository's.
+_CONVERT = f"""
+for one in coverage .venv/bin/coverage venv/bin/coverage "python3 -m coverage"; do
+  $one json -q -o "$TMPDIR/{_CONVERTED}" >/dev/null 2>&1
+  if [ -s "$TMPDIR/{_CONVERTED}" ]; then exit 0; fi
+done
+exit 1"""
+
+ChangedLines = Mapping[str, frozenset[int]]
+"""The changed lines by path."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How checks run. `changed_lines` returns the lines to measure, if coverage is wanted. `rerun_tests` returns the
+    tests of a check, by its number, that run a second time. `limit` returns the seconds for a check, beside its own
+    limit. `timed` is entered while a command runs. `begin` is called before each command with the check's number and
+    the limit, and returns the token that cancels it alone. `on_output` receives the last line of the output while it
+    runs. With `quiet` it gives way to the agent's commands."""
+
+    changed_lines: Callable[[], ChangedLines] | None = None
+    rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
+    limit: Callable[[int], float] = lambda number: math.inf
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+    begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
+    on_output: Callable[[str], None] | None = None
+    quiet: bool = False
+
+
+def run_checks(
+    workspace: Workspace,
+    checks: Sequence[Check],
+    cancel: CancelToken,
+    origin: str = "",
+    options: RunOptions = RunOptions(),
+) -> tuple[CheckExecution, ...]:
+    """Run checks one after the other and return their results in order. After `cancel` fires, the rest does not run.
+
+    `origin` is the repository's own path if the sandbox cannot show the tree there: packages that are installed by that
+    path are not the changed code.
+    """
+    runner = CheckRunner(workspace, cancel, options, origin)
+    return tuple(runner.run(number, check) for number, check in enumerate(checks))
+
+
+def not_run(why: str) -> CheckExecution:
+    return CheckExecution(CheckRun(CheckState.NOT_RUN, note=why))
+
+
+@dataclass(slots=True)
+class CheckRunner:
+    """Runs checks in one workspace. If the tool host cannot read a check's reports, the exit code stands alone."""
+
+    workspace: Workspace
+    cancel: CancelToken
+    options: RunOptions
+    origin: str
+    _editable_install: str | None = None
+    """The first file that installs a package from `origin`, empty for none, `None` before the search."""
+    _commands: int = 0
+    _changed_lines: ChangedLines = field(default_factory=dict)
+
+    def run(self, number: int, check: Check, only: Collection[str] | None = None) -> CheckExecution:
+        """Run a check, or `only` some of its tests if its runner can select them. A check that ends the workspace has
+        no result, nor have those after it."""
+        try:
+            return self._run(number, check, only)
+        except AgentError as error:
+            return not_run(str(error))
+
+    def _run(self, number: int, check: Check, only: Collection[str] | None) -> CheckExecution:
+        if self.cancel.fired:
+            return not_run("the run was cancelled before this check")
+        if self.origin and may_import_package(check.command) and (note := self._editable_install_note()):
+            return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
+        reports = {"junit": list(check.junit), "coverage": list(check.coverage)}
+        stamps = self._query_reports(reports).get("stamps", {})
+        report = _REPORT.format(self._commands)
+        selected = rerun_command(check.command, only, report, fresh=True) if only is not None else None
+        command = selected or report_command(check.command, report)
+        if command.own_report and not check.junit:
+            reports["junit"] = [command.own_report]
+        run, outcome = self._run_command(number, check, command.command)
+        if command.command != check.command and _is_option_refused(run, outcome, command.report):
+            command = CheckCommand(check.command)
+            run, outcome = self._run_command(number, check, command.command)
+        if run.state is CheckState.NOT_RUN or outcome is None:
+            return CheckExecution(run)
+        execution = self._read_reports(CheckExecution(run), {**reports, "stamps": stamps}, command, outcome)
+        return self._rerun_tests(number, check, execution, reports)
+
+    def _run_command(self, number: int, check: Check, command: str) -> tuple[CheckRun, ToolOutcome | None]:
+        limit = min(check.timeout, self.options.limit(number))
+        if limit < 1:
+            return CheckRun(CheckState.NOT_RUN, note=NO_TIME_LEFT), None
+        self._commands += 1
+        token = self.options.begin(number, limit)
+        forget = self.cancel.on_fire(lambda: token.fire(_CANCELLED))
+        arguments = command_arguments(command, limit, quiet=self.options.quiet)
+        began = time.monotonic()
+        try:
+            with self.options.timed():
+                outcome = self.workspace.call("bash", arguments, token, printed=self.options.on_output)
+        finally:
+            forget()
+        if token.fired:
+            return CheckRun(CheckState.NOT_RUN, note=token.reason), None
+        # Duration and exit code are not taken on trust: the check ran code of the agent's beside the tool host.
+        duration = round(time.monotonic() - began, 4)
+        timed_out = outcome.metadata.get("timed_out") is True
+        met = LIMIT_NAMES.get(str(outcome.metadata.get("limit")), "")
+        output = relative_paths(_WROTE_REPORT.sub("", outcome.content), self.workspace.root)
+        run = classify_run(_exit_code(outcome.metadata), output, duration, timed_out=timed_out, limit=met)
+        return self._excuse_hidden_origin(run, output) if self.origin and not met else run, outcome
+
+    def _excuse_hidden_origin(self, run: CheckRun, output: str) -> CheckRun:
+        """Mark `run` as not runnable if it failed because the sandbox does not show the repository's own folder."""
+        if run.state not in (CheckState.FAILED, CheckState.NOT_RUNNABLE):
+            return run
+        if path := denied_path(output, self.origin):
+            return replace(run, state=CheckState.NOT_RUNNABLE, note=denied_path_note(path[:_LONGEST_PATH]))
+        if "No module named" in run.note and (note := self._editable_install_note()):
+            return replace(run, note=f"{run.note}. {note}")
+        # An error about a link names the link and not its target.
+        denied = mentions_denied_access(output) and (note := self._editable_install_note())
+        if denied and denied_path(output, self._editable_install or ""):
+            return replace(run, state=CheckState.NOT_RUNNABLE, note=note)
+        return run
+
+    def _editable_install_note(self) -> str:
+        """Return why checks that import the repository's package say nothing here; empty if they do, or if unknown."""
+        if self._editable_install is None:
+            arguments = command_arguments(find_command(self.origin), _SEARCH_SECONDS)
+            printed = self.workspace.call("bash", arguments, self.cancel).content.splitlines()
+            files = (line for line in printed if line.startswith((".", "/", "venv", "env")))
+            foreign = (line for line in files if line.rpartition("/")[2] not in self.workspace.redirected)
+            self._editable_install = next(foreign, "")[:_LONGEST_PATH]
+        return editable_install_note(self._editable_install, self.origin) if self._editable_install else ""
+
+    def _read_reports(
+        self,
+        execution: CheckExecution,
+        reports: Mapping[str, Any],
+        command: CheckCommand,
+        outcome: ToolOutcome,
+    ) -> CheckExecution:
+        """Add tests and coverage to `execution`. `reports` has the stamps of report files before the run."""
+        spill = outcome.metadata.get("spill")
+        if not isinstance(spill, str):
+            return execution
+        query = {**reports, "spill": spill, "asked": command.report, "sure": command.complete}
+        answer = self._query_reports(query)
+        try:
+            suite = parse_suite(answer.get("tests"))
+        except InvalidReport as error:
+            suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
+        execution = replace(execution, suite=suite)
+        if self.options.changed_lines is None or answer.get("measured") is not True:
+            return execution
+        return replace(execution, coverage=self._measure_coverage(reports))
+
+    def _measure_coverage(self, reports: Mapping[str, Any]) -> MeasuredCoverage | None:
+        """Read the coverage of the changed lines from new reports, else from coverage.py's database."""
+        assert self.options.changed_lines is not None
+        self._changed_lines = self._changed_lines or self.options.changed_lines()
+        if not self._changed_lines:
+            return None
+        query = {**reports, "lines": {path: sorted(lines) for path, lines in self._changed_lines.items()}}
+        try:
+            measured = parse_coverage(self._query_reports(query).get("coverage"), self._changed_lines)
+            if not measured.database:
+                return measured
+            arguments = command_arguments(_CONVERT, _CONVERT_SECONDS)
+            if self.workspace.call("bash", arguments, self.cancel).metadata.get("exit_code") != 0:
+                return MeasuredCoverage(note=".coverage is there, and no coverage program that could read it")
+            answer = self._query_reports({**query, "converted": _CONVERTED})
+            return parse_coverage(answer.get("coverage"), self._changed_lines)
+        except (AgentError, InvalidReport) as error:
+            return MeasuredCoverage(note=f"the coverage could not be read: {error}")
+
+    def _rerun_tests(
+        self, number: int, check: Check, execution: CheckExecution, reports: Mapping[str, Any]
+    ) -> CheckExecution:
+        """Run the tests that `rerun_tests` returns a second time, if the runner can select them."""
+        names = self.options.rerun_tests(number, execution) if execution.suite and not check.junit else ()
+        command = rerun_command(check.command, names, _REPORT.format(self._commands))
+        if command is None:
+            return execution
+        stamps = self._query_reports(reports).get("stamps", {})
+        run, outcome = self._run_command(number, check, command.command)
+        if run.state is CheckState.NOT_RUN or outcome is None:
+            return execution
+        second = self._read_reports(CheckExecution(run), {**reports, "stamps": stamps}, command, outcome)
+        return replace(execution, rerun_suite=second.suite)
+
+    def _query_reports(self, query: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the tool host's answer about reports; empty on an error, which the next command reports."""
+        try:
+            answer = self.workspace.call("check_reports", query, self.cancel).metadata
+            return {**answer, "stamps": parse_stamps(answer.get("stamps", {}))}
+        except (AgentError, InvalidReport):
+            return {}
+
+
+def _is_option_refused(run: CheckRun, outcome: ToolOutcome | None, report: str) -> bool:
+    """Whether the run failed for the option that we added: a pytest without reports does not know it."""
+    output = outcome.content if outcome is not None and run.state is not CheckState.PASSED else ""
+    return bool(report) and any(
+        "unrecognized arguments" in line and report in line for line in output.splitlines()
+    )
+
+
+def _exit_code(metadata: Mapping[str, Any]) -> int | None:
+    code = metadata.get("exit_code")
+    return code if type(code) is int and -_HIGHEST_EXIT_CODE <= code <= _HIGHEST_EXIT_CODE else None

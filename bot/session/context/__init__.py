@@ -1,0 +1,1 @@
+"""The input of a run: base commit, instructions, verb profile, environment, secrets."""

@@ -1,0 +1,153 @@
+"""What a run reads at its base: policy, task, checks. Never from the head of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import GitError
+from bot.checkout.objects import blobs_at
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Request
+from bot.evidence.check import Check
+from bot.gate.secrets import Finder
+from bot.maintenance.task import Task
+from bot.policy.defaults import SETUP_TIMEOUT
+from bot.policy.load import load_policy
+from bot.policy.schema import CheckSpec, Policy, SetupStep
+
+if TYPE_CHECKING:
+    from bot.environment.detection import Detection
+
+
+def base_policy(checkout: Checkout, request: Request, task: Task | None = None) -> Policy:
+    """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
+
+    Raises `PolicyError`, and `UsageError` where the file that the request names is not there.
+    """
+    policy = load_policy(_read_base(checkout, request.policy_file), request.policy_file)
+    if task is None:
+        return policy
+    from bot.maintenance.apply import with_task_limits
+
+    return with_task_limits(policy, task)
+
+
+def base_task(checkout: Checkout, request: Request) -> Task | None:
+    """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
+    if not request.task:
+        return None
+    from bot.maintenance.task_file import path_of, read_task
+
+    path = path_of(request.task)
+    text = _read_base(checkout, path)
+    if text is None:
+        raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
+    return read_task(text, path)
+
+
+def base_finder(checkout: Checkout, policy: Policy) -> Finder:
+    """The detector of credentials: built-in patterns, and the file of rules that the policy names. Raises
+    `RuleFileError` for a mistake in it, and `UsageError` if it is missing."""
+    return finder_of(policy, lambda path: _read_base(checkout, path), "at the base commit")
+
+
+def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> Finder:
+    """The same, with the file's text from `read`; `where` says in words where that looks."""
+    path = policy.detector.rules
+    if not path:
+        return Finder()
+    from bot.gate.secret_rule_file import read_rules
+
+    text = read(path)
+    if text is None:
+        raise UsageError(
+            f"The policy names {path} under `detector: rules`, and there is no such file {where}."
+        )
+    return Finder(read_rules(text, path))
+
+
+def with_task_instruction(request: Request, task: Task | None) -> Request:
+    """The request with the instruction of its task's file."""
+    if task is None:
+        return request
+    from bot.maintenance.apply import with_task_instruction
+
+    return with_task_instruction(request, task)
+
+
+def _read_base(checkout: Checkout, path: str) -> str | None:
+    return _read_at(checkout, checkout.policy_sha or checkout.base_sha, path)
+
+
+def _read_at(checkout: Checkout, sha: str, path: str) -> str | None:
+    """The text of a file of a commit; `None` where there is none. One stray byte hides no policy."""
+    try:
+        return checkout.git.run("cat-file", "blob", f"{sha}:{path}").decode(errors="replace")
+    except GitError:
+        return None
+
+
+def checks_of(
+    policy: Policy, checkout: Checkout, task: Task | None, prepared: Preparation | None = None
+) -> tuple[Check, ...]:
+    """The checks of the policy, else those of `prepared`, else those that the repository's CI and manifests suggest;
+    and the task's own."""
+    own = _as_checks(task.checks if task else ())
+    if prepared is not None and prepared.checks:
+        return (*prepared.checks, *own)
+    if policy.checks:
+        return (*_as_checks(policy.checks), *own)
+    detected = detected_at(checkout).checks
+    return (*(Check(check.name, check.plain, detected=True) for check in detected), *own)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """How an environment is prepared that the policy says nothing of: `setup` runs in a tree of the commit `sha`, and
+    `checks` are those that work after it. `versions` are the tools' that it names."""
+
+    sha: str
+    setup: tuple[SetupStep, ...]
+    checks: tuple[Check, ...]
+    versions: tuple[str, ...] = ()
+
+
+def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
+    """What the repository's CI and manifests ask for, as the base branch has them: the head of a pull request decides
+    neither what is run nor on which files. `None` if the policy says how, or if there is nothing to do."""
+    if policy.setup or policy.bring or policy.checks:
+        return None
+    sha = checkout.policy_sha or checkout.base_sha
+    detected = detected_at(checkout, sha)
+    if not detected.setup:
+        return None
+    steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
+    checks = tuple(Check(one.name, one.command, detected=True) for one in detected.checks)
+    return Preparation(sha, steps, checks, tuple(f"{one.tool} {one.version}" for one in detected.versions))
+
+
+def detected_at(checkout: Checkout, sha: str = "") -> Detection:
+    """How the repository is set up and checked, by the files of the base commit, or of the commit `sha`."""
+    from bot.environment.detect import detect, files_read
+
+    sha = sha or checkout.base_sha
+    listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
+    paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+    known = blobs_at(checkout.git, sha, files_read(paths))
+
+    def read(path: str) -> str | None:
+        if path in known:
+            return known[path].decode(errors="replace")
+        return _read_at(checkout, sha, path)
+
+    return detect(paths, read)
+
+
+def _as_checks(specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
+    return tuple(
+        Check(spec.name, spec.command, spec.timeout, junit=spec.junit, coverage=spec.coverage)
+        for spec in specs
+    )

@@ -1,0 +1,231 @@
+"""Facts for the first message, with the repository's instructions to agents, and notes for the outcome.
+
+`AGENTS.md` and its like are read at the base. Folders are searched from the one that the request points at up to the
+root; in each only the first of the policy's names counts, since the others mostly say the same. Of a long file the
+headings are shown, and the sections that match the request: it is sent again with every request to the model.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from bot.agent.task import TaskFacts
+from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
+from bot.checkout.objects import blobs_at
+from bot.contracts.plain_text import quoted
+from bot.contracts.request import Request, Verb
+from bot.events.hygiene import clean
+from bot.evidence.check import Check
+from bot.session.context.profiles import SHELL, Profile
+
+if TYPE_CHECKING:
+    from bot.session.context.review_scope import Reviewing
+
+
+_OFF_LOAD = "long output and notes go into files under `$TMPDIR`: search those"
+_NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its checks are still run"
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there;
+    `copies` are packages of the repository that are installed as well, each with its folder in the tree."""
+
+    request: Request
+    checkout: Checkout
+    profile: Profile
+    root: str
+    checks: tuple[Check, ...]
+    reviewing: Reviewing | None = None
+    went_on: bool = False
+    instructions: tuple[Instructions, ...] = ()
+    copies: Callable[[], Sequence[tuple[str, str]]] = tuple
+
+    def facts(self) -> TaskFacts:
+        review_facts = self.reviewing.facts() if self.reviewing is not None else ()
+        return TaskFacts(
+            root=self.root,
+            base_sha=self.checkout.base_sha,
+            checks=() if self.profile.unrun else tuple(check.command for check in self.checks),
+            notes=(*review_facts, *self._missing_last(), *self._hints()),
+            checkout=self.checkout.notes,
+            diff=self._diff(),
+            unrun=self.profile.unrun
+            or ("" if SHELL in self.profile.tools or self.profile.read_only else _NO_COMMANDS),
+            instructions=tuple((one.path, _whole(one)) for one in self.instructions),
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the outcome."""
+        plan, unrun = self.request.plan, self.profile.unrun
+        carried_out = (f"This carries out the plan {plan.hash[:12]}.",) if plan is not None else ()
+        not_run = (f"No code was run: {unrun}.",) if unrun else ()
+        return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
+
+    def _hints(self) -> Iterator[str]:
+        if SHELL in self.profile.tools:
+            yield _OFF_LOAD
+        for name, folder in self.copies():
+            folder_path = self.root if folder == "." else f"{self.root}/{folder}"
+            yield (
+                f"outside the root, {quoted(f'import {name}')} finds the installed copy, not the work tree's: set "
+                f"{quoted(f'PYTHONPATH={folder_path}')}"
+            )
+
+    def _diff(self) -> str:
+        if self.reviewing is not None:
+            return self.reviewing.diff_shown.text
+        if self.request.pull is None:
+            return ""
+        from bot.session.context.history import pull_diff
+
+        return pull_diff(self.checkout)
+
+    def _missing_last(self) -> tuple[str, ...]:
+        if self.request.verb is not Verb.CONTINUE or self.went_on:
+            return ()
+        return (
+            "The last run's record could not be had: the thread and the repository show what it came to.",
+        )
+
+
+def _whole(one: Instructions) -> str:
+    """The text, with a line on what was left out."""
+    return (
+        f"{one.text}\n(Shortened by {one.cut} characters. If you need the rest: view {one.path}.)"
+        if one.cut
+        else one.text
+    )
+
+
+MOST_A_FILE = 4_000
+MOST = 8_000
+"""Characters."""
+
+_MAX_OF_LONG_FILE = 1_500
+_MAX_FOLDERS = 20
+_MAX_HEADINGS = 1_200
+_MAX_INTRODUCTION = 600
+_MAX_SECTION = 1_200
+_MIN_SCORE = 2
+
+_HEADING = re.compile(r"#{1,6} ")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_WORD = re.compile(r"[a-z_][a-z0-9_]{4,}")
+_USEFUL = re.compile(r"(?i)\b(test|style|convention|lint|format|build|develop)")
+_USELESS = re.compile(r"(?i)\b(push|pull request|commit|release|issue)")
+"""Headings: what every change takes, and what a run does not do."""
+
+
+class Instructions(NamedTuple):
+    """One file as the model sees it. `cut` counts the characters that are left out."""
+
+    path: str
+    text: str
+    cut: int = 0
+
+
+def instructions(
+    git: Git, sha: str, names: Sequence[str], near: Iterable[str] = (), about: str = ""
+) -> tuple[Instructions, ...]:
+    """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first.
+    `about` is what the request says."""
+    folders = list(_folders(near))
+    wanted = [posixpath.join(folder, name) for folder in folders for name in names]
+    contents = blobs_at(git, sha, wanted) if wanted else {}
+    files: list[Instructions] = []
+    left = MOST
+    for folder in folders:
+        path = _first(folder, names, contents)
+        text = clean(contents[path].decode("utf-8", "replace")).text.strip() if path else ""
+        text_shown = excerpt(text, about, min(MOST_A_FILE, left))
+        if text_shown:
+            left -= len(text_shown)
+            files.append(Instructions(path, text_shown, len(text) - len(text_shown)))
+    return tuple(files)
+
+
+def excerpt(text: str, about: str, limit: int) -> str:
+    """At most about `limit` characters of `text`: its introduction, its headings, and the sections that share most
+    words with `about`, in their order."""
+    if len(text) <= limit:
+        return text
+    first, *sections = _sections(text)
+    if not sections:
+        return _cut(text, limit)
+    introduction = _cut(first, _MAX_INTRODUCTION)
+    parts = [section.partition("\n")[0] for section in sections]
+    while sum(map(len, parts)) > _MAX_HEADINGS:
+        parts.pop()
+    left = min(limit, _MAX_OF_LONG_FILE) - len(introduction) - sum(len(heading) + 1 for heading in parts)
+    wanted = set(_WORD.findall(about.lower()))
+    scores = [_score(section, wanted) for section in sections]
+    for number in sorted(range(len(parts)), key=lambda number: -scores[number]):
+        section = _cut(sections[number], _MAX_SECTION)
+        if scores[number] >= _MIN_SCORE and len(section) - len(parts[number]) <= left:
+            left -= len(section) - len(parts[number])
+            parts[number] = section
+    return "\n".join(part for part in (introduction, *parts) if part)
+
+
+def _sections(text: str) -> Iterator[str]:
+    """What stands before the first heading, then each heading with its text; a `#` in a code block is no heading."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        if mark := _FENCE.match(line):
+            fence = "" if fence == mark[1] else fence or mark[1]
+        elif not fence and _HEADING.match(line):
+            yield "\n".join(lines).strip()
+            lines = []
+        lines.append(line)
+    yield "\n".join(lines).strip()
+
+
+def _score(section: str, wanted: set[str]) -> int:
+    """How many of the wanted words it has, those of its heading twice."""
+    heading = section.partition("\n")[0]
+    if _USELESS.search(heading):
+        return 0
+    count = sum(len(wanted & set(_WORD.findall(part.lower()))) for part in (heading, section))
+    return count + (_MIN_SCORE if _USEFUL.search(heading) else 0)
+
+
+def _cut(text: str, limit: int) -> str:
+    """The text up to the last line end within `limit`."""
+    if len(text) <= limit:
+        return text
+    if limit <= len("\n…"):
+        return ""
+    head = text[: limit - len("\n…")]
+    return (head.rpartition("\n")[0] or head).rstrip() + "\n…"
+
+
+def _first(folder: str, names: Sequence[str], contents: Mapping[str, bytes]) -> str:
+    """The path that counts in `folder`, empty for none. A link to a neighbour of the list is followed; a commit
+    keeps a link as a file with the target's name."""
+    for name in names:
+        path = posixpath.join(folder, name)
+        if path not in contents:
+            continue
+        target = contents[path].decode("utf-8", "replace").strip().removeprefix("./").removeprefix("@")
+        if target not in names:
+            return path
+        if (linked := posixpath.join(folder, target)) in contents and target != name:
+            return linked
+    return ""
+
+
+def _folders(near: Iterable[str]) -> Iterator[str]:
+    """Each folder once, the deepest first, the root ("") last."""
+    folders: set[str] = set()
+    for path in near:
+        parts = path.split("/")[:-1]
+        folders |= {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+    yield from sorted(folders - {""}, key=lambda folder: (-folder.count("/"), folder))[:_MAX_FOLDERS]
+    yield ""

@@ -1,0 +1,142 @@
+"""The environment of Actions: the server, its API, the page of the run, the token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from bot.contracts.errors import UsageError
+from bot.contracts.request import POLICY_FILE
+from bot.github.app import Access
+from bot.github.tokens import INSTALLATION, TokenKind, token_kind
+from bot.policy.load import policy_file
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
+WORKFLOW_TOKEN = "SLASH_AGENT_WORKFLOW_TOKEN"  # noqa: S105
+"""GITHUB_TOKEN of the job, also if it acts with another one."""
+_TOKEN_VARIABLES = ("SLASH_AGENT_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
+
+
+@dataclass(frozen=True, slots=True)
+class GitHubEnvironment:
+    """`run_url` is empty outside Actions, and `run` 0. `workflow` is the path of the file that the run is of,
+    empty where nobody says. `token` is never shown, nor is `app_key`, the private key of the app `app_id`.
+
+    `report_url` is the address of the run's report among its artifacts, empty if there is none.
+
+    `repository` is the one that the run is in. `target` is the one that an entry of a maintenance plan names, which
+    may be another; empty in every other job. `policy_file` is where the policy is in a repository.
+    """
+
+    server_url: str
+    api_url: str
+    run_url: str
+    repository: str
+    token: str = field(repr=False)
+    run: int = 0
+    workflow: str = ""
+    app_id: str = ""
+    app_key: str = field(default="", repr=False)
+    target: str = ""
+    minted: bool = False
+    report_url: str = ""
+    policy_file: str = POLICY_FILE
+
+    @property
+    def acts_for(self) -> str:
+        """The repository that this job works on."""
+        return self.target or self.repository
+
+    @property
+    def minted_secrets(self) -> dict[str, str]:
+        """The token that was minted for this run, by the name it is masked as."""
+        return {"GITHUB_APP_TOKEN": self.token} if self.minted else {}
+
+    def renamed(self, old: str, new: str) -> GitHubEnvironment:
+        """The environment after GitHub renamed the repository to `new`."""
+
+        def name(one: str) -> str:
+            return new if one.lower() == old.lower() else one
+
+        return replace(self, repository=name(self.repository), target=name(self.target))
+
+    def git_url(self, repository: str) -> str:
+        """The address that git fetches from and pushes to: on this server, whatever the payload says."""
+        return f"{self.server_url}/{repository}.git"
+
+
+def read_github_environment(environment: Mapping[str, str]) -> GitHubEnvironment:
+    """GitHub.com outside Actions; a server of one's own by GITHUB_SERVER_URL and GITHUB_API_URL."""
+    server = environment.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/")
+    default_api = "https://api.github.com" if server == "https://github.com" else f"{server}/api/v3"
+    repository = environment.get("GITHUB_REPOSITORY", "")
+    run_id = environment.get("GITHUB_RUN_ID", "")
+    run_url = f"{server}/{repository}/actions/runs/{run_id}" if repository and run_id else ""
+    return GitHubEnvironment(
+        server_url=server,
+        api_url=environment.get("GITHUB_API_URL", default_api).rstrip("/"),
+        run_url=run_url,
+        repository=repository,
+        token=next((environment[name] for name in _TOKEN_VARIABLES if environment.get(name)), ""),
+        run=int(run_id) if run_id.isdecimal() else 0,
+        workflow=_workflow(environment.get("GITHUB_WORKFLOW_REF", ""), repository),
+        app_id=environment.get("SLASH_AGENT_APP_ID", "").strip(),
+        app_key=environment.get("SLASH_AGENT_APP_PRIVATE_KEY", ""),
+        target=_repository(environment.get("SLASH_AGENT_REPOSITORY", "").strip()),
+        report_url=_report_url(environment.get("SLASH_AGENT_REPORT_URL", ""), run_url),
+        policy_file=policy_file(environment.get("SLASH_AGENT_POLICY", "")),
+    )
+
+
+def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitHubEnvironment:
+    """`where` with the token for `repository`: one of the app for that repository and `access` only (two requests), if
+    an app is given, else the job's. Raises `UsageError` naming what to set."""
+    if where.app_id or where.app_key:
+        from bot.github.app import installation_token
+
+        installation = installation_token(
+            where.app_id, where.app_key, repository, where.api_url, access=access
+        )
+        return replace(where, token=installation.token, minted=True)
+    if not where.token:
+        raise UsageError("There is no GitHub token: set GITHUB_TOKEN (in Actions, the input github-token).")
+    if not where.token.isprintable():
+        raise UsageError(
+            "The GitHub token holds a line break, or another character that no token has: set it again."
+        )
+    if where.repository and repository.lower() != where.repository.lower() and _is_actions_own(where):
+        raise UsageError(
+            f"{repository} is out of reach: {TokenKind.ACTIONS} is for {where.repository} alone. "
+            "Give app-id and app-private-key of a GitHub App that is installed there."
+        )
+    return where
+
+
+def _is_actions_own(where: GitHubEnvironment) -> bool:
+    if not where.token.startswith(INSTALLATION):
+        return False
+    from bot.github.client import connect
+
+    me = connect(where.token, where.api_url).me()
+    return token_kind(where.token, login=me.login if me else "") is TokenKind.ACTIONS
+
+
+def _repository(name: str) -> str:
+    if name and not _REPOSITORY.fullmatch(name):
+        raise UsageError(f"{name[:100]!r} is not a repository as in owner/name.")
+    return name
+
+
+def _report_url(url: str, run_url: str) -> str:
+    """`url` if it is an artifact of this run: a job that runs the agent can claim anything."""
+    if not run_url:
+        return ""
+    of_this_run = re.fullmatch(re.escape(run_url) + r"(?:/artifacts/[0-9]+(?:#download)?|#artifacts)", url)
+    return url if of_this_run else ""
+
+
+def _workflow(ref: str, repository: str) -> str:
+    """`octo/hello/.github/workflows/agent.yml@refs/heads/main` without the parts around the path."""
+    path = ref.partition("@")[0]
+    return path.removeprefix(f"{repository}/") if repository and path.startswith(f"{repository}/") else ""

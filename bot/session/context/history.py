@@ -1,0 +1,97 @@
+"""What git knows of the base commit, of a changed tree and of a pull request: files and diffs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import GitError
+from bot.checkout.objects import diff_between
+from bot.contracts.pulls import Side
+
+# Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
+_MAX_DIFF = 80_000
+_MAX_FILE_DIFF = 16_000
+
+
+class History:
+    """Paths are decoded with `surrogateescape`. Without a tree a question is about the base."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._git = checkout.git
+        self._base = checkout.base_sha
+
+    def paths(self, tree: str = "") -> list[str]:
+        """Raises `GitError`."""
+        listing = self._git.run("ls-tree", "-r", "-z", "--name-only", tree or self._base)
+        return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
+
+    def read(self, path: str, tree: str = "") -> str | None:
+        """The text of a file; `None` where there is none."""
+        try:
+            blob = self._git.run("cat-file", "blob", f"{tree or self._base}:{path}")
+        except GitError:
+            return None
+        return blob.decode(errors="replace")
+
+    def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
+        """The paths that differ from the base, and of those that only moved the old one by the new. Raises
+        `GitError`."""
+        listing = self._git.run("diff-tree", "-r", "-z", "-M", "--name-status", self._base, tree)
+        words = [word.decode(errors="surrogateescape") for word in listing.split(b"\0")]
+        changed: list[str] = []
+        renamed: dict[str, str] = {}
+        at = 0
+        while at + 1 < len(words):
+            if words[at].startswith("R"):
+                renamed[words[at + 2]] = words[at + 1]
+                changed += words[at + 1 : at + 3]
+                at += 3
+            else:
+                changed.append(words[at + 1])
+                at += 2
+        return changed, renamed
+
+    def untouched(self, tree: str) -> Callable[[str, int], bool] | None:
+        """Whether a line of a file in `tree` stood in it before; `None` where that is not known. Raises `GitError`."""
+        by_path = changed_lines(self._checkout, tree)
+        if by_path is None:
+            return None
+        lines = dict(by_path)
+        unknown = set(self.changes(tree)[0]).difference(lines)  # no text, or another kind of file than before
+        return lambda path, line: bool(line) and path not in unknown and line not in lines.get(path, ())
+
+
+def changed_lines(checkout: Checkout, tree_sha: str) -> Iterator[tuple[str, frozenset[int]]] | None:
+    """Each changed file of `tree_sha` that has lines, with those that the base does not have, renames followed; `None`
+    where the diff cannot be read."""
+    from bot.review.diff import DiffError, parse_diff
+
+    try:
+        diff = parse_diff(diff_between(checkout.git, checkout.base_sha, tree_sha))
+    except (GitError, DiffError):
+        return None
+    return (
+        (file.path, frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks)))
+        for file in diff.files
+        if file.hunks or (file.old_path != file.path and not file.binary)
+    )
+
+
+def pull_diff(checkout: Checkout) -> str:
+    """What a pull request changes, for the model of a run that does not review it; a sentence where that is unknown."""
+    from bot.review.diff import DiffError, parse_diff
+    from bot.review.diff_text import diff_text
+
+    if not checkout.merge_base:
+        return (
+            "(There is no diff: where the pull request began could not be found. Its files are in the tree.)"
+        )
+    try:
+        diff = parse_diff(diff_between(checkout.git, checkout.merge_base, checkout.base_sha))
+    except (GitError, DiffError) as error:
+        return f"(There is no diff: {error})"
+    if not diff.files:
+        return "(The pull request changes no file.)"
+    return diff_text(diff, _MAX_DIFF, _MAX_FILE_DIFF).text

@@ -1,0 +1,49 @@
+"""The secrets among the supervisor's environment variables: their values must not reach a workspace, a journal or a
+bundle."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import unquote
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?|PAT|AUTH)(?:$|_)|PASSW(?:OR)?D|APIKEY|_PWD$"
+)
+_SHORTEST = 8
+_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/@\s]*:([^/@\s]+))@")
+# A setting and no secret, whatever its variable is called: `required`, `/tmp/ssh/agent.7`, `https://host/path`.
+_DULL = re.compile(r"[a-z]{1,16}|/[\w./-]+|https?://[^@?#]*")
+
+
+def known_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Name and value of each variable that looks secret by its name, and the password of each address that has one, as
+    of a proxy or a database; values under eight characters are not."""
+    return dict(_secrets(environment))
+
+
+def _secrets(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in environment.items():
+        if login := _LOGIN.search(value):
+            whole, password = login.groups()
+            # One too short to be looked for by itself is looked for with the name before it.
+            yield name, password if len(password) >= _SHORTEST else whole
+            if (plain := unquote(password)) != password:
+                yield f"{name}, decoded", plain
+        elif len(value) >= _SHORTEST and _SECRET_NAME.search(name.upper()) and not _is_dull(value):
+            yield name, value
+
+
+def _is_dull(value: str) -> bool:
+    return bool(_DULL.fullmatch(value)) and (not value.startswith("/") or os.path.exists(value))
+
+
+def mask_all(secrets: Mapping[str, str], mask: Callable[[str], None]) -> None:
+    """Ask the runner to hide each of `secrets` in its log, and what base64 makes of it: it knows exact strings only."""
+    from bot.gate.secret_forms import base64_forms
+
+    for value in secrets.values():
+        if len(value) >= _SHORTEST:
+            for form in dict.fromkeys((value, *base64_forms(value))):
+                mask(form)

@@ -1,0 +1,115 @@
+"""`slash-agent demo`: the whole path on a sample repository, against a GitHub on loopback, with a recorded model.
+
+Everything but the model is real: git, the sandbox, the tools, the checks, the gate, the pull request.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.errors import AgentError, NoSandboxError
+from bot.contracts.outcome import Outcome
+from bot.publish.result import PublishResult
+from bot.session.event.publish_bundle import publish_bundle
+from bot.session.event.run_event import EventOptions, run_event
+from bot.session.folder.run_folder import new_folder
+from bot.workspace.probe import choose
+from bot.workspace.sandbox.choose import Setting
+
+RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
+_STOP_LIMIT = 10
+_FOR_FORGE = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
+
+
+class DemoError(AgentError):
+    """The demo did not come to a pull request: a bug of ours, or a machine it cannot run on."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoResult:
+    """`sandbox_trouble` says why the demo went without a sandbox; empty when it had one."""
+
+    outcome: Outcome
+    published: PublishResult
+    bundle: Path
+    issue_url: str
+    sandbox_trouble: str
+
+
+@contextmanager
+def run_demo(environment: Mapping[str, str], say: Callable[[str], None]) -> Iterator[DemoResult]:
+    """Run the demo; the forge is up until the `with` block is left. Raises an `AgentError`."""
+    setting, error_text = _sandbox()
+    with _forge() as forge, tempfile.TemporaryDirectory(prefix="slash-agent-demo-") as scratch:
+        say(f"     A GitHub on this machine has an issue, {forge['issue_url']}")
+        say("     Its maintainer writes `/agent fix this`. A recorded model answers; all else is real.")
+        bundle = new_folder(environment).bundle
+        demo_environment = _environment(environment, forge, scratch)
+        options = EventOptions(
+            name=forge["event_name"],
+            payload=Path(forge["event"]),
+            out=bundle,
+            model=f"replay/{RECORDING}",
+            sandbox=setting,
+        )
+        result = run_event(options, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["run"]}, say, say)
+        if result.outcome is None:
+            raise DemoError(f"The demo's run ended without a result: {result.reason}")
+        publication = publish_bundle(
+            bundle, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}, dry_run=False, say=say
+        )
+        yield DemoResult(result.outcome, publication.published, bundle, forge["issue_url"], error_text)
+
+
+def _sandbox() -> tuple[Setting, str]:
+    """Whether a sandbox works here. The demo alone may go without, since its model is a recording."""
+    try:
+        choose("auto")
+    except NoSandboxError as error:
+        return "off", str(error)
+    return "auto", ""
+
+
+def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scratch: str) -> dict[str, str]:
+    """What Actions would set; no key of the person at the terminal, and no Actions around us, gets in."""
+    inherited = {
+        name: environment[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in environment
+    }
+    return {
+        **inherited,
+        "RUNNER_TEMP": scratch,
+        "GITHUB_SERVER_URL": str(forge["url"]),
+        "GITHUB_API_URL": str(forge["api_url"]),
+        "GITHUB_REPOSITORY": str(forge["repository"]),
+    }
+
+
+@contextmanager
+def _forge() -> Iterator[Mapping[str, Any]]:
+    """The forge as a process of its own: no room of ours imports it."""
+    command = [sys.executable, "-m", "slash_forge", "--sample", "--port", "0"]
+    forge_environment = {name: os.environ[name] for name in _FOR_FORGE if name in os.environ}
+    with subprocess.Popen(
+        command, env=forge_environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            if not line:
+                raise DemoError("The demo's GitHub on loopback did not start; its words are above.")
+            yield json.loads(line)
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOP_LIMIT)
+            except subprocess.TimeoutExpired:
+                process.kill()

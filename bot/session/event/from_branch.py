@@ -1,0 +1,158 @@
+"""Recover the last run for `continue` if its bundle expired: from our comment on its result, and from the open pull
+request of the thread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from bot import __version__
+from bot.checkout import layout
+from bot.checkout import remote as transport
+from bot.checkout.branches import branch_name
+from bot.checkout.clone import Source
+from bot.checkout.git import Git
+from bot.contracts.messages import Usage
+from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, StopReason
+from bot.contracts.request import Request, Verb
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.values import PullData
+from bot.publish.answer import posted_question
+from bot.publish.bundle.write import write_bundle
+from bot.publish.change.target import branch_patterns
+from bot.publish.remote import PREFIX, Remote
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
+from bot.session.event.retry_continue import LastResult
+
+_TIP = "refs/agent/last"
+_NO_COMMIT = "0" * 40
+_DIFF = ("diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames")
+
+
+class RecoveredBundle(NamedTuple):
+    """`note` is a sentence for people, or empty; `is_written` says whether the bundle was written."""
+
+    note: str = ""
+    is_written: bool = False
+
+
+def bundle_from_account(request: Request, last_result: LastResult, bundle: Path) -> None:
+    """Write a bundle without a change to `bundle`, from our comment on the last run."""
+    reason = "How it ended is in this bot's own comment, which was read again"
+    write_bundle(bundle, _outcome(request, last_result, reason), b"", b"", "")
+
+
+def bundle_from_branch(
+    host: GitHub,
+    request: Request,
+    source: Source,
+    *,
+    email: str,
+    last_result: LastResult,
+    git_dir: Path,
+    bundle: Path,
+) -> RecoveredBundle:
+    """Write the change of the thread's pull request to `bundle`, using `git_dir`; neither may exist. `email` is the
+    bot's commit address."""
+    if request.thread is None or request.thread.is_pull_request or request.task:
+        return RecoveredBundle()
+    layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(""))
+    try:
+        own_pulls = _own_pulls(host, request, Remote(git_dir, source.url, source.token))
+        own = next((pull for pull in own_pulls if _only_ours(host, request, pull, email)), None)
+    except GitHubError as error:
+        if error.status not in (403, 404) or error.failure.rate_limited:
+            raise
+        return RecoveredBundle(
+            "Whether there is a pull request of the last run could not be seen: by the thread alone."
+        )
+    if own is None:
+        return RecoveredBundle(_foreign_commits_note(own_pulls))
+    git = Git(git_dir)
+    transport.fetch(
+        git_dir, source.url, [f"+{own.head_sha}:{_TIP}"], source.token, ["--depth=2", "--no-tags"]
+    )
+    parents = git.run("rev-parse", f"{_TIP}^@").decode().split()
+    if len(parents) != 1 or not host.contains(request.repository, request.base_ref, parents[0]):
+        return RecoveredBundle(_foreign_commits_note([own]))
+    patch = git.run(*_DIFF, parents[0], _TIP)
+    outcome = replace(
+        _outcome(request, last_result, f"It opened pull request #{own.number}"),
+        base_sha=parents[0],
+        started_at=own.created_at,
+        ended_at=own.updated_at,
+        description=Description(title=own.title),
+    )
+    write_bundle(bundle, outcome, patch, b"", "")
+    return RecoveredBundle(
+        f"The last run's bundle is not kept any more: this goes on from #{own.number}.", is_written=True
+    )
+
+
+def _own_pulls(host: GitHub, request: Request, remote: Remote) -> list[PullData]:
+    """Return our open pull requests for the thread, in the order that publishing uses."""
+    assert request.thread is not None
+    number, expected_fields = request.thread.number, {"issue": str(request.thread.number), "task": ""}
+    heads = remote.refs(*branch_patterns(number, branch_name(number, ""))).heads
+    pulls = []
+    for branch in sorted((name for name in heads if name.startswith(PREFIX)), key=len):
+        for pull in host.open_pulls(request.repository, branch):
+            fields = read_mark(pull.body, PULL_REQUEST)
+            if fields is None or {name: fields.get(name, "") for name in expected_fields} != expected_fields:
+                continue
+            if pull.base_branch == request.base_ref and is_ours(pull.author, host.me(), PULL_REQUEST):
+                # What the server's branch holds now, and not what its API remembers.
+                pulls.append(replace(pull, head_sha=heads[branch]))
+    return pulls
+
+
+def _only_ours(host: GitHub, request: Request, pull: PullData, email: str) -> bool:
+    """Whether its one commit is the one that our mark names; or, where the mark is older than the branch, by us."""
+    commits = host.pull_commits(request.repository, pull.number)
+    if [commit.sha for commit in commits] != [pull.head_sha]:
+        return False
+    recorded = (read_mark(pull.body, PULL_REQUEST) or {}).get("head", "")
+    return recorded == pull.head_sha or {commits[0].author_email, commits[0].committer_email} == {email}
+
+
+def _foreign_commits_note(pulls: list[PullData]) -> str:
+    if not pulls:
+        return ""
+    named = ", ".join(f"#{pull.number}" for pull in pulls)
+    return (
+        "The last run's bundle is not kept any more, and others have committed to "
+        f"{named}, which is left alone: this goes by the thread."
+    )
+
+
+def _outcome(request: Request, last_result: LastResult, reason: str) -> Outcome:
+    """Build the outcome of the last run. The verb stays that of the earlier command: a plan must not change files."""
+    command = last_result.command
+    earlier = replace(
+        request,
+        verb=command.verb if command else Verb.FIX,
+        instruction=(command.instruction if command else "") or "what the thread shows",
+        resumes=0,
+        plan=None,
+    )
+    question = posted_question(last_result.text)
+    return Outcome(
+        schema=SCHEMA_VERSION,
+        version=__version__,
+        status=Status.NEEDS_INPUT if question else Status.CHANGED,
+        stop_reason=StopReason.NEEDS_INPUT if question else StopReason.END_TURN,
+        reason=reason,
+        request=earlier,
+        base_sha=_NO_COMMIT,
+        model="",
+        sandbox="",
+        started_at=last_result.at,
+        ended_at=last_result.at,
+        turns=0,
+        usage=Usage(),
+        cost=0.0,
+        question=question,
+        answer="" if question else last_result.text,
+    )

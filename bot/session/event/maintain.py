@@ -1,0 +1,317 @@
+"""`slash-agent maintain`: what is due in which repository, and the dashboard that says how each task stands.
+
+Reads only, but for the dashboard. One repository that cannot be read, or one task's file that is wrong, is said
+and does not keep the others from their tasks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice, takewhile
+from typing import Protocol
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.request import Tier
+from bot.contracts.threads import IssueData, RepositoryData
+from bot.events.nearest import nearest
+from bot.github.values import Account, ArtifactData, CommitData, JobData, PullData, WorkflowRunData
+from bot.maintenance import dashboard, plan
+from bot.maintenance.plan import (
+    Decision,
+    DueWindow,
+    EndedPull,
+    OpenPull,
+    RepositoryState,
+    due_windows,
+    group_by_task,
+)
+from bot.maintenance.task import FOLDER, Task
+from bot.maintenance.task_file import is_task_file, read_task
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.schema import Policy
+from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
+
+Say = Callable[[str], None]
+
+MOST_PULLS = 300
+"""Newest pull requests that are looked through for those of tasks: three requests."""
+
+_DASHBOARD = "dashboard"
+_LABEL = "maintenance"
+
+
+class MaintenanceHost(Protocol):
+    """GitHub methods that maintenance uses. See `bot.github.client.GitHub`."""
+
+    def me(self) -> Account | None: ...
+    def repository(self, repository: str) -> RepositoryData: ...
+    def file(self, repository: str, path: str, ref: str) -> str | None: ...
+    def folder(self, repository: str, path: str, ref: str) -> list[str]: ...
+    def pulls(self, repository: str, state: str = "open", base: str = "") -> Iterator[PullData]: ...
+    def pull_commits(self, repository: str, number: int) -> list[CommitData]: ...
+    def issues(
+        self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
+    ) -> Iterator[IssueData]: ...
+    def create_issue(
+        self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()
+    ) -> IssueData: ...
+    def edit_issue(
+        self, repository: str, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None: ...
+
+
+HostOf = Callable[[str], MaintenanceHost]
+"""Returns the client for a repository. Raises `AgentError` if no token reaches it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceRun:
+    """`tasks` are names of tasks started by hand; without any, the schedule decides. Times are in UTC."""
+
+    repositories: tuple[str, ...]
+    now: datetime
+    last: LastPlan
+    tasks: tuple[str, ...] = ()
+    policy_file: str = POLICY_FILE
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryPlan:
+    """State of one repository and the decisions on its tasks."""
+
+    repository: str
+    decisions: tuple[Decision, ...]
+    state: RepositoryState
+    minutes: int
+
+
+def plan_repositories(run: MaintenanceRun, host_of: HostOf, warn: Say) -> list[RepositoryPlan]:
+    """Plan each repository that is due. An error in one is reported and does not stop the others. Raises the first
+    `AgentError` if no repository could be read."""
+    plans: list[RepositoryPlan] = []
+    failed: list[AgentError] = []
+    for window in _due_windows(run):
+        try:
+            plans.append(plan_repository(window, run, host_of(window.repository), warn))
+        except AgentError as error:
+            failed.append(error)
+            warn(f"{window.repository}: {error}")
+    if failed and not plans:
+        raise failed[0]
+    return plans
+
+
+def _due_windows(run: MaintenanceRun) -> list[DueWindow]:
+    if run.tasks:
+        return [DueWindow(repository, run.last.at, run.now) for repository in run.repositories]
+    return due_windows(run.repositories, run.last.at, run.now)
+
+
+def plan_repository(
+    window: DueWindow, run: MaintenanceRun, host: MaintenanceHost, warn: Say
+) -> RepositoryPlan:
+    """Plan one repository. Raises `AgentError` if GitHub or the policy cannot be read, or a requested task does not
+    exist."""
+    repository = window.repository
+    branch = host.repository(repository).default_branch
+    policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file)
+    tasks = _tasks(repository, branch, host, warn)
+    if run.tasks:
+        _check_names(run.tasks, tasks)
+    state = _state(repository, host, policy) if tasks else RepositoryState()
+    if run.tasks:
+        decisions = plan.decide_manual(tasks, run.tasks, state)
+    else:
+        runs = policy.tiers[Tier.SCHEDULE].runs_a_day
+        caps = plan.Caps(policy.maintenance, runs, run.last.started(repository))
+        decisions = plan.decide_all(
+            tasks.values(),
+            state,
+            caps,
+            repository=repository,
+            now=window.until,
+            since=lambda task: run.last.of(repository, task, window.since),
+        )
+    return RepositoryPlan(repository, tuple(decisions), state, _minutes(policy))
+
+
+def put_dashboards(
+    plans: Iterable[RepositoryPlan], host_of: HostOf, now: datetime, say: Say, warn: Say
+) -> None:
+    """See `put_dashboard`. Raises the first `AgentError` when no dashboard could be kept."""
+    failed: list[AgentError] = []
+    updated = False
+    for repository_plan in plans:
+        repository = repository_plan.repository
+        try:
+            say(f"{repository}: {put_dashboard(repository_plan, host_of(repository), now)}")
+            updated = True
+        except AgentError as error:
+            failed.append(error)
+            warn(f"{repository}: {error}")
+    if failed and not updated:
+        raise failed[0]
+
+
+def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: datetime) -> str:
+    """Update the repository's dashboard and return what was done. Without tasks and without a dashboard nothing is
+    written."""
+    text = dashboard.render(
+        repository_plan.decisions, repository_plan.state, repository=repository_plan.repository, now=now
+    )
+    body = marked(text, mark(_DASHBOARD))
+    existing = _dashboard(repository_plan.repository, host)
+    if existing is None:
+        if not repository_plan.decisions:
+            return "no tasks, no dashboard"
+        issue = host.create_issue(
+            repository_plan.repository, title=dashboard.TITLE, body=body, labels=[_LABEL]
+        )
+        return f"dashboard #{issue.number} opened"
+    if existing.body.replace("\r\n", "\n").strip() == body.strip():
+        return f"dashboard #{existing.number} is up to date"
+    host.edit_issue(repository_plan.repository, existing.number, body=body)
+    return f"dashboard #{existing.number} brought up to date"
+
+
+def _dashboard(repository: str, host: MaintenanceHost) -> IssueData | None:
+    me = host.me()
+    for issue in host.issues(repository, labels=[_LABEL]):
+        ours = issue.author == me.login if me else issue.author_kind == "Bot"
+        if ours and read_mark(issue.body, _DASHBOARD) is not None:
+            return issue
+    return None
+
+
+def _tasks(repository: str, branch: str, host: MaintenanceHost, say: Say) -> dict[str, Task]:
+    tasks: dict[str, Task] = {}
+    for name in sorted(host.folder(repository, FOLDER, branch)):
+        if not is_task_file(name):
+            continue
+        path = f"{FOLDER}/{name}"
+        try:
+            task = read_task(host.file(repository, path, branch) or "", path)
+        except UsageError as error:
+            say(f"{repository}: {error}")
+            continue
+        tasks[task.name] = task
+    return tasks
+
+
+def _check_names(names: Iterable[str], tasks: dict[str, Task]) -> None:
+    for name in names:
+        if name not in tasks:
+            close = f"; the nearest is `{nearest(name, sorted(tasks))}`" if tasks else ""
+            raise UsageError(f"There is no task `{name[:60]}` in {FOLDER}{close}.")
+
+
+def _state(repository: str, host: MaintenanceHost, policy: Policy) -> RepositoryState:
+    """From the newest pull requests: those with our mark, by us, that name a task."""
+    me = host.me()
+    opened: list[tuple[str, OpenPull]] = []
+    ended: list[tuple[str, EndedPull]] = []
+    for pull in islice(host.pulls(repository, state="all"), MOST_PULLS):
+        task = (read_mark(pull.body, PULL_REQUEST) or {}).get("task", "")
+        if not task or not is_ours(pull.author, me, PULL_REQUEST):
+            continue
+        if pull.state == "open":
+            is_touched = _is_touched(repository, pull, host, policy.identity.email)
+            opened.append((task, OpenPull(pull.number, pull.url, is_touched)))
+        else:
+            at = datetime.fromisoformat(pull.merged_at or pull.closed_at)
+            ended.append((task, EndedPull(pull.number, at, merged=bool(pull.merged_at))))
+    return group_by_task(opened, ended)
+
+
+def _is_touched(repository: str, pull: PullData, host: MaintenanceHost, email: str) -> bool:
+    """The mark names the commit that we put there. Where it is older than the branch, the commits tell."""
+    if (read_mark(pull.body, PULL_REQUEST) or {}).get("head") == pull.head_sha:
+        return False
+    commits = host.pull_commits(repository, pull.number)
+    return any({commit.author_email, commit.committer_email} != {email} for commit in commits)
+
+
+def _minutes(policy: Policy) -> int:
+    limits = [
+        policy.tiers[Tier.SCHEDULE].minutes,
+        *([policy.budget.minutes] if policy.budget.minutes else []),
+    ]
+    return max(1, int(min(limits)))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+FIRST_WINDOW = timedelta(hours=1)
+"""How far back the first plan looks, when no run before it is known."""
+
+# As in .github/workflows/maintenance.yml; before it stands the caller's job where the workflow is called.
+_FULL = re.compile(r"(?:.* / )?More is due than a matrix holds")
+_ENTRY = re.compile(r"(?:.* / )?Run (\S+): (\S+)")
+_BUNDLE = re.compile(r"slash-agent-bundle-(.+)\.[a-z0-9-]+")
+_PLANNED = ("success", "failure")
+_STARTED = (*_PLANNED, "timed_out")
+# Pages of 100 that are looked at for today's.
+_MOST_ARTIFACTS = 2_000
+# A day of plans that were all full. What is older is given up.
+_MOST_RUNS = 24
+
+
+class RunHost(Protocol):
+    def workflow_runs(
+        self, repository: str, workflow: str = "", *, event: str = "", created: str = "", status: str = ""
+    ) -> Iterator[WorkflowRunData]: ...
+    def jobs(self, repository: str, run_id: int) -> Iterator[JobData]: ...
+    def all_artifacts(self, repository: str) -> Iterator[ArtifactData]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LastPlan:
+    """Everything was seen to that was due until `at`, and a task of a repository until `later` says, in UTC. `today`
+    is how many tasks were begun today, by repository with a dot for its slash."""
+
+    at: datetime
+    later: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+    today: Mapping[str, int] = field(default_factory=dict)
+
+    def started(self, repository: str) -> int:
+        """How many tasks of a repository were begun today."""
+        return self.today.get(repository.replace("/", "."), 0)
+
+    def of(self, repository: str, task: str, since: datetime) -> datetime:
+        """The last look at one task; `since` is that at its repository."""
+        return max(since, self.later.get((repository, task), since))
+
+
+def last_plan(repository: str, workflow: str, this_run: int, host: RunHost, now: datetime) -> LastPlan:
+    """From the newest scheduled runs of `workflow` before this one that came to an end: one that was cancelled, or
+    never began, saw to nothing. Three requests, more after a plan that was full or on a day with many tasks."""
+    at = now - FIRST_WINDOW
+    later: dict[tuple[str, str], datetime] = {}
+    ended = (
+        run
+        for run in host.workflow_runs(repository, workflow, event="schedule", status="completed")
+        if run.id != this_run and run.conclusion in _PLANNED
+    )
+    for run in islice(ended, _MOST_RUNS):
+        at = datetime.fromisoformat(run.created_at)
+        jobs = list(host.jobs(repository, run.id))
+        if not any(_FULL.fullmatch(job.name) and job.conclusion == "success" for job in jobs):
+            break
+        for job in jobs:
+            entry = _ENTRY.fullmatch(job.name)
+            if entry and job.conclusion in _STARTED:
+                later.setdefault((entry[1], entry[2]), at)
+    return LastPlan(at, later, _started_today(repository, host, now))
+
+
+def _started_today(repository: str, host: RunHost, now: datetime) -> Counter[str]:
+    midnight = f"{now:%Y-%m-%d}T00:00:00Z"
+    newest = islice(host.all_artifacts(repository), _MOST_ARTIFACTS)
+    names = [_BUNDLE.fullmatch(one.name) for one in takewhile(lambda one: one.created_at >= midnight, newest)]
+    return Counter(name[1] for name in names if name)

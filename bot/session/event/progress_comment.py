@@ -1,0 +1,188 @@
+"""Report to thread and log while an event is handled: the progress comment, each call, and errors that leave no
+bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from bot.agent.loop import TurnInfo
+from bot.contracts.formatting import money, sentence
+from bot.contracts.outcome import Outcome, Status
+from bot.gate.disguised_secrets import Detector
+from bot.gate.outbound import add_rules
+from bot.gate.redact import Redactor
+from bot.gate.secrets import Finder
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.publish.body.title_and_footer import Links
+from bot.publish.result import end_text, pending_line
+from bot.publish.text.filters import safe_line
+from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
+from bot.publish.thread.markers import ENDED, REFUSED, is_ours, notice_recipient
+from bot.publish.thread.progress import Progress, ProgressState, close_progress
+from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.spending import cost
+from bot.session.context.github_env import GitHubEnvironment
+from bot.session.context.secrets import known_secrets
+from bot.session.event.clients import client_for
+from bot.session.progress.reporter import turn_lines, waiting_line, while_heard
+
+Say = Callable[[str], None]
+
+_MAX_ERROR = 1_000
+_A_DAY = timedelta(days=1)
+# What the run itself can say for good: publishing says the same.
+_NOTHING_FOLLOWS = (Status.NO_CHANGE, Status.PARTIAL, Status.REFUSED, Status.FAILED)
+
+
+class ProgressComment:
+    """The comment that is edited during the run; writes nothing without a thread.
+
+    Errors of GitHub are reported through `watch` at the end: no run fails because of its comment.
+    """
+
+    def __init__(self, comment: Progress | None, run_url: str, watch: Say) -> None:
+        self._comment = comment
+        self._run_url = run_url
+        self._watch = watch
+
+    def begin(self) -> None:
+        self._show("Working on it")
+
+    def turn(self, info: TurnInfo) -> None:
+        done = ", ".join(call.name for call in info.calls) or "thinking"
+        self._show(
+            "Working on it",
+            f"turn {info.turn}: {done}",
+            f"{info.usage.total} tokens, {money(info.cost)} so far",
+        )
+
+    def waiting(self, text: str) -> None:
+        """Show what happens between two turns."""
+        self._show("Working on it", text)
+
+    def end(self, outcome: Outcome) -> None:
+        """Write the run's result. Publishing replaces it; without publishing it stays true."""
+        text = pending_line(outcome, self._run_url)
+        if outcome.request.dry_run:
+            run = f"[the run]({self._run_url})" if self._run_url else "the run"
+            text = f"**Dry run, nothing was published.** What would have been is in the log of {run}."
+        elif not outcome.files and outcome.status in _NOTHING_FOLLOWS:
+            text = end_text(outcome, Links(run=self._run_url))
+        self._close(ProgressState("", fields=cost(outcome.cost), body=text))
+
+    def fail(self, error_message: str = "") -> None:
+        """Write that there is no outcome. `error_message` is one sentence."""
+        self._close(ProgressState("", body=error_text(error_message, self._run_url)))
+
+    def _show(self, headline: str, *lines: str) -> None:
+        if self._comment is not None:
+            self._comment.update(ProgressState(headline, lines, self._run_url))
+
+    def _close(self, state: ProgressState) -> None:
+        if self._comment is not None:
+            self._comment.close(replace(state, over=True))
+            if self._comment.problem:
+                self._watch(f"note: the progress comment was not kept up to date: {self._comment.problem}")
+
+
+class JobLog:
+    """The job's log of a run. Anybody may read the log of a public repository, and a model wrote these lines."""
+
+    def __init__(self, watch: Say, environment: Mapping[str, str], finder: Finder | None = None) -> None:
+        """`finder` knows the repository's own rules for secrets."""
+        self._watch = while_heard(watch)
+        self._detector = Detector(Redactor(known_secrets(environment)), finder)
+
+    def turn(self, info: TurnInfo) -> None:
+        for line in turn_lines(info, self.safe):
+            self._watch(line)
+
+    def waiting(self, text: str) -> None:
+        self._watch(waiting_line(self.safe(text)))
+
+    def safe(self, text: str) -> str:
+        """`text` as the journal keeps it."""
+        return self._detector.masked(text) if text else text
+
+
+def progress_comment(
+    thread_ref: ThreadRef | None,
+    where: GitHubEnvironment,
+    say: Say,
+    watch: Say,
+    *,
+    dry_run: bool,
+    comment: int = 0,
+    fields: Mapping[str, str],
+    environment: Mapping[str, str],
+    finder: Finder | None = None,
+) -> ProgressComment:
+    """Return the progress comment in `thread_ref`, or one that writes nothing. With `dry_run` its writes go to `say`.
+    `comment` is the id of the comment that the action began before installation, or 0. `fields` go into its mark;
+    `finder` knows the repository's rules for secrets."""
+    if thread_ref is None:
+        return ProgressComment(None, "", watch)
+
+    def host() -> GitHub:
+        # A client of its own: it is used on the comment's thread, and a client is not for two.
+        client = client_for(where, environment)
+        if finder is not None:
+            add_rules(client, finder)
+        return client.dry(say) if dry_run else client
+
+    return ProgressComment(Progress(host, thread_ref, comment=comment, fields=fields), where.run_url, watch)
+
+
+def post_answer(
+    host: GitHub,
+    thread_ref: ThreadRef,
+    text: str,
+    watch: Say,
+    fields: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Answer a request in its thread: in the progress comment if it is still open, else in a new comment. `fields` go
+    into its mark. An error of GitHub goes to `watch` and is not raised."""
+    if not thread_ref.number:
+        return
+    try:
+        if not close_progress(host, thread_ref, text, fields):
+            put_comment(host, thread_ref, ENDED, text, fields)
+    except GitHubError as error:
+        watch(f"note: the thread could not be told: {error}")
+
+
+def error_text(error_message: str, run_url: str) -> str:
+    """Why nothing will come of a request."""
+    run = f" · [run]({run_url})" if run_url else ""
+    return f"**The run failed.** {safe_line(sentence(error_message), _MAX_ERROR)}".rstrip() + run
+
+
+def answer_outsider(
+    host: GitHub,
+    thread_ref: ThreadRef,
+    kind: str,
+    text: Callable[[], str],
+    *,
+    account: int,
+    now: str,
+    watch: Say,
+) -> bool:
+    """Answer an account without access, at most once a day in a thread. Returns whether it was posted."""
+    if not thread_ref.number:
+        return False
+    yesterday = (datetime.fromisoformat(now) - _A_DAY).strftime("%Y-%m-%dT%H:%M:%SZ")
+    recent = replace(thread_ref, since=yesterday)
+    try:
+        for comment in comments_at(host, recent):
+            if notice_recipient(comment.body) == str(account) and is_ours(comment.author, host.me(), REFUSED):
+                watch("note: they were answered today, so the thread is not told again")
+                return False
+        post(host, recent, with_mark(recent, kind, text(), {"to": str(account)}))
+    except GitHubError as error:
+        watch(f"note: the thread could not be told: {error}")
+        return False
+    return True

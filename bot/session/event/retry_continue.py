@@ -1,0 +1,344 @@
+"""`retry`, `continue` and `approve`: find the earlier request or plan by our own marks in the thread.
+
+A mark names the comment that asked, and that comment is read again: nothing of a request is kept anywhere else. So
+`retry` becomes the event that it would have been had its author written the earlier command, and goes through the
+whole check as such. Whoever wrote the earlier command must still be allowed it, too.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import Outcome
+from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.events.admission import Admission, tier_of
+from bot.events.command import PLAN, Command, parse_command
+from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
+from bot.events.event_request import EventRequest, NoRequest, Refusal, command_in
+from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.values import Account, ArtifactData
+from bot.publish.bundle.read import read_bundle
+from bot.publish.plan_approval import continued_plan
+from bot.publish.plan_comment import find_plan
+from bot.publish.thread.markers import PROGRESS, asking_comment
+from bot.publish.thread.ref import ThreadRef, trigger_key
+from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
+from bot.session.verdict.conclude import exit_code
+
+# In bytes, of the zip and of what is in it.
+_MOST_ZIPPED = 64 * 1024 * 1024
+_MOST_UNPACKED = 256 * 1024 * 1024
+_ARTIFACT = "slash-agent-bundle"
+_LARGEST_JOURNAL = 64 * 1024 * 1024
+_JOURNAL = "journal.jsonl"
+# What going on needs. The page of the last run stays where it is, and a journal that is too large: the rest will do.
+_FILES = (
+    "outcome.json",
+    "changes.patch",
+    "withheld.patch",
+    "message.md",
+    "review.json",
+    "plan.json",
+    _JOURNAL,
+)
+
+_FLAGS: Mapping[tuple[str, str], str] = {
+    ("draft", "true"): "--draft",
+    ("draft", "false"): "--no-draft",
+    ("dry-run", "true"): "--dry-run",
+    ("full", "true"): "--full",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRequest:
+    """An earlier request: the comment with its command, and our trace of it."""
+
+    trace: Trace
+    command: Command
+    body: str
+    author: Account
+
+
+class LastResult(NamedTuple):
+    """An earlier request: its command, `None` if its comment holds none any more, and the `text` of our comment on how
+    it ended, as it stood `at`; empty if it has not ended."""
+
+    command: Command | None = None
+    text: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _RequestComment:
+    """The present content of a comment that requested a run."""
+
+    body: str
+    author: Account
+    created_at: str
+    updated_at: str
+
+
+def repeat_request(
+    event_request: EventRequest,
+    thread_ref: ThreadRef,
+    thread: Thread,
+    *,
+    actor: Actor,
+    github: GitHub,
+    admission: Admission,
+) -> tuple[EventRequest | NoRequest, str] | Refusal:
+    """Return the event request that a `retry` stands for and the key of the request that it repeats: the same comment
+    by the same person, with the earlier command in it."""
+    event = event_request.trigger.event
+    if event not in (ISSUE_COMMENT, REVIEW_COMMENT, REVIEW):
+        return _refusal("`/agent retry` is for a comment in the thread whose last request is meant.")
+    earlier = last_request(thread_ref, thread, github, actor)
+    if isinstance(earlier, Refusal):
+        return earlier
+    verb = earlier.command.verb
+    if not admission.permits(actor, verb):
+        return _refusal(f"{actor.login} may not use `/agent {verb}` here, which is what would be done again.")
+    refusal = _author_may(thread_ref.repository, earlier, github, admission)
+    if refusal is not None:
+        return refusal
+    own_command = event_request.command
+    body = _merge_options(earlier, own_command.options if own_command else {})
+    command = command_in(body, "review" if event == REVIEW else "comment")
+    if isinstance(command, NoRequest):
+        return command, earlier.trace.request_key
+    return replace(event_request, command=command), earlier.trace.request_key
+
+
+def last_request(
+    thread_ref: ThreadRef, thread: Thread, github: GitHub, actor: Actor
+) -> EarlierRequest | Refusal:
+    """Return the newest earlier request that a run began, unless a later one by `actor` was refused: a refused request
+    cannot be repeated."""
+    thread_traces = _traces(thread_ref, thread, github)
+    trace = next(iter(newest_requests(thread_traces, thread_ref.key)), None)
+    refused = [
+        one for one in thread_traces if one.refused == actor.id and comes_before(one.key, thread_ref.key)
+    ]
+    if any(trace is None or comes_before(trace.key, one.key) for one in refused):
+        return _refusal(
+            "Your last request here was refused, so there is nothing to do again. Write the command that you want, as "
+            "in `/agent fix this`."
+        )
+    if trace is None:
+        return _refusal(
+            "There is no earlier request in this thread: say what is to be done, as in `/agent fix this`."
+        )
+    if not asking_comment(trace.request_key)[0]:
+        return _refusal("The last run here was not asked for in a comment: say what is to be done.")
+    comment = _comment(github, thread_ref.repository, trace.request_key)
+    if comment is None:
+        return _refusal(
+            "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
+        )
+    if comment.updated_at != comment.created_at and comment.updated_at >= thread_ref.since:
+        return _refusal("The comment that asked last was edited after this: look at it and ask again.")
+    command = parse_command(comment.body)
+    if command is None or command.problem or command.verb is Verb.RETRY:
+        return _refusal("The comment that asked last holds no command any more: say what is to be done.")
+    return EarlierRequest(trace, command, comment.body, comment.author)
+
+
+def last_trace(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> Trace | None:
+    """Our newest progress comment for another request of the thread that a run has begun."""
+    return _last_of(_traces(thread_ref, thread, github), thread_ref)
+
+
+def _traces(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> list[Trace]:
+    return traces(
+        github,
+        thread_ref.repository,
+        thread_ref.number,
+        thread_url=thread.url,
+        is_pull=thread.is_pull_request,
+    )
+
+
+def _last_of(thread_traces: Sequence[Trace], thread_ref: ThreadRef) -> Trace | None:
+    return next((one for one in newest_requests(thread_traces, thread_ref.key) if not one.queued), None)
+
+
+def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> LastResult:
+    """Return the result of the thread's last request from our own comments, for a run whose bundle expired."""
+    thread_traces = [one for one in _traces(thread_ref, thread, github) if one.ours]
+    last = _last_of(thread_traces, thread_ref)
+    if last is None:
+        return LastResult()
+    comment = _comment(github, thread_ref.repository, last.request_key)
+    results = [one for one in thread_traces if one.key == last.key and one.kind != PROGRESS]
+    result = results[-1] if results else last
+    command = parse_command(comment.body) if comment else None
+    text = TextCleaner().text(result.text, MAX_COMMENT) if result.over else ""
+    return LastResult(None if command is None or command.problem else command, text, result.updated_at)
+
+
+def request_behind(
+    event_request: EventRequest, actor: Actor, github: GitHub, load_admission: Callable[[], Admission]
+) -> EventRequest | NoRequest | Refusal:
+    """Return `event_request`, or for a `retry` the one that it stands for, to compare a request with its event."""
+    command, subject = event_request.command, event_request.subject
+    if subject is None or command is None or command.verb is not Verb.RETRY:
+        return event_request
+    key = trigger_key(event_request.trigger, event_request.head_sha)
+    thread_ref = ThreadRef(event_request.repository.name, event_request.number, key, event_request.trigger.at)
+    repeat = repeat_request(
+        event_request,
+        thread_ref,
+        bare_thread(subject),
+        actor=actor,
+        github=github,
+        admission=load_admission(),
+    )
+    return repeat if isinstance(repeat, Refusal) else repeat[0]
+
+
+def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) -> Request | Refusal:
+    """Return `request` with the Actions run that it continues and, after an approval, the plan. Only the actor of that
+    run or a maintainer may continue it."""
+    if request.thread is None:
+        return _refusal("`/agent continue` is for a thread in which something was asked for.")
+    last = last_trace(thread_ref, request.thread, github)
+    if last is None:
+        return _refusal("There is nothing to go on from in this thread: ask with `/agent fix`.")
+    if request.actor.tier is not Tier.MAINTAINER:
+        comment = _comment(github, thread_ref.repository, last.request_key)
+        if comment is None or comment.author.id != request.actor.id:
+            return _refusal(
+                f"{request.actor.login} did not ask for the last run: whoever did, or a maintainer, can go on from it."
+            )
+    try:
+        plan = continued_plan(github, thread_ref, request.thread)
+    except UsageError as error:
+        return _refusal(str(error))
+    return replace(request, resumes=last.run, plan=plan)
+
+
+def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> bool:
+    """Download the bundle of an Actions run to `folder`, which must not exist. Returns `False` if there is none.
+
+    Raises `GitHubError` if GitHub does not answer. The files are untrusted.
+    """
+    try:
+        bundles = [one for one in github.artifacts(repository, run) if _is_bundle(one)]
+        if not bundles:
+            return False
+        newest = max(bundles, key=lambda one: (one.created_at, one.id))
+        content = github.download_artifact(repository, newest.id, _MOST_ZIPPED)
+    except GitHubError as error:
+        if error.status in (403, 404, 410):
+            return False
+        raise
+    return _unpack(content, folder)
+
+
+def finished_before(request: Request, github: GitHub, run: int, folder: Path) -> Outcome | None:
+    """Return the outcome of an earlier attempt of the Actions run for `request`, with its bundle in `folder`, which
+    must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
+    if request.trigger is None or not request.trigger.comment_id:
+        return None
+    if not fetch_bundle(github, request.repository, run, folder):
+        return None
+    outcome = read_bundle(folder).outcome
+    is_done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE
+    if is_done and outcome.request.trigger == request.trigger:
+        return outcome
+    shutil.rmtree(folder)
+    return None
+
+
+def _is_bundle(artifact: ArtifactData) -> bool:
+    return artifact.name.startswith(_ARTIFACT) and not artifact.expired
+
+
+def _unpack(content: bytes, folder: Path) -> bool:
+    """Only files of a bundle, by their name, at the top of the archive: no path of it is ever followed."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = [
+                one
+                for one in archive.infolist()
+                if one.filename in _FILES and (one.filename != _JOURNAL or one.file_size <= _LARGEST_JOURNAL)
+            ]
+            names = [one.filename for one in members]
+            if "outcome.json" not in names or len(set(names)) != len(names):
+                return False
+            if sum(one.file_size for one in members) > _MOST_UNPACKED:
+                return False
+            folder.mkdir(parents=True)
+            for one in members:
+                with archive.open(one) as packed:
+                    (folder / one.filename).write_bytes(packed.read(one.file_size))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+        return False
+    return True
+
+
+def _comment(github: GitHub, repository: str, key: str) -> _RequestComment | None:
+    comment_id, on_lines = asking_comment(key)
+    if not comment_id:
+        return None
+    if on_lines:
+        remark = github.review_comment(repository, comment_id)
+        return (
+            _RequestComment(remark.body, remark.author, remark.created_at, remark.updated_at)
+            if remark
+            else None
+        )
+    comment = github.comment(repository, comment_id)
+    if comment is None:
+        return None
+    author = Account(comment.author, comment.author_id, comment.author_kind)
+    return _RequestComment(comment.body, author, comment.created_at, comment.updated_at)
+
+
+def _author_may(
+    repository: str, earlier: EarlierRequest, github: GitHub, admission: Admission
+) -> Refusal | None:
+    author, verb = earlier.author, earlier.command.verb
+    permission = github.permission(repository, author.login)
+    same = permission.user_id == author.id != 0 and permission.kind == "User"
+    if same and admission.permits(Actor(author.login, author.id, tier_of(permission)), verb):
+        return None
+    return _refusal(
+        f"{author.login}, who asked for it, may not use `/agent {verb}` here: write the command yourself."
+    )
+
+
+def _merge_options(earlier: EarlierRequest, own_options: Mapping[str, str]) -> str:
+    """The earlier command; where the `retry` has options, with these instead of its own of the same name."""
+    if not own_options:
+        return earlier.body
+    command = earlier.command
+    options = {**command.options, **own_options}
+    plan = options.pop(PLAN, "")
+    written = [_FLAGS.get((name, value), f"--{name}={value}") for name, value in options.items()]
+    notes = ["/agent", command.verb.value, *written, *([plan] if plan else []), command.instruction]
+    return " ".join(word for word in notes if word)
+
+
+def _refusal(reason: str) -> Refusal:
+    return Refusal(reason, in_thread=True, exit_code=ExitCode.USAGE)
+
+
+def approve_request(request: Request, thread_ref: ThreadRef, host: GitHub) -> Request | Refusal:
+    """`request` with the very plan that it approves, or why there is none to carry out."""
+    if request.thread is None:
+        return Refusal("`/agent approve` is for the thread that the plan stands in.", True, ExitCode.USAGE)
+    try:
+        return replace(request, plan=find_plan(host, thread_ref, request.options.get(PLAN, "")))
+    except UsageError as error:
+        return Refusal(str(error), True, ExitCode.USAGE)

@@ -1,0 +1,467 @@
+"""`slash-agent run`: handle one GitHub event, from payload to answer or bundle.
+
+Refusals come first: before any checkout, and before a model or a sandbox is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.outcome import Outcome
+from bot.contracts.progress import View
+from bot.contracts.request import Request, Tier, Verb
+from bot.events.admission import tier_of
+from bot.events.command import Command
+from bot.events.event import REVIEW_COMMENT, read_event
+from bot.events.event_request import (
+    Cause,
+    EventRequest,
+    NoRequest,
+    Refusal,
+    WorkflowInputs,
+    parse_event_request,
+)
+from bot.events.resolve_request import INSTANT, build_request
+from bot.gate.secrets import Finder
+from bot.github.app import Access
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.policy.admission import admission
+from bot.policy.errors import PolicyError
+from bot.policy.load import load_policy
+from bot.policy.schema import Policy
+from bot.publish.thread.comments import put_comment
+from bot.publish.thread.markers import ANSWER, REFUSED
+from bot.publish.thread.ref import ThreadRef, trigger_key
+from bot.publish.thread.traces import count_tries
+from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
+from bot.session.event.clients import CachingReader, client_for
+from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
+from bot.session.event.quota import Quota, check_quota, usd_left
+from bot.session.folder.run_folder import RunFolder
+from bot.workspace.sandbox.choose import Setting
+
+if TYPE_CHECKING:
+    from bot.session.event.prepare import Phase
+
+Say = Callable[[str], None]
+
+_CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
+# What needs something that was said before in the thread.
+_NEEDS_EARLIER_RUN = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
+
+
+@dataclass(frozen=True, slots=True)
+class EventOptions:
+    """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
+
+    `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` replaces the job's log.
+    With `prepare` only that phase of `prepare.py` runs.
+    """
+
+    name: str
+    payload: Path
+    out: Path | None = None
+    dry_run: bool = False
+    model: str = ""
+    budget_usd: float | None = None
+    sandbox: Setting = "auto"
+    workspace: Path | None = None
+    instruction: str = ""
+    task: str = ""
+    view: View | None = None
+    prepare: Phase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventResult:
+    """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
+    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `prepared` are
+    the outputs of a prepare step. `kept_run` is the folder of a run whose tree stays."""
+
+    exit_code: ExitCode
+    reason: str
+    outcome: Outcome | None = None
+    bundle: Path | None = None
+    answered: bool = False
+    finder: Finder | None = None
+    prepared: Mapping[str, str] = field(default_factory=dict)
+    kept_run: RunFolder | None = None
+
+
+def run_event(
+    options: EventOptions,
+    environment: Mapping[str, str],
+    say: Say,
+    watch: Say,
+    mask: Say = lambda secret: None,
+) -> EventResult:
+    """Handle one event. `say` gets the writes of a dry run, `watch` one line a tool call, `mask` each secret that is
+    created."""
+    where = read_github_environment(environment)
+    inputs = WorkflowInputs(
+        where.repository, options.instruction, options.task, _now(), where.run_url, where.target
+    )
+    event_request = parse_event_request(read_event(options.name, options.payload), inputs)
+    if isinstance(event_request, NoRequest):
+        return EventResult(ExitCode.DONE, event_request.reason)
+    where = signed_in(where, event_request.repository.name, _access(event_request))
+    for secret in where.minted_secrets.values():
+        mask(secret)
+    github = client_for(where, environment)
+    if event_request.repository.clone_url:
+        github.remember(event_request.repository)
+    else:
+        # A schedule's payload need not say where the default branch is, which the policy is read from.
+        event_request = replace(event_request, repository=github.repository(event_request.repository.name))
+    handler = EventHandler(
+        options=options,
+        environment={**environment, **where.minted_secrets},
+        where=where,
+        github=github,
+        host=github.dry(say) if options.dry_run else github,
+        inputs=inputs,
+        event_request=event_request,
+        say=say,
+        watch=watch,
+    )
+    return handler.handle()
+
+
+@dataclass(kw_only=True)
+class EventHandler:
+    """Checks the actor of one event, then answers it, refuses it, or runs the request."""
+
+    options: EventOptions
+    environment: Mapping[str, str]
+    where: GitHubEnvironment
+    github: GitHub
+    host: GitHub
+    inputs: WorkflowInputs
+    event_request: EventRequest
+    say: Say
+    watch: Say
+    finder: Finder | None = None
+    _policy: Policy | None = None
+
+    def __post_init__(self) -> None:
+        self.reader = CachingReader(self.github)
+        self.thread_ref = event_thread_ref(self.event_request, self.where)
+
+    @property
+    def policy(self) -> Policy:
+        """The default branch's policy decides who may: a branch that the command names must not grant access."""
+        if self._policy is None:
+            repository = self.event_request.repository
+            file = self.where.policy_file
+            self._policy = load_policy(
+                self.github.file(repository.name, file, repository.default_branch), file
+            )
+            self.finder = self._load_rules(self._policy)
+        return self._policy
+
+    def _load_rules(self, policy: Policy) -> Finder | None:
+        """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
+        if not policy.detector.rules:
+            return None
+        from bot.gate.outbound import add_rules
+        from bot.session.context.base import finder_of
+
+        repository = self.event_request.repository
+        branch = repository.default_branch
+        finder = finder_of(
+            policy, lambda path: self.github.file(repository.name, path, branch), f"on {branch}"
+        )
+        add_rules(self.github, finder)
+        return finder
+
+    def handle(self) -> EventResult:
+        ended = self._handle()
+        return ended if self.finder is None else replace(ended, finder=self.finder)
+
+    def _handle(self) -> EventResult:
+        try:
+            result = self.decide()
+        except PolicyError as error:
+            # Whoever could mend the file is told; to others it is no business of theirs.
+            waits = self.person_waits and not self.options.prepare
+            if waits and isinstance(self.build(self.event_request, load_policy(None)), Request):
+                self.post_error(error)
+            raise
+        if isinstance(result, NoRequest):
+            return EventResult(ExitCode.DONE, result.reason)
+        if self.options.prepare:
+            return self.prepare(result)
+        if isinstance(result, Refusal):
+            return self.refuse(result)
+        try:
+            if result.verb in INSTANT:
+                return self.answer(result)
+            return self.run_request(replace(result, policy_file=self.where.policy_file))
+        except AgentError as error:
+            # There is no bundle that could tell of it, and the thread must not wait for an answer that never comes.
+            if self.person_waits:
+                self.post_error(error)
+            raise
+
+    def prepare(self, result: Request | Refusal) -> EventResult:
+        if isinstance(result, Refusal):
+            return EventResult(ExitCode.DONE, result.reason)
+        from bot.session.event.prepare import prepare_environment
+
+        request = replace(result, policy_file=self.where.policy_file)
+        outputs = prepare_environment(self.options, request, self.where, self.environment, self.watch)
+        if "canceled" in outputs:
+            run = f" · [run]({self.where.run_url})" if self.where.run_url else ""
+            post_answer(self.host, self.thread_ref, f"{_CANCELED}{run}", self.watch)
+        return EventResult(ExitCode.DONE, "", prepared=outputs)
+
+    def post_error(self, error: AgentError) -> None:
+        post_answer(self.host, self.thread_ref, error_text(str(error), self.where.run_url), self.watch)
+
+    @property
+    def person_waits(self) -> bool:
+        """Whether a person waits for an answer. A push, a schedule or a failed run reports errors in the log only, or
+        each push would leave a comment."""
+        return self.event_request.tier is None and self.event_request.cause is not Cause.PULL_REQUEST
+
+    def decide(self) -> Request | Refusal | NoRequest:
+        """Return what to run. A `retry` is replaced by the request that it repeats, a `continue` has its last run and
+        an `approve` its plan."""
+        result = self.build(self.event_request, self.policy)
+        if not isinstance(result, Request) or result.verb not in _NEEDS_EARLIER_RUN:
+            return result
+        from bot.session.event.retry_continue import approve_request, continue_request, repeat_request
+
+        if result.verb is Verb.RETRY and result.thread is not None:
+            repeat = repeat_request(
+                self.event_request,
+                self.thread_ref,
+                result.thread,
+                actor=result.actor,
+                github=self.github,
+                admission=admission(self.policy),
+            )
+            if isinstance(repeat, Refusal):
+                return repeat
+            event_request, repeated_key = repeat
+            if isinstance(event_request, NoRequest):
+                return event_request
+            self.thread_ref = replace(self.thread_ref, of=repeated_key)
+            result = self.build(event_request, self.policy)
+        if isinstance(result, Request) and result.verb is Verb.CONTINUE:
+            return continue_request(result, self.thread_ref, self.github)
+        if isinstance(result, Request) and result.verb is Verb.APPROVE:
+            return approve_request(result, self.thread_ref, self.github)
+        return result
+
+    def build(self, event_request: EventRequest, policy: Policy) -> Request | Refusal | NoRequest:
+        return build_request(event_request, self.reader, lambda: admission(policy), tries=self.tries)
+
+    def tries(self, repository: str, number: int, head_sha: str) -> int:
+        return count_tries(self.github, repository, number, head_sha)
+
+    def refuse(self, refusal: Refusal) -> EventResult:
+        command = self.event_request.command
+        if refusal.in_thread and self.outsider_id:
+            self._answer_outsider(REFUSED, lambda: refusal.reason)
+        elif refusal.in_thread:
+            if command is not None and command.near_miss and self.event_request.trigger.comment_id:
+                self._react_confused()
+            post_answer(self.host, self.thread_ref, refusal.reason, self.watch, self._refused_fields(command))
+        return EventResult(refusal.exit_code, refusal.reason)
+
+    def _answer_outsider(self, kind: str, text: Callable[[], str]) -> bool:
+        return answer_outsider(
+            self.host,
+            self.thread_ref,
+            kind,
+            text,
+            account=self.outsider_id,
+            now=self.inputs.now,
+            watch=self.watch,
+        )
+
+    def _react_confused(self) -> None:
+        """React to a comment that was meant as a command."""
+        trigger = self.event_request.trigger
+        try:
+            self.host.add_reaction(
+                self.event_request.repository.name,
+                trigger.comment_id,
+                "confused",
+                trigger.event == REVIEW_COMMENT,
+            )
+        except GitHubError as error:
+            self.watch(f"note: no reaction to the comment: {error}")
+
+    def _refused_fields(self, command: Command | None) -> dict[str, str]:
+        """Fields of the mark: a `retry` by the same person does not reach past a refused request."""
+        actor = self.event_request.actor
+        if command is None or command.problem or actor is None or command.verb in (Verb.RETRY, *INSTANT):
+            return {}
+        return {"refused": str(actor.id)}
+
+    @property
+    def outsider_id(self) -> int:
+        """Id of the requesting account if GitHub gives it no access, else 0."""
+        actor, permission = self.event_request.actor, self.reader.last_permission
+        return actor.id if actor and permission and tier_of(permission) is Tier.OUTSIDER else 0
+
+    def answer(self, request: Request) -> EventResult:
+        """`help`, `status`, `stop`."""
+        from bot.session.event.instant import InstantQuery, answer
+
+        assert request.thread is not None
+        query = InstantQuery(
+            request,
+            request.thread,
+            self.policy,
+            admission(self.policy),
+            self.where.run,
+            self.where.workflow,
+            self.inputs.now,
+        )
+        if self.outsider_id:
+            posted = self._answer_outsider(ANSWER, lambda: answer(query, self.host))
+            return EventResult(ExitCode.DONE, "Answered." if posted else "Not answered.", answered=posted)
+        text = answer(query, self.host)
+        put_comment(self.host, self.thread_ref, ANSWER, text)
+        return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
+
+    def run_request(self, request: Request) -> EventResult:
+        from bot.session.event.queue import existing_result_url, report_dropped
+        from bot.session.event.run_request import EventContext, run_request
+
+        if url := existing_result_url(self.reader, self.thread_ref, self.host):
+            return self._report_done(url)
+        if outcome := self._earlier_attempt(request):
+            return EventResult(ExitCode.DONE, outcome.reason, outcome, self.options.out)
+        quota = Quota() if self._is_planned(request) else self._quota(request)
+        if quota.refusal:
+            return self.refuse(Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT))
+        if quota.note:
+            self.watch(quota.note)
+        budget_left = self._usd_left(request)
+        if isinstance(budget_left, Refusal):
+            return self.refuse(budget_left)
+        report_dropped(
+            self.host,
+            self.reader,
+            request,
+            self.thread_ref,
+            admission=admission(self.policy),
+            watch=self.watch,
+        )
+        context = EventContext(
+            self.options,
+            self.environment,
+            self.where,
+            self.github,
+            self.thread_ref,
+            self.policy,
+            self.inputs.now,
+            budget_left,
+            self.finder,
+            self._progress_comment(),
+        )
+        return run_request(context, request, self.say, self.watch)
+
+    @property
+    def _begun_comment(self) -> int:
+        """Id of the comment that the action began for this run, or 0."""
+        comment_id = self.environment.get("SLASH_AGENT_COMMENT", "")
+        return int(comment_id) if comment_id.isdecimal() else 0
+
+    def _progress_comment(self) -> int:
+        from bot.session.event.queue import resolve_progress_comment
+
+        try:
+            return resolve_progress_comment(self.reader, self.thread_ref, self.host, self._begun_comment)
+        except GitHubError as error:
+            self.watch(f"note: the second progress comment could not be deleted: {error}")
+            return self._begun_comment
+
+    def _report_done(self, url: str) -> EventResult:
+        """Without a model: the thread has the result. The comment that the action began for this run goes."""
+        try:
+            if self._begun_comment and not url.endswith(f"-{self._begun_comment}"):
+                self.host.delete_comment(self.event_request.repository.name, self._begun_comment)
+        except GitHubError as error:
+            self.watch(f"note: the second progress comment could not be deleted: {error}")
+        reason = f"This request is done already, see {url}. `/agent retry` does it again."
+        return EventResult(ExitCode.DONE, reason, answered=True)
+
+    def _earlier_attempt(self, request: Request) -> Outcome | None:
+        """Return the outcome of an earlier attempt of this job, with its bundle in our place."""
+        out, run = self.options.out, self.where.run
+        if self.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
+            return None
+        from bot.session.event.retry_continue import finished_before
+
+        outcome = finished_before(request, self.github, run, out)
+        if outcome:
+            self.watch("note: an earlier attempt of this job finished the request; its bundle is published")
+        return outcome
+
+    def _is_planned(self, request: Request) -> bool:
+        """Whether it is an entry of a maintenance plan, which was counted already."""
+        return bool(self.where.target and request.task)
+
+    def _usd_left(self, request: Request) -> float | Refusal | None:
+        tier = self.policy.tiers[request.actor.tier]
+        if tier.usd_a_day is None or not self.thread_ref.number:
+            return None
+        return usd_left(
+            self.github,
+            request,
+            tier.usd_a_day,
+            self.inputs.now,
+            self.thread_ref.run,
+            has_progress=self.environment.get("SLASH_AGENT_PROGRESS") != "false",
+            most=tier.usd,
+        )
+
+    def _quota(self, request: Request) -> Quota:
+        tier = self.policy.tiers[request.actor.tier]
+        return check_quota(
+            self.github,
+            request.repository,
+            request.actor,
+            tier.runs_a_day,
+            run=self.where.run,
+            workflow=self.where.workflow,
+            now=self.inputs.now,
+            event=self.event_request.trigger.event,
+        )
+
+
+def _access(event_request: EventRequest) -> Access:
+    """Return the access that the job's token needs. Without a thread there is nobody to answer."""
+    if not event_request.number:
+        return Access.READ
+    stops = event_request.command is not None and event_request.command.verb is Verb.STOP
+    return Access.STOP if stops else Access.TALK
+
+
+def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:
+    """Return the thread of an event request."""
+    trigger = event_request.trigger
+    return ThreadRef(
+        event_request.repository.name,
+        event_request.number,
+        trigger_key(trigger, event_request.head_sha),
+        trigger.at,
+        event_request.anchor.id if event_request.anchor else 0,
+        str(where.run or ""),
+        url=event_request.subject.url if event_request.subject else "",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,1 @@
+"""The folder of a run on disk: layout, lock, removal."""

@@ -1,0 +1,249 @@
+"""The folder of one run: its layout, its lock and its removal. It outlives a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import secrets
+import stat
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import AgentError
+from bot.contracts.tools import Variation
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """`root` holds everything of one run. Only `workspace*` and the trees are ever visible inside a sandbox."""
+
+    root: Path
+
+    @property
+    def variation(self) -> Variation:
+        """The seed of this run's phrasings."""
+        return Variation(self.root.name)
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.jsonl"
+
+    @property
+    def facts(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def bundle(self) -> Path:
+        return self.root / "bundle"
+
+    @property
+    def tree(self) -> Path:
+        return self.root / "tree"
+
+    @property
+    def history(self) -> Path:
+        """The checkout of the run, if its policy asks for more of the history."""
+        return self.root / "history"
+
+    @property
+    def has_tree(self) -> bool:
+        """Whether the work tree is still there."""
+        return self.tree.is_dir()
+
+    @property
+    def skills(self) -> Path:
+        """The skills that the model loaded; shown read-only inside the agent's workspace."""
+        return self.root / "skills"
+
+    @property
+    def prepared(self) -> Path:
+        """The tree that `bring:` and `setup:` were done in, where there were any."""
+        return self.root / "tree-prepared"
+
+    def keep_header(self) -> None:
+        """A second copy of the journal's first line, for `salvage` of a run whose journal is damaged. On a full disk
+        there is none."""
+        with contextlib.suppress(OSError), self.journal.open("rb") as file:
+            self.facts.write_bytes(file.readline())
+
+    def write_prepared(self, links: Mapping[str, str], setup_files: Collection[str]) -> None:
+        """Record which links in the work tree are ours and which files setup made, for `salvage`."""
+        if links or setup_files:
+            self._prepared.write_text(json.dumps({"links": dict(links), "made": sorted(setup_files)}))
+
+    def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str]]:
+        """The links, and the files that setup made."""
+        try:
+            recorded = json.loads(self._prepared.read_text())
+        except FileNotFoundError:
+            return {}, frozenset()
+        return dict(recorded["links"]), frozenset(recorded["made"])
+
+    @property
+    def _prepared(self) -> Path:
+        return self.root / "prepared.json"
+
+    @property
+    def archive(self) -> Path:
+        """Files for the model to look up; shown read-only inside the agent's workspace."""
+        folder = self.root / "archive"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def workspace(self, name: str) -> Path:
+        """The folder for one workspace's `tmp` and `spill`; there already where that one did not start."""
+        folder = self.root / f"workshop-{name}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def home(self, name: str) -> Path:
+        """The HOME of the commands of that workspace."""
+        return self.workspace(name) / "tmp" / "home"
+
+    @property
+    def begun(self) -> bool:
+        """Whether the journal holds anything: without it there is nothing to salvage or report."""
+        return has_begun(self.journal)
+
+    def finish(self) -> None:
+        """The result is written: rename the work tree, so that `cleanup.py` may remove it."""
+        for whole in (self.tree, self.history):
+            with contextlib.suppress(FileNotFoundError):
+                whole.rename(self.root / f"gone-{whole.name}")
+
+    def drop_trees(self) -> None:
+        """Remove what only the run itself needed; the journal and the bundle stay. The tree loses its name first: half
+        a tree must not be taken for the run's work."""
+        self.finish()
+        for entry in self.root.iterdir():
+            if entry.is_dir() and entry != self.bundle:
+                remove_tree(entry)
+
+    def drop_rest(self) -> None:
+        """Remove what `salvage` does not need of a run that died: every work tree but the main one."""
+        for entry in self.root.iterdir():
+            needed = entry.name in _FOR_SALVAGE or entry.name.startswith("workshop-agent-")
+            if not needed and entry.is_dir() and not entry.is_symlink():
+                remove_tree(entry)
+
+    def drop(self) -> None:
+        """Remove all of it."""
+        remove_tree(self.root)
+
+
+_FOR_SALVAGE = ("tree", "history", "trusted.git", "bundle", "archive")
+
+
+def has_begun(journal: Path) -> bool:
+    try:
+        return journal.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+
+
+def new_folder(environment: Mapping[str, str]) -> RunFolder:
+    """A fresh run folder: under the runner's temp folder in Actions, else under the user's state folder."""
+    parent = parent_folder(environment)
+    try:
+        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        root = tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-", time.gmtime()), dir=parent)
+    except OSError as error:
+        raise AgentError(
+            f"No run folder can be made under {parent}: {error.strerror}. "
+            "Set XDG_STATE_HOME to a folder that can be written."
+        ) from error
+    return RunFolder(Path(root).resolve())
+
+
+def parent_folder(environment: Mapping[str, str]) -> Path:
+    """Where run folders are made."""
+    if runner_temp := environment.get("RUNNER_TEMP"):
+        return Path(runner_temp) / "slash-agent"
+    home = environment.get("HOME") or tempfile.gettempdir()
+    state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    return Path(state) / "slash-agent" / "runs"
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder that commands wrote in, whatever they made of it: closed folders, folders nested without end.
+
+    `shutil.rmtree` calls itself for each level: a thousand of them ended the program, with the run's results. No
+    process of the workspace may be alive; what vanishes meanwhile is no error. Raises `OSError`.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        top = _open_folder(str(folder), None)
+        try:
+            fresh = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
+            while names := os.listdir(top):
+                for name in names:
+                    with contextlib.suppress(FileNotFoundError):
+                        _remove_entry(top, name, fresh)
+        finally:
+            os.close(top)
+        os.rmdir(folder)
+
+
+def _remove_entry(top: int, name: str, fresh: Iterator[str]) -> None:
+    """Remove `name` with its files. The folders in it come to lie in `top`, so that it never goes deeper than this."""
+    if not _is_folder(name, top):
+        os.unlink(name, dir_fd=top)
+        return
+    folder = _open_folder(name, top)
+    try:
+        for inner in os.listdir(folder):
+            if not _is_folder(inner, folder):
+                os.unlink(inner, dir_fd=folder)
+                continue
+            os.chmod(inner, 0o700, dir_fd=folder)  # to move a folder is to write in it
+            os.rename(inner, next(fresh), src_dir_fd=folder, dst_dir_fd=top)
+    finally:
+        os.close(folder)
+    os.rmdir(name, dir_fd=top)
+
+
+def _is_folder(name: str, at: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+
+
+def _open_folder(name: str, at: int | None) -> int:
+    """A folder, open to its owner from now on."""
+    try:
+        folder = os.open(name, _FOLDER, dir_fd=at)
+    except PermissionError:
+        os.chmod(name, 0o700, dir_fd=at)
+        folder = os.open(name, _FOLDER, dir_fd=at)
+    os.fchmod(folder, 0o700)
+    return folder
+
+
+class FolderBusy(AgentError):
+    """Another run has the folder."""
+
+
+@contextmanager
+def lock_folder(root: Path) -> Iterator[None]:
+    """Hold the lock of the run folder `root`, one run at a time (S-029). Raises `FolderBusy` at once.
+
+    The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
+    """
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FolderBusy(
+                f"busy: another run works in {root}. Wait for its end, or end it, and ask again."
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""What the supervisor tells the model between tool calls and before the run ends."""

@@ -1,0 +1,226 @@
+"""Language-server diagnostics of a run: what the agent's tool host may start, and what it reports, for the journal and
+the outcome.
+
+A server that is not ours may run what its project says, so it may be started where the agent could give the same
+command, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bot.agent.journal import Journal
+from bot.checkout.clone import Checkout
+from bot.checkout.objects import blobs_at
+from bot.contracts import journal as lines
+from bot.contracts.checkers import LANGUAGE_SERVERS
+from bot.contracts.evidence import ServerUse
+from bot.contracts.request import Tier
+from bot.contracts.tools import ToolOutcome
+from bot.contracts.wire import WireError
+from bot.policy.decide import decide
+from bot.policy.schema import DiagnosticsPolicy, Policy
+from bot.session.context.profiles import SHELL, Profile
+from bot.session.workspaces.agent_workspace import CallPosition
+
+if TYPE_CHECKING:
+    from bot.gate.verdict import Verdict
+    from bot.workspace.diagnostics import Standing
+
+
+FIELD = "diagnostics"
+"""Of a result's metadata."""
+
+_MAX_REPORTED = 200
+"""Keys of sentences that are said once; there are a few a server."""
+
+_MAX_ERRORS = 20
+_MAX_ERROR_LENGTH = 600
+
+_UNREADABLE = "What the tool host said of problems in code could not be read: {}."
+
+
+_OPAQUE = '"$@"'
+"""Stands for all commands whose words do not say what runs."""
+
+_AS_COMMANDS = {
+    "ty": ("ty server",),
+    "ruff": ("ruff server",),
+    "typescript": ("tsc --lsp --stdio", "node tsserver.js"),
+    "gopls": ("gopls",),
+    "clangd": ("clangd",),
+    "biome": ("biome lsp-proxy",),
+    "oxlint": ("oxlint --lsp",),
+    "cargo": ("cargo check",),
+    "shellcheck": ("shellcheck -",),
+    "bash": ("bash -n",),
+}
+
+
+class ServerPermissions(NamedTuple):
+    """`only_ours` is a clause on why no program but ours may be started, empty if others may; `refused` has one by
+    server."""
+
+    only_ours: str = ""
+    refused: Mapping[str, str] = MappingProxyType({})
+
+
+def diagnostics_settings(
+    policy: DiagnosticsPolicy,
+    permissions: ServerPermissions,
+    reported: Collection[str] = (),
+    *,
+    again: bool = False,
+) -> dict[str, Any] | None:
+    """The settings of a tool host, or `None` without diagnostics. `reported` are the keys of sentences that this run
+    has shown already; `again`: another host worked on the tree before."""
+    if policy.off:
+        return None
+    servers = {
+        name: {"command": server.command, "off": server.off} for name, server in policy.servers.items()
+    }
+    return {
+        "wait": policy.wait,
+        "servers": servers,
+        "said": sorted(reported),
+        "again": again,
+        "only_ours": permissions.only_ours,
+        "refused": dict(permissions.refused),
+    }
+
+
+class DiagnosticsMonitor:
+    """The diagnostics of one run, whose workspaces follow one another. `wanted` is `None` in a run without them."""
+
+    def __init__(
+        self,
+        wanted: DiagnosticsPolicy | None,
+        journal: Journal,
+        permissions: Callable[[], ServerPermissions] = ServerPermissions,
+    ) -> None:
+        self._wanted = wanted
+        self._journal = journal
+        self._permissions = permissions
+        self._since = 0
+        self._reported: set[str] = set()
+        self._before: dict[str, ServerUse] = {}
+        self._uses: dict[str, ServerUse] = {}
+        self._standing: tuple[Standing, ...] = ()
+
+    def settings(self, number: int) -> Mapping[str, Any] | None:
+        """The settings of the n-th tool host over the agent's tree, or `None` without diagnostics."""
+        self._before, self._uses, self._standing = self._total_uses(), {}, ()
+        settings = self._wanted and diagnostics_settings(
+            self._wanted, self._permissions(), self._reported, again=number > 0
+        )
+        self._since = self._since or time.time_ns()
+        return {**settings, "since": self._since} if settings else None
+
+    def take_diagnostics(self, position: CallPosition | None, outcome: ToolOutcome) -> ToolOutcome:
+        """Journal the diagnostics of a call, and remove them from its metadata."""
+        raw = outcome.metadata.get(FIELD)
+        if raw is None:
+            return outcome
+        from bot.workspace.diagnostics import diagnosis  # not before the first request
+
+        metadata = {name: value for name, value in outcome.metadata.items() if name != FIELD}
+        outcome = replace(outcome, metadata=metadata)
+        try:
+            report = diagnosis(raw)
+        except WireError as error:
+            self._journal.write(lines.Note(_UNREADABLE.format(error)))
+            return outcome
+        # The host may be under another's control: keys are limited in number.
+        self._reported.update(report.announcements[: max(_MAX_REPORTED - len(self._reported), 0)])
+        self._uses = {use.name: use for use in report.servers}
+        if position is not None:
+            record = lines.DiagnosticsRecord(
+                position.turn,
+                position.call_id,
+                report.tools,
+                report.new,
+                report.new_count,
+                report.fixed,
+                report.hidden,
+                report.waited,
+                report.note,
+            )
+            self._journal.of(position.agent).write(record)
+        return outcome
+
+    def take_standing(self, metadata: Mapping[str, Any]) -> None:
+        """Record the last report of a tool host: the errors that stand, and the use of servers."""
+        if not metadata:
+            return
+        from bot.workspace.diagnostics import standing
+
+        try:
+            self._standing, uses = standing(metadata)
+        except WireError as error:
+            self._journal.write(lines.Note(_UNREADABLE.format(error)))
+            return
+        self._uses = {use.name: use for use in uses}
+
+    def servers(self) -> tuple[ServerUse, ...]:
+        """The use of each server over the whole run."""
+        return tuple(use for name in LANGUAGE_SERVERS if (use := self._total_uses().get(name)) is not None)
+
+    def errors_in(self, checkout: Checkout, verdict: Verdict, known: Sequence[str]) -> list[str]:
+        """A line for each new error in a file that is in the change with the same content, at most 20; not in the files
+        of the `known` errors."""
+        paths = {file.path for file in verdict.files}
+        known_paths = {line.partition(":")[0] for line in known}
+        standing = [file for file in self._standing if file.path in paths and file.path not in known_paths]
+        contents = blobs_at(checkout.git, verdict.tree_sha, [file.path for file in standing])
+        errors = [
+            error[:_MAX_ERROR_LENGTH]
+            for file in standing
+            if file.path in contents and hashlib.sha256(contents[file.path]).hexdigest() == file.sha256
+            for error in file.errors
+        ]
+        left = len(errors) - _MAX_ERRORS
+        return [*errors[:_MAX_ERRORS], *([f"and {left} more"] if left > 0 else [])]
+
+    def _total_uses(self) -> dict[str, ServerUse]:
+        total = dict(self._before)
+        for name, use in self._uses.items():
+            earlier = total.get(name)
+            if earlier is not None:
+                use = replace(
+                    use,
+                    first_answer=earlier.first_answer or use.first_answer,
+                    asked=earlier.asked + use.asked,
+                    waited=earlier.waited + use.waited,
+                    memory=max(earlier.memory, use.memory),
+                    version=use.version or earlier.version,
+                )
+            total[name] = use
+        return total
+
+
+def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:
+    """Which servers a run may start. Nobody is asked about one."""
+    if profile is not None and (profile.unrun or SHELL not in profile.tools):
+        return ServerPermissions(profile.unrun or "this run is given no commands")
+    if reason := _denied(policy, tier, _OPAQUE):
+        return ServerPermissions(f"it runs what the project says, and {reason}")
+    refused = {
+        name: reason
+        for name, commands in _AS_COMMANDS.items()
+        if (reason := next(filter(None, (_denied(policy, tier, command) for command in commands)), ""))
+    }
+    return ServerPermissions(refused=refused)
+
+
+def _denied(policy: Policy, tier: Tier, command: str) -> str:
+    """A clause on the rule that denies this command; empty if it is allowed."""
+    decision = decide(policy, tier, SHELL, {"command": command})
+    if decision.allowed:
+        return ""
+    what = "opaque commands" if command == _OPAQUE else f"`{command}`"
+    return f"{decision.rule} does not allow {what}"

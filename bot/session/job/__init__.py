@@ -1,0 +1,1 @@
+"""`RunContext`, the conversation, the result of a run and its bundle."""

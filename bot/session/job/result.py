@@ -1,0 +1,170 @@
+"""The end of a run: verdict, evidence and outcome, the journal's last lines, and the bundle with its report."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+from bot import __version__
+from bot.agent.journal import Journal
+from bot.agent.loop import LoopEnd
+from bot.contracts import journal as lines
+from bot.contracts.errors import GateError
+from bot.contracts.model import ModelInfo
+from bot.contracts.outcome import Outcome, StopReason
+from bot.contracts.plan import Plan
+from bot.contracts.review import Review
+from bot.contracts.writes import Writes
+from bot.gate.disguised_secrets import Detector
+from bot.gate.tree import Verdict
+from bot.providers.models import guess_notes
+from bot.publish.bundle.files import REPORT
+from bot.publish.bundle.write import BundleWriteError, write_bundle
+from bot.publish.change.commit import commit_message
+from bot.session.checks.record import evidence_record
+from bot.session.folder.run_folder import RunFolder
+from bot.session.job.large_outputs import OUTPUTS, gather
+from bot.session.job.run_context import RunContext, now
+from bot.session.job.spec import RunResult
+from bot.session.progress.reporter import masked
+from bot.session.tools.result_tools import ResultTools
+from bot.session.verdict.conclude import Facts, outcome
+from bot.session.workspaces.network import network_notes
+from bot.session.workspaces.start import limit_notes
+
+_UNCHECKED = "The run was canceled while its change was checked."
+
+
+def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: ModelInfo) -> RunResult:
+    inputs, rounds, environment = context.inputs, context.rounds, context.environment
+    verdict, dropped_notes = context.gate.final_verdict()
+    accepted = None if isinstance(verdict, GateError) else verdict
+    tree_sha = accepted.tree_sha if accepted and accepted.files else None
+    checks = rounds.results(tree_sha)
+    if inputs.stop.fired and end.stop is StopReason.END_TURN:
+        end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
+    network = environment.network.uses()
+    for sentence in network_notes(network):
+        inputs.journal.write(lines.Note(sentence))
+    review = context.review.review(end.final_text) if context.review else None
+    submission = masked(results.submission(review), inputs.detector.masked)
+    facts = Facts(
+        request=inputs.spec.request,
+        base_sha=inputs.checkout.base_sha,
+        model=model.name,
+        sandbox=inputs.confinement.name,
+        started_at=inputs.started_at,
+        ended_at=now(),
+        version=__version__,
+    )
+    notes = (
+        *guess_notes(model),
+        *context.notes,
+        *environment.trees.notes(),
+        *context.briefing.notes(),
+        *results.notes(),
+        *dropped_notes,
+        *network_notes(network),
+        *limit_notes(environment.workspaces.limit_hits()),
+    )
+    concluded = outcome(
+        facts,
+        context.profile,
+        end,
+        verdict,
+        submission,
+        checks=checks,
+        denials=context.gatekeeper.denials,
+        notes=notes,
+        redactions=(),
+        network=network,
+        diagnostics=rounds.diagnostics(tree_sha),
+        servers=context.diagnostics.servers(),
+        coverage=rounds.coverage(tree_sha),
+    )
+    concluded = mask_outcome(concluded, inputs.detector)
+    _record(inputs.journal, concluded, accepted.tree_sha if accepted else "")
+    return RunResult(
+        inputs.checkout,
+        inputs.policy,
+        concluded,
+        accepted,
+        plan=submission.plan,
+        review=submission.review,
+        writes=submission.writes,
+        outputs=gather(inputs.spec.folder, inputs.detector.masked),
+        needs_tree=isinstance(verdict, GateError) or bool(verdict.unfit),
+    )
+
+
+def _record(journal: Journal, concluded: Outcome, tree_sha: str) -> None:
+    """The journal's last lines."""
+    if journal.failure:
+        return
+    if checks := evidence_record(concluded):
+        journal.write(checks)
+    journal.write(
+        lines.RunEnded(
+            concluded.status.value,
+            concluded.stop_reason.value,
+            concluded.reason,
+            concluded.patch_sha256,
+            tree_sha,
+        )
+    )
+
+
+def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
+    """`outcome` with all secrets masked, known ones and look-alikes, and the names of those; the request came from
+    outside and stays. A last net: nothing in a workspace has a secret, unless a person went without the sandbox."""
+    names = [field.name for field in fields(outcome) if field.name != "request"]
+    clean = {name: masked(getattr(outcome, name), detector.masked) for name in names}
+    return replace(outcome, **{**clean, "redactions": detector.names_hit})
+
+
+def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> Path:
+    """Write the bundle of the run in `folder`, to `out` if that is given; the bundle's folder. Raises `AgentError`."""
+    bundle = out.resolve() if out else folder.bundle
+    write_bundle_and_report(
+        bundle,
+        result.outcome,
+        result.verdict,
+        folder.journal,
+        plan=result.plan,
+        review=result.review,
+        writes=result.writes,
+        outputs=result.outputs,
+    )
+    return bundle
+
+
+def write_bundle_and_report(
+    folder: Path,
+    outcome: Outcome,
+    verdict: Verdict | None,
+    journal: Path,
+    *,
+    plan: Plan | None = None,
+    review: Review | None = None,
+    writes: Writes | None = None,
+    outputs: bytes = b"",
+) -> None:
+    """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
+
+    Raises `AgentError` when the disk does not take it.
+    """
+    # jinja2 costs 40 ms to import, and is needed only here, at the end.
+    from bot.report.page import render_page
+
+    patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
+    message = commit_message(outcome)
+    write_bundle(
+        folder, outcome, patch, withheld, message, journal=journal, review=review, plan=plan, writes=writes
+    )
+    page = render_page(journal, patch)
+    try:
+        if outputs:
+            (folder / OUTPUTS).write_bytes(outputs)
+        (folder / REPORT).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise BundleWriteError(f"The report could not be written to {folder}: {error.strerror}.") from error

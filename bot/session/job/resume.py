@@ -1,0 +1,293 @@
+"""`continue`: put the change of an earlier run into the new work tree, and decide whether its conversation is reused.
+
+A bundle is an artifact, and so hostile: it is read as publishing reads it, and its patch passes the gate before a byte
+of it is written.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from bot import __version__
+from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal
+from bot.agent.prompt import system_prompt
+from bot.agent.repair import RebuiltConversation, rebuild_conversation
+from bot.agent.replay import recalled_messages
+from bot.agent.task import LastRun
+from bot.agent.todo import Item, Todo
+from bot.checkout import remote
+from bot.checkout.clone import Checkout, Source
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import GitError
+from bot.checkout.objects import blobs_at
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import GateError, UsageError
+from bot.contracts.formatting import sentence
+from bot.contracts.journal import Header
+from bot.contracts.messages import Message
+from bot.contracts.outcome import ChangedFile, Outcome
+from bot.contracts.request import Request, Tier
+from bot.contracts.tools import ToolSpec
+from bot.gate.objects import scratch
+from bot.gate.patch import judge_patch, refuse_bombs
+from bot.gate.verdict import MayWrite, Verdict
+from bot.publish.bundle.read import Bundle, read_bundle
+from bot.session.context.profiles import recorded_profile
+from bot.session.job.large_outputs import bring_back
+
+_LINK = "120000"
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The state that the new run starts with. `files` are those of the last run's change in its tree, for the
+    journal."""
+
+    last: LastRun
+    files: tuple[lines.FileVersion, ...] = ()
+
+
+def last_bundle(folder: Path, request: Request) -> Bundle:
+    """The bundle that `request` continues. Raises `UsageError` if it belongs to another thread or repository."""
+    bundle = read_bundle(folder)
+    was = bundle.outcome.request
+    ours = was.repository.lower() == request.repository.lower()
+    if ours and not request.repository and was.clone_url != request.clone_url:
+        raise UsageError(
+            f"The last run worked on {was.clone_url}, not on {request.clone_url}: nothing was done."
+        )
+    if not ours or (was.thread.number if was.thread else 0) != (
+        request.thread.number if request.thread else 0
+    ):
+        raise UsageError(
+            "The bundle that was to be gone on from belongs to another thread: nothing was done."
+        )
+    return bundle
+
+
+def resume(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Resumed:
+    """Put the bundle's change into the work tree of `checkout`, which no workspace must have opened yet.
+
+    Raises `UsageError` where it does not apply to the commit at hand.
+    """
+    verdict = _verdict(bundle, checkout, source, may_write)
+    if verdict is None or not verdict.files:
+        return Resumed(_last_run(bundle.outcome, ()))
+    base = f"{checkout.base_sha}^{{tree}}"
+    index = checkout.tree / ".git" / "index"
+    checkout.git.run("read-tree", "-m", "-u", base, verdict.tree_sha, work_tree=checkout.tree, index=index)
+    # The index goes back to the base: `git diff` in the work tree shows the change.
+    checkout.git.run("read-tree", base, index=index)
+    files = tuple(file.path for file in verdict.files)
+    return Resumed(_last_run(bundle.outcome, files), _versions(checkout, verdict))
+
+
+def _verdict(bundle: Bundle, checkout: Checkout, source: Source, may_write: MayWrite) -> Verdict | None:
+    """The change on the current base; `None` if the base has all of it."""
+    try:
+        refuse_bombs(bundle.patch)
+    except GateError as error:
+        raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
+    if not bundle.patch or _is_in(bundle.patch, checkout):
+        return None
+    try:
+        return judge_patch(checkout.git, checkout.base_sha, bundle.patch, may_write=may_write)
+    except GateError as error:
+        if bundle.outcome.base_sha == checkout.base_sha:
+            raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
+    merged = _merged(bundle, checkout, source)
+    try:
+        return judge_patch(checkout.git, checkout.base_sha, merged, may_write=may_write)
+    except GateError as error:
+        raise UsageError(f"The last run's change cannot be gone on from: {error}.") from error
+
+
+def _is_in(patch: bytes, checkout: Checkout) -> bool:
+    with scratch(checkout.git, checkout.base_sha) as work_area:
+        work_area.git.run("read-tree", checkout.base_sha, index=work_area.index)
+        try:
+            work_area.git.run(
+                "apply", "--cached", "--check", "--reverse", "-", input=patch, index=work_area.index
+            )
+        except GitError:
+            return False
+    return True
+
+
+def _merged(bundle: Bundle, checkout: Checkout, source: Source) -> bytes:
+    """The change as a patch on the current base, by a three-way merge with the commit it was made on."""
+    old = bundle.outcome.base_sha
+    git = checkout.git
+    try:
+        if remote.is_remote(source.url):
+            remote.fetch(git.git_dir, source.url, [old], source.token, ["--depth=1", "--no-tags"])
+        with scratch(git, checkout.base_sha) as work_area:
+            git.run("read-tree", checkout.base_sha, index=work_area.index)
+            git.run(
+                "apply",
+                "--cached",
+                "--3way",
+                "--whitespace=nowarn",
+                "-",
+                input=bundle.patch,
+                index=work_area.index,
+            )
+            tree = git.run("write-tree", index=work_area.index).decode().strip()
+        return git.run(
+            "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", checkout.base_sha, tree
+        )
+    except (GitError, CheckoutError) as error:
+        names = ", ".join(f"`{file.path}`" for file in bundle.outcome.files[:5]) or "its files"
+        raise UsageError(
+            f"The last run's change was made on commit {old[:12]} and does not apply to {checkout.base_sha[:12]}: "
+            f"{names} changed meanwhile. Ask for it anew with `/agent fix`."
+        ) from error
+
+
+def _versions(checkout: Checkout, verdict: Verdict) -> tuple[lines.FileVersion, ...]:
+    before = blobs_at(checkout.git, checkout.base_sha, [file.path for file in verdict.files])
+    after = blobs_at(checkout.git, verdict.tree_sha, [file.path for file in verdict.files])
+    return tuple(_version(file, before.get(file.path), after.get(file.path)) for file in verdict.files)
+
+
+def _version(file: ChangedFile, before: bytes | None, after: bytes | None) -> lines.FileVersion:
+    link = after.decode(errors="surrogateescape") if after is not None and file.mode == _LINK else None
+    return lines.FileVersion(
+        path=file.path,
+        before=None if before is None else _sha256(before),
+        after=None if after is None else _sha256(after),
+        mode=int(file.mode, 8) & 0o777 or 0o644,
+        before_content=before,
+        content=None if link is not None else after,
+        link=link,
+    )
+
+
+def _sha256(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def _last_run(outcome: Outcome, files: tuple[str, ...]) -> LastRun:
+    description = outcome.description
+    texts = (description.title, description.summary, description.notes, outcome.answer)
+    return LastRun(
+        instruction=outcome.request.full_instruction,
+        ending=f"{outcome.status.value} ({outcome.stop_reason.value}). {sentence(outcome.reason)}",
+        message="\n\n".join(part for part in texts if part),
+        question=outcome.question,
+        files=files,
+    )
+
+
+_RESUMPTION = (
+    "You go on with the conversation above, in a new workspace: nothing of it runs any more, and what it kept outside "
+    "the repository is gone{but}. View a file again before you edit it."
+)
+
+
+class NewRun(NamedTuple):
+    """The header of the new run without an earlier conversation."""
+
+    request: Request
+    model: str
+    system: str
+    tools: tuple[ToolSpec, ...]
+
+
+class EarlierConversation(NamedTuple):
+    """An earlier conversation with its own system text and tools. `notes` are for people."""
+
+    messages: tuple[Message, ...]
+    system: str
+    tools: tuple[ToolSpec, ...]
+    notes: tuple[str, ...] = ()
+
+
+def resumption_note(bundle: Path | None, archive: Path) -> str:
+    """What the model is told of its new workspace. Restores the long outputs of the last run into `archive`."""
+    restored = bring_back(bundle, archive) if bundle is not None else ()
+    return _RESUMPTION.format(but=f", but for long outputs: {'; '.join(restored)}" if restored else "")
+
+
+def read_recording(path: Path) -> JournalFile | str:
+    """The journal at `path`; a sentence if it cannot be read."""
+    try:
+        # By a short name: where the file is on this machine tells a reader nothing.
+        return parse_journal(_read(path), "Its journal")
+    except UsageError as error:
+        return f"The last run's conversation is not gone on with. {error}"
+
+
+def conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
+    """The conversation of a journal, or a sentence on why it cannot be continued."""
+    try:
+        if reason := _mismatch(recorded.header, now):
+            return f"The last run's conversation is not gone on with: {reason}."
+        earlier = rebuild_conversation(recorded)
+    except UsageError as error:
+        return f"The last run's conversation is not gone on with. {error}"
+    if not earlier.messages:
+        return "The last run's conversation is not gone on with: it ended before it began."
+    return EarlierConversation(
+        earlier.messages, recorded.header.system, recorded.header.tools, _notes(recorded, earlier, now)
+    )
+
+
+def last_todo(recorded: JournalFile) -> tuple[Item, ...]:
+    """The model's todo list at the end of a recorded run, empty if there is none."""
+    todo = Todo()
+    for message in (*recalled_messages(recorded), *(response.message for response in recorded.responses())):
+        for call in message.calls:
+            if call.name == todo.spec.name:
+                with suppress(BadArgumentsError):
+                    todo(parse_arguments(call.arguments, todo.spec.parameters).values, CancelToken())
+    return todo.items
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_JOURNAL + 1)
+    except OSError as error:
+        raise UsageError(f"Its journal cannot be read: {error.strerror}.") from error
+
+
+def _mismatch(header: Header, now: NewRun) -> str:
+    was = header.request
+    if header.version != __version__:
+        return f"it was held by Slash Agent {header.version}, and this is {__version__}"
+    if header.model != now.model:
+        return f"it was held with {header.model}, and this run is with {now.model}"
+    if _thread_of(was) != _thread_of(now.request):
+        return "it is of another place"
+    if {tool.name for tool in header.tools} != {tool.name for tool in now.tools}:
+        return "it was held with other tools"
+    # A journal from another machine is hostile: what it says of system text and tools must be what we write ourselves.
+    if now.request.actor.tier is not Tier.LOCAL:
+        own = system_prompt(recorded_profile(header).prompt, now.tools)
+        if (header.system, header.tools) != (own, now.tools):
+            return "its system text or its tools are not those of this program"
+    return ""
+
+
+def _thread_of(request: Request) -> tuple[str, int]:
+    where = request.repository.lower() or request.clone_url
+    return where, request.thread.number if request.thread else 0
+
+
+def _notes(recorded: JournalFile, earlier: RebuiltConversation, now: NewRun) -> tuple[str, ...]:
+    header = recorded.header
+    mended = f" Repaired in it: {', '.join(earlier.repairs)}." if earlier.repairs else ""
+    notes = [f"The run goes on with the last run's conversation of {len(earlier.messages)} messages.{mended}"]
+    if header.tools != now.tools:
+        notes.append(
+            "What the model is shown of its tools is what that conversation began with, not what this program says now."
+        )
+    return tuple(notes)

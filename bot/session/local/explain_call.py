@@ -1,0 +1,81 @@
+"""Explain what a policy decides on one tool call: the rule, the text for the model, the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.agent.toolbox import Permission, denial_text
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Tier, Verb
+from bot.gate.path_rules import withholding
+from bot.policy.decide import Decision, may_write
+from bot.policy.globs import normalise
+from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, patched_paths
+from bot.policy.schema import Effect, Policy
+from bot.policy.shell import parse_shell
+from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
+from bot.session.tools.toolbox import Gatekeeper
+
+
+@dataclass(frozen=True, slots=True)
+class CallExplanation:
+    """`denial` is the text that the model would get in place of a result, empty for an allowed call. `grammar` is the
+    parse of a shell command. `withheld` are paths that the gate keeps out of a change whatever a rule allows, each with
+    the reason."""
+
+    decision: Decision
+    denial: str = ""
+    grammar: str = ""
+    withheld: tuple[tuple[str, str], ...] = ()
+
+
+def explain_call(
+    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any], verb: Verb | None = None
+) -> CallExplanation:
+    """Raises `UsageError` for a verb whose runs call no tools. Without a `verb` only the policy counts."""
+    if verb is not None and verb not in MODEL_VERBS:
+        raise UsageError(f"`{verb}` starts no model, so nothing calls a tool.")
+    if verb is not None and verb not in policy.tiers[tier].verbs:
+        return CallExplanation(_verb_denial(policy, tier, verb))
+    profile = None if verb is None else profile_of_verb(verb)
+    decision = Gatekeeper(policy, tier, "", lambda record: None, profile).decide(tool, arguments)
+    denial = "" if decision.allowed else denial_text(Permission(False, decision.rule, decision.message))
+    return CallExplanation(
+        decision, denial, _grammar(tool, arguments), _withheld(policy, tier, tool, arguments)
+    )
+
+
+def _verb_denial(policy: Policy, tier: Tier, verb: Verb) -> Decision:
+    allowed_verbs = ", ".join(sorted(policy.tiers[tier].verbs)) or "nothing"
+    return Decision(
+        Effect.DENY,
+        f"`tiers: {tier}: verbs`",
+        f"`{verb}` is not among what this tier may ask for: {allowed_verbs}",
+    )
+
+
+def _grammar(tool: str, arguments: Mapping[str, Any]) -> str:
+    command = arguments.get("command")
+    if tool != SHELL_TOOL or not isinstance(command, str):
+        return ""
+    parsed = parse_shell(command)
+    if parsed.simple is not None:
+        return "simple: " + ", ".join(f"`{' '.join(words)}`" for words in parsed.simple)
+    commands = ", ".join(f"`{' '.join(words)}`" for words in parsed.seen if words)
+    return "opaque: no `allow` covers it" + (
+        f"; in sight for the other rules: {commands}" if commands else ""
+    )
+
+
+def _withheld(
+    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
+    if tool not in WRITING_TOOLS:
+        return ()
+    path_argument = arguments.get("path")
+    paths = [path_argument] if isinstance(path_argument, str) else patched_paths(arguments.get("patch"))
+    forbids = may_write(policy, tier)
+    plain = [path for one in paths if (path := normalise(one)) is not None]
+    return tuple((path, why) for path in plain if (why := withholding(path) or forbids(path)))

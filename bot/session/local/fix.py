@@ -1,0 +1,195 @@
+"""`slash-agent fix`: the main job on a local checkout. The result is a new branch or a patch file.
+
+The checked-out branch, the index, the work tree and dirty files are never touched; the job works on HEAD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.checkout.clone import Source
+from bot.checkout.local import repository_root
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
+from bot.contracts.outcome import Outcome
+from bot.contracts.progress import NoteEvent, View
+from bot.contracts.request import ALLOW_DELETIONS, Actor, Request, Tier, Verb
+from bot.providers.connect import default_model
+from bot.session.context.models import connect_model
+from bot.session.context.preflight import (
+    check_file,
+    check_folder,
+    check_machine,
+    check_new_branch,
+    policy_note,
+)
+from bot.session.folder.run_folder import RunFolder, new_folder
+from bot.session.job.interruption import cut_off, note_work_on_error
+from bot.session.job.run_session import run_session
+from bot.session.job.spec import RunResult, RunSpec
+from bot.session.progress.signals import cancelled_by_signals
+from bot.session.tools.approvals import own_recording
+from bot.workspace.sandbox.choose import Setting
+
+CONTINUE_INSTRUCTION = "Go on where the last run ended, and finish what it was asked."
+
+
+@dataclass(frozen=True, slots=True)
+class FixOptions:
+    """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
+    the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files."""
+
+    repo: Path
+    instruction: str
+    model: str = ""
+    budget_usd: float | None = None
+    sandbox: Setting = "auto"
+    patch: Path | None = None
+    out: Path | None = None
+    resume: Path | None = None
+    allow_deletions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FixResult:
+    """`branch` is empty if none was created; `unseen` counts files that differ from HEAD. `kept_run` is the run's
+    folder if its work tree is kept."""
+
+    outcome: Outcome
+    exit_code: ExitCode
+    bundle: Path
+    branch: str
+    unseen: int
+    kept_run: RunFolder | None = None
+
+
+def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
+    """Run the fix and report to `view`. Raises `AgentError` for an error before the first request, and if the result
+    cannot be written to its destination."""
+    if not options.instruction.strip() and options.resume is None:
+        raise UsageError('Say what to do, as in: slash-agent fix "the date parser should accept ISO weeks"')
+    repo = repository_root(options.repo.resolve())
+    check_machine()
+    check_folder(options.out)
+    check_file(options.patch, "--patch")
+    if options.patch is None:
+        check_new_branch(repo)
+    model = options.model or default_model(environment)
+    last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
+    folder = new_folder(environment)
+    note = policy_note(repo)
+    if note:
+        view.tell(NoteEvent(note))
+    spec = RunSpec(
+        request=Request(
+            Verb.CONTINUE if last else Verb.FIX,
+            options.instruction.strip() or CONTINUE_INSTRUCTION,
+            Actor("you", 0, Tier.LOCAL),
+            "",
+            "",
+            str(repo),
+            options=_request_options(options, last, folder),
+        ),
+        source=Source(str(repo), "HEAD"),
+        folder=folder,
+        connect=lambda: connect_model(model, environment),
+        connect_named=lambda name: connect_model(name, environment),
+        environment=environment,
+        sandbox=options.sandbox,
+        origin=repo,
+        budget_usd=options.budget_usd,
+        resume=last,
+        notes=(note,) if note else (),
+        say=lambda text: view.tell(NoteEvent(text)),
+        view=view,
+    )
+    stop = CancelToken()
+    at_once = cut_off(folder, options.out, view, "slash-agent fix")
+    with note_work_on_error(folder, goes_on=True), cancelled_by_signals(stop, view.interrupted, at_once):
+        return _deliver(options, repo, folder, run_session(spec, stop))
+
+
+def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) -> dict[str, str]:
+    """Return what the person allows the run. It also holds for the runs that continue it."""
+    recording = own_recording(last, folder.root.parent)
+    was_allowed = recording is not None and recording.header.request.allows_deletions
+    return {ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {}
+
+
+def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
+    """The bundle of the run in `root`; made now, from its work tree, if that is kept. Raises `FolderBusy`."""
+    from bot.publish.bundle.files import OUTCOME
+
+    if not root.is_dir():
+        raise UsageError(f"There is no run folder {root} to go on from.")
+    if (root / OUTCOME).is_file():
+        return root.resolve()
+    folder = RunFolder(root.resolve())
+    if folder.has_tree or not (folder.bundle / OUTCOME).is_file():
+        from bot.recovery.salvage import salvage
+
+        salvage(folder.root, environment, allow_deletions=allow_deletions)
+    return folder.bundle
+
+
+def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
+    """Write the bundle first, so that the diff survives a later error. Imports here, so as not to delay the first
+    request."""
+    from bot.publish.bundle.files import PATCH
+    from bot.session.job.result import write_run_bundle
+    from bot.session.verdict.conclude import exit_code
+
+    outcome, verdict = result.outcome, result.verdict
+    bundle = write_run_bundle(options.out, folder, result)
+    branch = ""
+    try:
+        if verdict is not None and verdict.files:
+            if options.patch is not None:
+                _write(options.patch, verdict.patch)
+            else:
+                branch = _branch(repo, result)
+        unseen = _unseen(repo)
+    except AgentError as error:
+        message = str(error).rstrip(".")
+        raise PublishError(f"{message}. The change is kept as {bundle / PATCH}.") from error
+    finally:
+        if not result.needs_tree:
+            folder.finish()
+    code = exit_code(outcome.stop_reason, outcome.status)
+    return FixResult(outcome, code, bundle, branch, unseen, folder if result.needs_tree else None)
+
+
+def _write(file: Path, patch: bytes) -> None:
+    try:
+        file.write_bytes(patch)
+    except OSError as error:
+        raise PublishError(f"The patch cannot be written to {file}: {error.strerror}.") from error
+
+
+def _branch(repo: Path, result: RunResult) -> str:
+    from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
+    from bot.publish.body.title_and_footer import title
+    from bot.publish.change.commit import commit_message
+
+    assert result.verdict is not None
+    identity = Signature(result.policy.identity.name, result.policy.identity.email)
+    checkout = result.checkout
+    commit = commit_tree(
+        checkout.git,
+        result.verdict.tree_sha,
+        checkout.base_sha,
+        commit_message(result.outcome),
+        author=identity,
+        committer=identity,
+        when=result.outcome.ended_at,
+    )
+    name = branch_name(None, title(result.outcome))
+    return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
+
+
+def _unseen(repo: Path) -> int:
+    from bot.checkout.branches import count_uncommitted
+
+    return count_uncommitted(repo)

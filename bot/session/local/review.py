@@ -1,0 +1,147 @@
+"""`slash-agent review`: review what HEAD of a local checkout changes. Changes nothing in the checkout."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bot.checkout import layout
+from bot.checkout.clone import Source
+from bot.checkout.errors import CheckoutError, MissingRevisionError
+from bot.checkout.git import Git, GitError
+from bot.checkout.local import LocalCommit, alternate_objects_env, git_dir_of, repository_root, resolve
+from bot.checkout.objects import diff_between
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import Outcome
+from bot.contracts.progress import NoteEvent, View
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.review import Review
+from bot.providers.connect import default_model
+from bot.review.diff import parse_diff
+from bot.review.diff_text import changed_since
+from bot.session.context.models import connect_model
+from bot.session.context.preflight import check_folder, check_machine, policy_note
+from bot.session.context.review_scope import ReviewRange, local_range
+from bot.session.folder.run_folder import new_folder
+from bot.session.job.interruption import cut_off
+from bot.session.job.run_session import run_session
+from bot.session.job.spec import RunSpec
+from bot.session.progress.signals import cancelled_by_signals
+from bot.workspace.sandbox.choose import Setting
+
+# Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
+_BASES = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOptions:
+    """Options of the command line. `base` is a branch or commit, empty for the remote's default branch. With `since`,
+    only what is new since that commit is reviewed."""
+
+    repo: Path
+    instruction: str = ""
+    base: str = ""
+    since: str = ""
+    model: str = ""
+    budget_usd: float | None = None
+    sandbox: Setting = "auto"
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewResult:
+    """`review` is `None` if the run failed; `unseen` counts files that differ from HEAD."""
+
+    outcome: Outcome
+    review: Review | None
+    exit_code: ExitCode
+    bundle: Path
+    unseen: int
+
+
+def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -> ReviewResult:
+    """Run the review and report to `view`. Raises `AgentError` for an error before the first request."""
+    repo = repository_root(options.repo.resolve())
+    check_machine()
+    check_folder(options.out)
+    base, review_range = find_range(repo, options.base, options.since)
+    model = options.model or default_model(environment)
+    instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
+    folder = new_folder(environment)
+    note = policy_note(repo)
+    if note:
+        view.tell(NoteEvent(note))
+    spec = RunSpec(
+        request=Request(Verb.REVIEW, instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
+        source=Source(str(repo), review_range.head_sha),
+        folder=folder,
+        connect=lambda: connect_model(model, environment),
+        connect_named=lambda name: connect_model(name, environment),
+        environment=environment,
+        sandbox=options.sandbox,
+        origin=repo,
+        budget_usd=options.budget_usd,
+        range=review_range,
+        notes=(note,) if note else (),
+        say=lambda text: view.tell(NoteEvent(text)),
+        view=view,
+    )
+    stop = CancelToken()
+    with cancelled_by_signals(
+        stop, view.interrupted, cut_off(folder, options.out, view, "slash-agent review")
+    ):
+        result = run_session(spec, stop)
+        from bot.checkout.branches import count_uncommitted
+        from bot.session.job.result import write_run_bundle
+        from bot.session.verdict.conclude import exit_code
+
+        bundle = write_run_bundle(options.out, folder, result)
+    folder.finish()
+    code = exit_code(result.outcome.stop_reason, result.outcome.status)
+    return ReviewResult(result.outcome, result.review, code, bundle, count_uncommitted(repo))
+
+
+def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, ReviewRange]:
+    """Return the name of the base and what HEAD changes since the merge base. Raises `CheckoutError`, `UsageError`."""
+    head = resolve(repo, "HEAD")
+    name, tip = _base(repo, base, head)
+    fork = _merge_base(repo, tip, head, name)
+    review_range = local_range(fork, head.sha, name, _diff(fork, head))
+    if not since:
+        return name, review_range
+    seen = resolve(repo, since)
+    new_diff = changed_since(review_range.diff, parse_diff(_diff(seen.sha, head)))
+    if not new_diff.files:
+        raise UsageError(f"Nothing of the diff is new since {since}: there is nothing to review.")
+    return name, replace(review_range, diff=new_diff, since_sha=seen.sha)
+
+
+def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
+    if base:
+        return base, resolve(repo, base)
+    for name in _BASES:
+        try:
+            commit = resolve(repo, name)
+        except CheckoutError:
+            continue
+        if commit.branch != head.branch or not commit.branch:
+            return name.removeprefix("refs/remotes/").removesuffix("/HEAD"), commit
+    raise UsageError("Say what HEAD is to be compared with: --base BRANCH.")
+
+
+def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> str:
+    git_dir = git_dir_of(repo)
+    try:
+        return Git(git_dir).run("merge-base", base.sha, head.sha, work_tree=git_dir.parent).decode().strip()
+    except GitError as error:
+        raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
+
+
+def _diff(base_sha: str, head: LocalCommit) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="slash-agent-review-") as scratch:
+        git_dir = Path(scratch) / "git"
+        layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(head.sha))
+        return diff_between(Git(git_dir), base_sha, head.sha, alternate_objects_env(head))

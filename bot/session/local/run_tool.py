@@ -1,0 +1,145 @@
+"""`slash-agent tool`: run one tool call as the agent would, with sandbox and policy."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bot.agent.todo import Todo
+from bot.agent.toolbox import Handler, Toolbox
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import UsageError
+from bot.contracts.journal import Record
+from bot.contracts.messages import ToolCall
+from bot.contracts.request import Tier
+from bot.contracts.tools import ToolOutcome
+from bot.gate.redact import Redactor
+from bot.policy.load import load_policy
+from bot.policy.schema import Policy
+from bot.session.context.secrets import known_secrets
+from bot.session.hooks.diagnostics_monitor import diagnostics_settings, server_permissions
+from bot.session.progress.signals import cancelled_by_signals
+from bot.session.tools.skills import SkillModels
+from bot.session.tools.toolbox import Gatekeeper
+from bot.session.workspaces.start import in_bytes
+from bot.skills.find import checkout_skills
+from bot.skills.grants import ActiveGrants
+from bot.skills.skill_folder import SkillFolder
+from bot.skills.tool import SkillTool
+from bot.workspace.client import Workspace
+from bot.workspace.plan import skills_place
+from bot.workspace.probe import choose
+from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.confinement import Confinement
+from bot.workspace.specs import TOOL_SPECS
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunOptions:
+    """`arguments` is JSON text, as a model would send it. With `assume_read` existing files count as read."""
+
+    tool: str
+    arguments: str
+    root: Path
+    policy: Path | None = None
+    sandbox: Setting = "auto"
+    assume_read: bool = False
+
+
+class ToolRunResult(NamedTuple):
+    """`follows` is the text that the model gets after the result, such as the instructions of a skill."""
+
+    outcome: ToolOutcome
+    follows: tuple[str, ...] = ()
+
+
+def run_tool(options: ToolRunOptions, environment: Mapping[str, str]) -> ToolRunResult:
+    """Return the result, which may be an error result. Raises `NoSandboxError`, and `UsageError` for bad input."""
+    root = options.root.resolve()
+    if not root.is_dir():
+        raise UsageError(f"There is no folder {root}.")
+    policy = (
+        load_policy(_policy_text(options.policy), str(options.policy))
+        if options.policy
+        else load_policy(None)
+    )
+    gatekeeper = Gatekeeper(policy, Tier.LOCAL, str(root), _discard)
+    cancel = CancelToken()
+    with tempfile.TemporaryDirectory(prefix="slash-agent-tool-") as folder, cancelled_by_signals(cancel):
+        confinement = choose(options.sandbox).confinement
+        scratch = Path(folder).resolve()
+        skill = _skill(root, scratch / "skills", confinement, policy, environment)
+        workspace = Workspace.start(
+            confinement,
+            tree=root,
+            folder=scratch,
+            environment=environment,
+            ask=gatekeeper.answer,
+            assume_read=options.assume_read,
+            own_git=True,
+            diagnostics=diagnostics_settings(policy.diagnostics, server_permissions(policy, Tier.LOCAL)),
+            limits=in_bytes(policy.sandbox.limits),
+        )
+        with workspace:
+            handlers: dict[str, Handler] = {
+                spec.name: _workspace_handler(workspace, spec.name) for spec in TOOL_SPECS
+            }
+            todo = Todo()
+            handlers |= {todo.spec.name: todo, skill.spec.name: skill}
+            specs = (*TOOL_SPECS, todo.spec, skill.spec)
+            toolbox = Toolbox(specs, handlers, gatekeeper.permit)
+            executed = toolbox.execute(ToolCall("call_1", options.tool, options.arguments), cancel)
+            return ToolRunResult(executed.outcome, tuple(skill.after_results()))
+
+
+def as_json(result: ToolRunResult, environment: Mapping[str, str]) -> str:
+    """`{"content", "is_error", "metadata"}`, and `follows` where there is something; with the secrets of `environment`
+    masked, as the model would see it."""
+    mask = Redactor(known_secrets(environment)).text
+    outcome = result.outcome
+    fields: dict[str, Any] = {
+        "content": mask(outcome.content),
+        "is_error": outcome.is_error,
+        "metadata": _masked(dict(outcome.metadata), mask),
+    }
+    if result.follows:
+        fields["follows"] = list(map(mask, result.follows))
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _masked(value: Any, mask: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return mask(value)
+    if isinstance(value, Mapping):
+        return {name: _masked(item, mask) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(item, mask) for item in value]
+    return value
+
+
+def _workspace_handler(workspace: Workspace, tool: str) -> Handler:
+    return lambda arguments, cancel: workspace.call(tool, arguments, cancel)
+
+
+def _skill(
+    root: Path, folder: Path, confinement: Confinement, policy: Policy, environment: Mapping[str, str]
+) -> SkillTool:
+    """The skills that a run has; the bundled ones are always there."""
+    models = SkillModels(str, policy, None)
+    store = SkillFolder(folder, skills_place(confinement, folder))
+    return SkillTool(checkout_skills(root, environment).skills, store, ActiveGrants(str(root)), models)
+
+
+def _policy_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The policy file {path} cannot be read: {error}.") from error
+
+
+def _discard(record: Record) -> None:
+    """One call keeps no journal."""

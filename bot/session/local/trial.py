@@ -1,0 +1,147 @@
+"""Run the checks of a policy once at HEAD, each within a limit, in the sandbox that a run would get: for `init` and
+`doctor`, so that checks are known to work before anybody relies on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.agent.journal import Journal
+from bot.checkout.clone import Source, prepare
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.model import Provider
+from bot.contracts.outcome import CheckRun, CheckState
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.evidence.check import Check
+from bot.evidence.reruns import CheckExecution
+from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
+from bot.policy.load import load_policy
+from bot.session.checks.runner import RunOptions, run_checks
+from bot.session.context.base import checks_of
+from bot.session.context.secrets import known_secrets
+from bot.session.folder.run_folder import RunFolder, new_folder
+from bot.session.job.run_context import RunInputs, run_environment, run_profile
+from bot.session.job.spec import RunSpec
+from bot.session.progress.signals import cancelled_by_signals
+from bot.workspace.client import Workspace
+from bot.workspace.probe import choose
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How one check ended. `tests` is the number that ran or were skipped, `None` if nobody says."""
+
+    name: str
+    command: str
+    run: CheckRun
+    tests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`begin` is told what is waited for and the seconds that it may take, 0 if there is no limit; `end` how it
+    ended and after how many seconds."""
+
+    begin: Callable[[str, float], None]
+    end: Callable[[str, float], None]
+
+
+def try_checks(
+    repo: Path, policy: str, environment: Mapping[str, str], progress: Progress, limit: float
+) -> list[Trial]:
+    """One result for each check of the policy with the text `policy`; `limit` is in seconds, for each. If the setup
+    fails, no check has been run and each says why; after a signal the rest is left out. Raises an `AgentError` if there
+    is no commit or no sandbox."""
+    stop = CancelToken()
+    folder = new_folder(environment)
+    try:
+        with cancelled_by_signals(stop):
+            return _try(_spec(repo, folder, environment), policy, stop, progress, limit)
+    finally:
+        folder.drop()
+
+
+def _spec(repo: Path, folder: RunFolder, environment: Mapping[str, str]) -> RunSpec:
+    request = Request(Verb.FIX, "", Actor("you", 0, Tier.LOCAL), "", "", str(repo))
+    return RunSpec(request, Source(str(repo), "HEAD"), folder, _no_model, environment, origin=repo)
+
+
+def _no_model() -> Provider:
+    raise UsageError("No model takes part in trying the checks.")
+
+
+def _try(spec: RunSpec, policy_text: str, stop: CancelToken, progress: Progress, limit: float) -> list[Trial]:
+    policy = load_policy(policy_text)
+    checkout = prepare(spec.source, spec.folder.root, history=policy.history)
+    checks = checks_of(policy, checkout, None)
+    with ExitStack() as stack:
+        detector = Detector(Redactor(known_secrets(spec.environment)))
+        journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))
+        confinement = choose(spec.sandbox).confinement
+        inputs = RunInputs(
+            spec=spec,
+            checkout=checkout,
+            policy=policy,
+            confinement=confinement,
+            journal=journal,
+            detector=detector,
+            stop=stop,
+        )
+        trees = run_environment(inputs, run_profile(inputs)).trees
+        stack.callback(trees.wait)
+        origin = "" if confinement.moves else str(spec.origin)
+        try:
+            trees.begin(stop)
+            if policy.setup or policy.bring:
+                started = time.monotonic()
+                progress.begin("setup", sum(step.timeout for step in policy.setup))
+                trees.environment()  # waits for it
+                progress.end("done", time.monotonic() - started)
+            with trees.for_checks("try", stop) as workspace:
+                results = [
+                    _try_check(workspace, check, stop, origin, progress=progress, limit=limit)
+                    for check in checks
+                ]
+                return [trial for trial in results if trial is not None]
+        except AgentError as error:
+            progress.end("failed", 0)
+            note = str(error)
+            trials = [
+                Trial(check.name, check.command, CheckRun(CheckState.NOT_RUN, note=note)) for check in checks
+            ]
+            return [] if stop.fired else trials
+
+
+def _try_check(
+    workspace: Workspace, check: Check, stop: CancelToken, origin: str, *, progress: Progress, limit: float
+) -> Trial | None:
+    """`None` if a signal came before its end."""
+    if stop.fired:
+        return None
+    progress.begin(check.name, min(limit, check.timeout))
+    started = time.monotonic()
+    [execution] = run_checks(workspace, [check], stop, origin, RunOptions(limit=lambda number: limit))
+    progress.end("stopped" if stop.fired else word(execution.run), time.monotonic() - started)
+    return None if stop.fired else Trial(check.name, check.command, execution.run, _number(execution))
+
+
+def _number(execution: CheckExecution) -> int | None:
+    counts = execution.suite.counts if execution.suite else None
+    return counts.passed + counts.failed + counts.skipped if counts else None
+
+
+def word(run: CheckRun) -> str:
+    """The result in a word or two."""
+    return {
+        CheckState.PASSED: "passed",
+        CheckState.FAILED: "failed",
+        CheckState.TIMED_OUT: "too slow",
+        CheckState.NOT_RUNNABLE: "not runnable",
+        CheckState.NO_SOCKETS: "needs network",
+        CheckState.NOT_RUN: "not run",
+    }[run.state]

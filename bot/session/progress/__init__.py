@@ -1,0 +1,1 @@
+"""What people see of a running session, and how they cancel it."""

@@ -1,0 +1,138 @@
+"""SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate and is bundled and reported. A second
+Ctrl-C ends the process, and everything it started, at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import CapacityError, retry_at_capacity
+from bot.contracts.errors import ExitCode
+from bot.workspace.descendants import kill_all_of_ours
+
+CANCELLED = "cancelled at once; nothing of it runs any more"
+
+_ONE_PRESS = 0.03
+"""Seconds: a wrapper may pass on the signal that the terminal sent to both."""
+
+_KILL_LIMIT = 0.5
+_A_MOMENT = 0.8
+"""Seconds."""
+
+Say = Callable[[str], None]
+
+
+def to_standard_error(text: str) -> None:
+    with suppress(OSError):  # nobody reads it any more: what goes on goes on
+        os.write(2, f"{text}\n".encode())
+
+
+def _only_cancelled() -> None:
+    to_standard_error(CANCELLED)
+
+
+@contextmanager
+def cancelled_by_signals(
+    cancel: CancelToken, say: Say | None = None, cut_off: Callable[[], None] = _only_cancelled
+) -> Iterator[None]:
+    """Call `say` and fire `cancel` at the first SIGINT, SIGTERM or SIGHUP. At the next SIGINT kill everything that this
+    process started, give `cut_off` a moment to report and clean up, and end the process: nothing is waited for, and no
+    exception is raised that code might swallow.
+
+    Python runs its part of a handler on the main thread, in the middle of whatever that does; so the number goes into a
+    pipe first, and a thread that waits there does the rest.
+    """
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal_thread = _SignalThread(woken, cancel, say or to_standard_error, cut_off)
+    # The numbers first: a handler without its pipe would make nothing of a signal.
+    pipe_before = signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # else under `nohup`
+        ends.append(signal.SIGHUP)
+    before = {number: signal.signal(number, _in_the_pipe) for number in ends}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(pipe_before)
+        os.close(wake)
+        signal_thread.leave()
+
+
+def _in_the_pipe(_number: int, _frame: object) -> None:
+    pass
+
+
+class _SignalThread:
+    def __init__(self, woken: int, cancel: CancelToken, say: Say, cut_off: Callable[[], None]) -> None:
+        self._woken = woken
+        self._cancel = cancel
+        self._say = say
+        self._cut_off = cut_off
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Does not return if the process is about to end."""
+        if self._ending.is_set():
+            self._thread.join()
+
+    def _listen(self) -> None:
+        first = 0.0
+        while number := os.read(self._woken, 1):
+            now = time.monotonic()
+            if not first:
+                first = now
+                _for_a_moment(partial(self._say, _stopping(number[0])))
+                self._cancel.fire("signal")
+            elif number[0] == signal.SIGINT and now - first > _ONE_PRESS:
+                self._ending.set()
+                self._end()
+        os.close(self._woken)
+
+    def _end(self) -> None:
+        try:
+            kill_all_of_ours(_KILL_LIMIT)
+            _for_a_moment(self._cut_off)
+            kill_all_of_ours(_KILL_LIMIT)  # what was started meanwhile
+        finally:
+            os._exit(ExitCode.CANCELLED)
+
+
+def _for_a_moment(task: Callable[[], None]) -> None:
+    """Run `task` on a thread for a moment: a lock it needs may be held, or nobody may read its output."""
+
+    def do() -> None:
+        with suppress(OSError, ValueError):  # nobody hears it any more
+            task()
+
+    thread = threading.Thread(target=do, name="for a moment", daemon=True)
+    with suppress(CapacityError):  # what follows matters more
+        retry_at_capacity(thread.start, patience=_A_MOMENT)
+        thread.join(_A_MOMENT)
+
+
+def _stopping(signum: int) -> str:
+    text = f"{signal.Signals(signum).name}: stopping; what there is so far is kept"
+    return f"{text} (Ctrl-C again ends it at once)" if signum == signal.SIGINT and os.isatty(2) else text
+
+
+@contextmanager
+def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
+    """Fire `cancel` with the reason "time" when `minutes` of wall time are over."""
+    timer = threading.Timer(minutes * 60, cancel.fire, args=("time",))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

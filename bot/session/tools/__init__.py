@@ -1,0 +1,1 @@
+"""Answers the tool calls of the model: policy, workspace, result tools, skills, subagents."""

@@ -1,0 +1,205 @@
+"""Approvals by the person at the terminal, where the policy says `ask`: one question at a time.
+
+An answer for the session covers the same tool and rule, for commands the same words, until the run ends. A no ends the
+run; a sentence goes to the model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.agent.journal_file import JournalFile, read_journal
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
+from bot.contracts.journal import PermissionDecision
+from bot.contracts.progress import Inquiry, Person, Reply
+from bot.contracts.request import Tier
+from bot.policy.decide import Decision
+from bot.session.context.profiles import WRITING
+from bot.session.progress.reporter import masked
+
+BY_PERSON = "a person at the terminal"
+BY_PERSON_SUFFIX = f", asked of {BY_PERSON}"
+"""In the rule of a call that a person decided."""
+
+NO = "no"
+WORDS = "words"
+GONE = "gone"
+
+_SAID_NO = "a person said no"
+_SAID_WORDS = "a person said instead: "
+_SAID_NO_ALREADY = "a person said no, and the run ends"
+_LONGEST_WORDS = 2_000
+
+
+class ApprovalReply(NamedTuple):
+    """If not `allow`, `reason` is for the model and `answer` is `no`, `words` or `gone`."""
+
+    allow: bool
+    reason: str = ""
+    answer: str = ""
+
+
+class ApprovalRequest(NamedTuple):
+    """One question of the gatekeeper. `decisions` are those on each path of a write, or the one on a command."""
+
+    tool: str
+    subject: str
+    decision: Decision
+    decisions: Sequence[tuple[str, Decision]]
+    files: tuple[tuple[str, str], ...] = ()
+    diff: str = ""
+    agent: str = ""
+
+
+class Approvals:
+    """The questions and answers so far, shared by the run and its subagents: a second question waits.
+
+    `approved` are the paths that a person let be written. If it is `None`, a yes to a write would not count at the
+    gate, and nobody is asked about writes. `mask` filters what a person sees.
+    """
+
+    def __init__(
+        self,
+        person: Person | None,
+        cancel: CancelToken,
+        mask: Callable[[str], str] = lambda text: text,
+        approved: Collection[str] | None = None,
+    ) -> None:
+        self.approved = set(approved or ())
+        self.refused = False
+        self._person = person
+        self._cancel = cancel
+        self._mask = mask
+        self._writes = approved is not None
+        self._approved_keys: set[tuple[str, str, str]] = set()
+        self._lock = threading.Lock()
+
+    def may(self, *, write: bool) -> bool:
+        """Whether a person can be asked about a write, or about something else."""
+        return self._person is not None and (self._writes or not write)
+
+    def ask(self, request: ApprovalRequest) -> ApprovalReply | None:
+        """The person's reply; `None` if nobody is there any more."""
+        with self._lock:
+            if self.refused:
+                return ApprovalReply(False, _SAID_NO_ALREADY, NO)
+            if self._person is None:
+                return None
+            is_write = bool(request.files)
+            keys = [_key(request.tool, rule, request.subject, is_write) for _, rule in request.decisions]
+            if not self._approved_keys.issuperset(keys):
+                reply = self._ask_person(request)
+                if reply.answer == "gone" and not self._cancel.fired:
+                    self._person = None
+                    return None
+                if reply.answer not in ("once", "session"):
+                    return self._refused(reply)
+                if reply.answer == "session":
+                    self._approved_keys.update(keys)
+            if request.files:
+                self.approved.update(path for path, _ in request.decisions)
+            return ApprovalReply(True)
+
+    def answer(self, question: str) -> str:
+        """The person's answer to a question of the model, empty without one."""
+        with self._lock:
+            if self._person is None or self.refused:
+                return ""
+            inquiry = Inquiry("ask_user", "", "", "", question=question)
+            reply = self._person(masked(inquiry, self._mask), self._cancel)
+            return _one_line(reply.words) if reply.answer == "words" else ""
+
+    def _ask_person(self, request: ApprovalRequest) -> Reply:
+        assert self._person is not None
+        inquiry = Inquiry(
+            request.tool,
+            request.subject,
+            request.decision.rule,
+            request.decision.reason,
+            request.files,
+            request.diff,
+            _scope(request),
+            request.agent,
+        )
+        return self._person(masked(inquiry, self._mask), self._cancel)
+
+    def _refused(self, reply: Reply) -> ApprovalReply:
+        if reply.answer == "no":
+            self.refused = True
+            return ApprovalReply(False, _SAID_NO, NO)
+        if reply.answer == "words":
+            return ApprovalReply(False, f"{_SAID_WORDS}{_one_line(reply.words)}", WORDS)
+        return ApprovalReply(False, "the run was stopped before a person answered", GONE)
+
+
+def _one_line(words: str) -> str:
+    return " ".join(words.split())[:_LONGEST_WORDS]
+
+
+def _key(tool: str, decision: Decision, subject: str, is_write: bool) -> tuple[str, str, str]:
+    return tool, decision.rule, "" if is_write else subject
+
+
+def _scope(request: ApprovalRequest) -> str:
+    rules = " and ".join(sorted({decision.rule for _, decision in request.decisions}))
+    if request.files:
+        return f"every {request.tool} that {rules} asks about, of whatever file"
+    return f"{request.tool} under {rules} with these very words"
+
+
+def approved_paths(recorded: JournalFile) -> frozenset[str]:
+    """The paths that a person let be written in a recorded run on their own checkout."""
+    if recorded.header.request.actor.tier is not Tier.LOCAL:
+        return frozenset()
+    records = (line.record for line in recorded.everything or recorded.lines)
+    return frozenset(
+        line.path
+        for line in records
+        if isinstance(line, PermissionDecision) and line.allow and line.rule.endswith(BY_PERSON_SUFFIX)
+    ) - {""}
+
+
+def earlier_approvals(bundle: Path | None, own: Path) -> frozenset[str]:
+    """The approved paths of the run that `bundle` continues."""
+    recorded = own_recording(bundle, own)
+    return approved_paths(recorded) if recorded else frozenset()
+
+
+def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:
+    """The journal beside `bundle`, if that is in `own`, the folder of this user's runs: what a journal from elsewhere
+    says of a person is not trusted. Without one the change must fit the policy."""
+    if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
+        return None
+    from bot.publish.bundle.files import JOURNAL
+
+    try:
+        return read_journal(bundle / JOURNAL)
+    except AgentError:
+        return None
+
+
+def recorded_person(recorded: JournalFile) -> Person | None:
+    """For a replay: a person who gives each command its recorded reply."""
+    replies = list(_recorded_replies(recorded))
+    if not replies and not approved_paths(recorded):
+        return None
+    left = iter(replies)
+    return lambda inquiry, cancel: next(left, Reply("gone"))
+
+
+def _recorded_replies(recorded: JournalFile) -> Iterator[Reply]:
+    for line in recorded.records(PermissionDecision):
+        if not line.call_id or not line.rule.endswith(BY_PERSON_SUFFIX) or line.tool in WRITING:
+            continue
+        if line.allow:
+            yield Reply("once")
+        elif line.reason == _SAID_NO:
+            yield Reply("no")
+        elif line.reason.startswith(_SAID_WORDS):
+            yield Reply("words", line.reason.removeprefix(_SAID_WORDS))
+        else:
+            yield Reply("gone")

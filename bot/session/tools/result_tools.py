@@ -1,0 +1,161 @@
+"""The tools of a run that stay in the supervisor: what the model submits, its list, and the files it can look up."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
+from bot.agent.journal_file import JournalFile
+from bot.agent.replay import recorded_calls
+from bot.agent.todo import Todo
+from bot.agent.writes import ProposeWrite
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import Description
+from bot.contracts.plan import Plan
+from bot.contracts.request import Request
+from bot.contracts.review import Review
+from bot.contracts.tools import ToolOutcome, ToolSpec
+from bot.contracts.writes import Write, Writes, describe_write, texts_of
+from bot.gate.secrets import withhold_if_secret
+from bot.maintenance.apply import allowance_of, standing_of
+from bot.maintenance.task import Task
+from bot.policy.schema import Policy
+from bot.policy.writes import mismatch, refusal
+from bot.session.context.profiles import Profile
+
+_NOTHING = Description()
+
+
+class ResultTool(Protocol):
+    """A tool of the supervisor that keeps what the model submits."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def __call__(self, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What the model has submitted in the end."""
+
+    description: Description = _NOTHING
+    plan: Plan | None = None
+    question: str = ""
+    review: Review | None = None
+    writes: Writes | None = None
+
+
+class ResultTools:
+    """The result tools of one run. `person` answers the model's question, or returns an empty text; `mirror` writes its
+    list to a file."""
+
+    def __init__(
+        self,
+        *more: ResultTool,
+        propose: ProposeWrite | None = None,
+        person: Callable[[str], str] = lambda question: "",
+        mirror: Callable[[str], str] = lambda text: "",
+    ) -> None:
+        self.describe = DescribeChange()
+        self.submit = SubmitPlan()
+        self.ask = AskUser(person)
+        self.todo = Todo(mirror)
+        self.propose = propose
+        more = (*more, propose) if propose else more
+        tools: tuple[ResultTool, ...] = (self.describe, self.submit, self.ask, self.todo, *more)
+        self._tools = {tool.spec.name: tool for tool in tools}
+
+    def find(self, name: str) -> ResultTool | None:
+        return self._tools.get(name)
+
+    def of(self, profile: Profile) -> tuple[ResultTool, ...]:
+        """Those that the profile offers, in its order."""
+        return tuple(self._tools[name] for name in profile.own)
+
+    def submission(self, review: Review | None = None) -> Submission:
+        writes = self.propose.writes if self.propose else None
+        return Submission(self.describe.description, self.submit.plan, self.ask.question, review, writes)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for people on the proposed writes."""
+        writes = self.propose.writes if self.propose else None
+        return (f"{count_of(writes.writes, 'write')} on threads proposed.",) if writes else ()
+
+    def replay(self, recorded: JournalFile) -> None:
+        """Run the submissions of a recorded run again."""
+        for call in recorded_calls(recorded):
+            tool = self._tools.get(call.call.name)
+            if tool is not None and call.handed_over:
+                with suppress(BadArgumentsError):  # what the redactor masked may have been a bracket
+                    tool(parse_arguments(call.call.arguments, tool.spec.parameters).values, CancelToken())
+
+
+class Archive:
+    """Files for the model to look up, read-only inside: transcripts of what was summed up, and its list. `folder` is
+    shown to the workspace at its own path."""
+
+    def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
+        self._folder = folder
+        self._redact = redact
+        self._number = 0
+
+    def mirror(self, listed: str) -> str:
+        """Write the list and return its path; empty if the disk is full."""
+        path, new = self._folder / "todo.md", self._folder / ".todo.md"
+        try:
+            new.write_text(f"{self._redact(listed)}\n", encoding="utf-8", errors="replace")
+            new.replace(path)
+        except OSError:
+            return ""
+        return str(path)
+
+    def __call__(self, text: str) -> str:
+        """Write `text` and return its path; empty if the disk is full: a summary without its transcript is better than
+        none."""
+        self._number += 1
+        path = self._folder / f"transcript-{self._number}.txt"
+        data = self._redact(text).encode("utf-8", "replace")
+        try:
+            descriptor = os.open(
+                path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
+            with open(descriptor, "wb") as file:
+                file.write(data)
+        except OSError:
+            return ""
+        return str(path)
+
+
+def propose_writes(
+    policy: Policy, request: Request, task: Task | None, write_line: Callable[[lines.Record], None]
+) -> ProposeWrite | None:
+    """The tool that proposes writes on threads; `None` if the run may write nothing. Journals every proposal."""
+    allowance, rules = allowance_of(policy, request, task), standing_of(task)
+    if allowance is None:
+        return None
+    triage = request.triage
+    states = {one.state.number: one.state for one in triage.threads} if triage else {}
+
+    def judge(write: Write, before: Sequence[Write]) -> str:
+        if why := refusal(write, allowance, before):
+            return why
+        if secret := withhold_if_secret("\n".join(texts_of(write))):
+            return f"The text was {secret}. Say it without."
+        seen = states.get(write.number)
+        if triage and seen and (why := mismatch(write, seen, rules, at=triage.at)):
+            return f"Not on #{write.number}: {why}."
+        return ""
+
+    def record(write: Write, refused: str) -> None:
+        write_line(lines.WriteProposed(write.kind, write.number, describe_write(write), not refused, refused))
+
+    return ProposeWrite(judge, record)

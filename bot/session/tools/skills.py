@@ -1,0 +1,188 @@
+"""The skills of one run, copied beside the tree when the model loads one, and the model that a skill may ask for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from bot.agent.journal_file import JournalFile
+from bot.agent.replay import recorded_calls
+from bot.checkout.clone import Checkout
+from bot.contracts.errors import AgentError
+from bot.contracts.journal import PermissionDecision
+from bot.contracts.model import ModelOverride, Provider
+from bot.policy.schema import Policy
+from bot.providers.connect import apply_overrides
+from bot.session.context.models import RECORDED
+from bot.session.context.profiles import Profile
+from bot.session.folder.run_folder import RunFolder
+from bot.session.progress.background import Background
+from bot.session.tools.toolbox import PRE_APPROVED, PreApproved
+from bot.skills.find import SkillSet, commit_skills, session_skills
+from bot.skills.grants import ActiveGrants
+from bot.skills.skill_folder import SkillFolder
+from bot.skills.tool import NAME, SkillTool
+from bot.workspace.plan import skills_place
+from bot.workspace.sandbox.confinement import Confinement
+
+
+def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[SkillSet]:
+    """Find the skills of the base and the bundled ones, never those of a pull request's head. Skills of the person
+    whose environment is `user` come first; an empty one has none."""
+    commit = checkout.policy_sha or checkout.base_sha
+    return Background(lambda: session_skills(user, commit_skills(checkout.git, commit)), "skills")
+
+
+def recorded_pre_approvals(recorded: JournalFile) -> PreApproved:
+    """For a replay: the skill that approved each recorded call, where the policy asks."""
+    rules = {line.call_id: line.rule for line in recorded.records(PermissionDecision) if line.allow}
+    approved: dict[tuple[str, str], str] = {}
+    for call in recorded_calls(recorded):
+        _, by_skill, skill = rules.get(call.call.id, "").partition(PRE_APPROVED)
+        if by_skill:
+            approved[call.call.name, _canonical(_arguments_of(call.call.arguments))] = skill
+    return lambda tool, arguments: approved.get((tool, _canonical(arguments)), "")
+
+
+def _arguments_of(text: str) -> Mapping[str, Any]:
+    """A call's arguments; those that the toolbox had to repair match nothing, and the call stays denied."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _canonical(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, sort_keys=True)
+
+
+Connect = Callable[[str], Provider]
+
+
+class SkillModels:
+    """The model that a skill runs with, for one conversation. `own` returns the conversation's model by name; `connect`
+    makes a provider for another one, `None` if there is no other."""
+
+    def __init__(self, own: Callable[[], str], policy: Policy, connect: Connect | None) -> None:
+        self._own = own
+        self._allowed = policy.options.models
+        self._overrides: Mapping[str, ModelOverride] = policy.models
+        self._connect = connect
+        self._connected: dict[str, Provider] = {}
+        self._current: Provider | None = None
+
+    def for_agent(self) -> SkillModels:
+        """A new one for another conversation: a provider serves one."""
+        models = object.__new__(SkillModels)
+        models._own, models._allowed, models._overrides = self._own, self._allowed, self._overrides
+        models._connect, models._connected, models._current = self._connect, {}, None
+        return models
+
+    @property
+    def provider(self) -> Provider | None:
+        """The provider in place of the conversation's own, or `None`."""
+        return self._current
+
+    def is_own(self, name: str) -> bool:
+        own = self._own()
+        return name in ("", "inherit", own, own.partition("/")[2])
+
+    def refusal(self, name: str) -> str:
+        """Why a skill does not get the model `name`, as a clause; empty if it is connected."""
+        if not self._allowed:
+            return "the policy's `options: models` lists none that a skill may have"
+        if name.startswith(RECORDED) or not any(fnmatchcase(name, one) for one in self._allowed):
+            return "the policy's `options: models` does not list it"
+        if self._connect is None:
+            return "there is no other model here"
+        if name not in self._connected:
+            try:
+                self._connected[name] = apply_overrides(self._connect(name), self._overrides)
+            except AgentError as error:
+                return " ".join(str(error).rstrip(".").split())[:200]
+        return ""
+
+    def begin(self, name: str) -> None:
+        """Use the model `name` from the next request on; the conversation's own if it was refused."""
+        self._current = None if self.is_own(name) else self._connected.get(name)
+
+    def end(self) -> None:
+        self._current = None
+
+    def close(self) -> None:
+        self._current = None
+        for provider in self._connected.values():
+            provider.close()
+        self._connected = {}
+
+
+class RunSkills:
+    """`tool` is `None` without skills; `folder` is shown to the agent's workspace."""
+
+    def __init__(
+        self, found: SkillSet, folder: RunFolder, confinement: Confinement, root: str, models: SkillModels
+    ) -> None:
+        """`root` is the work tree as the tools see it."""
+        self.notes = found.notes
+        self.folder = folder.skills if found.skills else None
+        shelf = SkillFolder(self.folder, skills_place(confinement, self.folder)) if self.folder else None
+        self._sources = (found, shelf, root)
+        self._agents: list[RunSkills] = []
+        self._reset(models)
+
+    def _reset(self, models: SkillModels) -> None:
+        found, shelf, root = self._sources
+        self.models = models
+        self.grants = ActiveGrants(root)
+        self.tool = SkillTool(found.skills, shelf, self.grants, models) if shelf else None
+
+    def for_agent(self) -> RunSkills:
+        """The same skills for a subagent, none loaded, with its own grants and model."""
+        copied = copy(self)
+        copied._agents = []
+        copied._reset(self.models.for_agent())
+        self._agents.append(copied)
+        return copied
+
+    def close(self) -> None:
+        """Close the providers of skills' models."""
+        for agent in self._agents:
+            agent.close()
+        self.models.close()
+
+    @property
+    def tools(self) -> tuple[SkillTool, ...]:
+        return (self.tool,) if self.tool else ()
+
+    def offered_by(self, profile: Profile) -> Profile:
+        """`profile` with the tool, where there is one."""
+        if self.tool is None:
+            return profile
+        return replace(profile, aids=(*profile.aids, NAME))
+
+    def after_results(self) -> list[str]:
+        """The texts of the skills that were loaded in the turn."""
+        return self.tool.after_results() if self.tool else []
+
+    def carried(self) -> list[str]:
+        """What a compacted conversation keeps: the text of the active skill, and the names of the others."""
+        text, names = self.tool.carried() if self.tool else ("", [])
+        texts = [text] if text else []
+        if names:
+            names_text = ", ".join(names)
+            texts.append(
+                f"Skills that were loaded: {names_text}. Load one again if you still need its instructions."
+            )
+        return texts
+
+    def end_turn(self) -> None:
+        """The model says that it is done: end the grants, and return to the session's own model."""
+        if self.tool:
+            self.tool.end_turn()
+        self.grants.end()
+        self.models.end()

@@ -1,0 +1,310 @@
+"""The tool calls of a run: the gatekeeper decides by verb and policy, the toolbox runs them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+from bot.agent.masking import Mask
+from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import ToolCall
+from bot.contracts.outcome import Denial
+from bot.contracts.request import Tier
+from bot.contracts.tools import PLAIN, ToolOutcome, Variation
+from bot.policy.decide import Decision, decide
+from bot.policy.rule import patched_paths
+from bot.policy.schema import Effect, Policy
+from bot.session.context.profiles import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
+from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
+from bot.session.tools.result_tools import ResultTool
+from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
+from bot.workspace.client import Answer, Question
+from bot.workspace.specs import TOOL_SPECS
+
+_LONGEST_SUBJECT = 200
+
+_NEEDS_THE_EDITS = (SHELL, TASK, DESCRIBE_CHANGE)
+"""Calls that need the edits before them in the same answer."""
+
+NOT_RUN = "Not run: "
+
+_EDIT_FAILED = NOT_RUN + (
+    "{} before it in the same answer failed, so this would see the old files. Correct that first, then call "
+    "this again."
+)
+
+_NOT_GRANTED = "it runs only commands that a rule of the policy allows"
+
+PRE_APPROVED = ", pre-approved by "
+"""In the rule of a call that the policy asks about; the skill's name follows."""
+
+
+PreApproved = Callable[[str, Mapping[str, Any]], str]
+"""The skill that approves a call, empty for none."""
+
+
+class Gatekeeper:
+    """Decides on each call and on each write that the tool host proposes, and records the denials. Without a `profile`
+    only the policy counts."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        tier: Tier,
+        root: str,
+        write: Callable[[lines.Record], None],
+        profile: Profile | None = None,
+        *,
+        pre_approved: PreApproved = lambda tool, arguments: "",
+        approvals: Approvals | None = None,
+        agent: str = "",
+    ) -> None:
+        """`agent` is the name of the subagent whose calls these are."""
+        self._policy = policy
+        self._tier = tier
+        self._root = root
+        self._write = write
+        self._profile = profile
+        self._pre_approved = pre_approved
+        self.approvals = approvals or Approvals(None, CancelToken())
+        self._agent = agent
+        self._later = threading.local()
+        self.denials: list[Denial] = []
+        self.refused: list[str] = []
+        """An entry for each write of the tool host that was refused: a person's answer, empty without one."""
+        self.edited: set[str] = set()
+        """The paths that edit tools asked to write."""
+
+    def for_agent(
+        self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved, name: str
+    ) -> Gatekeeper:
+        """The same policy for the subagent `name`, which shares the run's denials and approvals."""
+        gatekeeper = copy(self)
+        gatekeeper._write, gatekeeper._profile, gatekeeper._pre_approved = write, profile, pre_approved
+        gatekeeper._agent, gatekeeper._later = name, threading.local()
+        return gatekeeper
+
+    def permit(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
+        """Where the policy asks, the person decides on a command here, and on a write once its diff is known."""
+        self._later.ask_rule = None
+        decision = self.decide(tool, arguments)
+        patched = ", ".join(patched_paths(arguments.get("patch")))
+        subject = str(arguments.get("command") or arguments.get("path") or patched)
+        if decision.allowed:
+            return Permission(allow=True, rule=decision.rule)
+        if (ask_rule := self._rule_that_asks(tool, arguments)) is not None:
+            if tool in WRITING:
+                self._later.ask_rule = ask_rule
+                return Permission(allow=True, rule=f"{ask_rule.rule}{BY_PERSON_SUFFIX}")
+            reply = self.approvals.ask(
+                ApprovalRequest(tool, subject, ask_rule, (("", ask_rule),), agent=self._agent)
+            )
+            if reply is not None:
+                rule = f"{ask_rule.rule}{BY_PERSON_SUFFIX}"
+                if reply.allow:
+                    return Permission(allow=True, rule=rule)
+                self._add_denial(tool, subject, rule, reply.reason)
+                return Permission(allow=False, rule=rule, reason=reply.reason, person_answer=reply.answer)
+        return Permission(
+            allow=False, rule=decision.rule, reason=self._record_denial(tool, subject, decision)
+        )
+
+    def answer(self, question: Question) -> Answer:
+        """Decide on a write: the strictest decision on any path counts for all. Paths are resolved, so a link cannot
+        lead a write past a rule."""
+        first, action = question.files[0]
+        rest = question.files[1:]
+        self.edited.update(path for path, _ in question.files)
+        self._write(lines.Question(question.tool, first, action, question.diff, rest))
+        decisions = [
+            (path, self.decide(question.tool, {"path": path}, writes=True)) for path, _ in question.files
+        ]
+        path, decision = max(decisions, key=lambda item: item[1].effect.rank)
+        if (approval := self._ask_about_writes(question, decisions)) is not None:
+            return self._apply_reply(question, approval)
+        reason = "" if decision.allowed else self._record_denial(question.tool, path, decision)
+        if reason and rest:
+            reason = f"{path}: {reason} Nothing was written, of no file."
+        self._write(
+            lines.PermissionDecision(question.tool, decision.allowed, decision.rule, reason, path=path)
+        )
+        if not decision.allowed:
+            self.refused.append("")
+        return Answer(decision.allowed, reason)
+
+    def _ask_about_writes(
+        self, question: Question, decisions: Sequence[tuple[str, Decision]]
+    ) -> tuple[ApprovalReply, Sequence[tuple[str, Decision]]] | None:
+        """A person's reply and the decisions it is about; `None` where nobody is asked."""
+        to_ask = [
+            (path, rule)
+            for path, decision in decisions
+            if not decision.allowed
+            and (rule := self._rule_that_asks(question.tool, {"path": path}, writes=True)) is not None
+        ]
+        if len(to_ask) < sum(not decision.allowed for _, decision in decisions):
+            return None  # something of it is denied outright
+        if not to_ask:
+            # A call that policy asks about by what it says may resolve to a path that no rule is about.
+            later: Decision | None = getattr(self._later, "ask_rule", None)
+            if later is None or not self.approvals.may(write=True):
+                return None
+            to_ask = [(path, later) for path, _ in decisions]
+        subject = ", ".join(path for path, _ in question.files)
+        request = ApprovalRequest(
+            question.tool, subject, to_ask[0][1], to_ask, question.files, question.diff, self._agent
+        )
+        reply = self.approvals.ask(request)
+        return None if reply is None else (reply, to_ask)
+
+    def _apply_reply(
+        self, question: Question, approval: tuple[ApprovalReply, Sequence[tuple[str, Decision]]]
+    ) -> Answer:
+        reply, decisions = approval
+        for path, decision in decisions:
+            rule = f"{decision.rule}{BY_PERSON_SUFFIX}"
+            self._write(lines.PermissionDecision(question.tool, reply.allow, rule, reply.reason, path=path))
+        if reply.allow:
+            return Answer(True)
+        path, decision = decisions[0]
+        self._add_denial(question.tool, path, f"{decision.rule}{BY_PERSON_SUFFIX}", reply.reason)
+        self.refused.append(reply.answer)
+        return Answer(False, f"Permission denied by the rule {decision.rule}: {reply.reason}")
+
+    def _rule_that_asks(
+        self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False
+    ) -> Decision | None:
+        """The decision if the policy asks and a person is there to answer, else `None`."""
+        if not self.approvals.may(write=tool in WRITING):
+            return None
+        if self._profile is not None and _reason_not_offered(self._profile, tool, writes=writes):
+            return None
+        decision = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        return decision if decision.effect is Effect.ASK else None
+
+    def decide(self, tool: str, arguments: Mapping[str, Any], *, writes: bool = False) -> Decision:
+        """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing."""
+        if self._profile is not None and (reason := _reason_not_offered(self._profile, tool, writes=writes)):
+            return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
+        decision = decide(self._policy, self._tier, tool, arguments, root=self._root)
+        if tool == SHELL and self._profile and self._profile.granted and decision == Decision(Effect.ALLOW):
+            return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", _NOT_GRANTED)
+        if decision.allowed or writes or not (skill := self._pre_approved(tool, arguments)):
+            return decision
+        ask_rule = decide(self._policy, self._tier, tool, arguments, can_ask=True, root=self._root)
+        if ask_rule.effect is not Effect.ASK:
+            return decision
+        return Decision(Effect.ALLOW, f"{ask_rule.rule}{PRE_APPROVED}{skill}")
+
+    def _record_denial(self, tool: str, subject: str, decision: Decision) -> str:
+        self._add_denial(tool, subject, decision.rule, decision.reason)
+        return decision.message
+
+    def _add_denial(self, tool: str, subject: str, rule: str, reason: str) -> None:
+        self.denials.append(Denial(tool, subject[:_LONGEST_SUBJECT], rule, reason))
+
+
+def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
+    """Why the verb does not offer `tool`, whatever the policy says; empty if it does. The model does not see such a
+    tool; this check holds for calls that come another way."""
+    if profile.read_only and (writes or tool in WRITING):
+        return "it changes nothing"
+    if tool in SHELL_TOOLS and profile.unrun:
+        return profile.unrun
+    if tool not in profile.offered:
+        return f"it is not given {tool}"
+    return ""
+
+
+class CallTracker:
+    """The turn that a conversation is at, and the call that the current thread runs. `agent` is the subagent's name."""
+
+    def __init__(self, agent: str = "") -> None:
+        self.turn = 0
+        self._agent = agent
+        self._thread = threading.local()
+
+    def begin(self, call_id: str, *, more_edits: bool) -> None:
+        self._thread.position = CallPosition(self.turn, call_id, self._agent, more_edits)
+
+    @property
+    def position(self) -> CallPosition:
+        position: CallPosition = self._thread.position
+        return position
+
+    def turn_and_id(self) -> tuple[int, str]:
+        return self.position[:2]
+
+
+class RunToolbox(Toolbox):
+    """The session's tools: those of the workspace and of the supervisor that the profile names."""
+
+    def __init__(
+        self,
+        workspace: AgentWorkspace,
+        gatekeeper: Gatekeeper,
+        profile: Profile,
+        results: Sequence[ResultTool],
+        calls: CallTracker,
+        *,
+        overlaps: Callable[[ToolCall], bool] = lambda call: False,
+        variation: Variation = PLAIN,
+    ) -> None:
+        """`overlaps` says which calls may run side by side."""
+        offered = tuple(spec for spec in TOOL_SPECS if spec.name in profile.tools)
+        handlers: dict[str, Handler] = {
+            spec.name: self._through(workspace, gatekeeper, spec.name) for spec in offered
+        }
+        handlers |= {tool.spec.name: tool for tool in results}
+        super().__init__((*offered, *(tool.spec for tool in results)), handlers, gatekeeper.permit, variation)
+        self._calls = calls
+        self._overlaps = overlaps
+        self._approvals = gatekeeper.approvals
+        self._edits: list[str] = []
+        self._failed = ""
+
+    def begin_answer(self, calls: Sequence[ToolCall]) -> None:
+        self._edits = [call.id for call in calls if self._name(call) in WRITING]
+        self._failed = ""
+
+    def may_overlap(self, call: ToolCall) -> bool:
+        return self._overlaps(call)
+
+    def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
+        name = self._name(call)
+        if self._failed and name in _NEEDS_THE_EDITS:
+            return skipped_call(call, _EDIT_FAILED.format(self._failed))
+        if name in WRITING:
+            self._edits = self._edits[1:]
+        self._calls.begin(call.id, more_edits=bool(self._edits))
+        executed = super().execute(call, cancel, mask)
+        if name in WRITING and executed.result.is_error:
+            self._failed = f"the {name}"
+        if not self._approvals.refused or executed.person_answer == NO:
+            return executed
+        # Said to a call of a subagent: it ends the run as well.
+        outcome = replace(executed.outcome, metadata={**executed.outcome.metadata, PERSON: NO})
+        return executed._replace(outcome=outcome, person_answer=NO)
+
+    def _name(self, call: ToolCall) -> str:
+        spec = self.find(call.name)
+        return spec.name if spec else ""
+
+    def _through(self, workspace: AgentWorkspace, gatekeeper: Gatekeeper, tool: str) -> Handler:
+        def handle(arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+            refused = len(gatekeeper.refused)
+            outcome = workspace.call(tool, arguments, cancel, position=self._calls.position)
+            metadata = {name: value for name, value in outcome.metadata.items() if name != PERSON}
+            if len(gatekeeper.refused) > refused:
+                # The host's question was answered with no: the loop counts that like a denied call.
+                metadata["denied"] = True
+                if answer := gatekeeper.refused[-1]:
+                    metadata[PERSON] = answer
+            return replace(outcome, metadata=metadata)
+
+        return handle

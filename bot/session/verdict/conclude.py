@@ -1,0 +1,214 @@
+"""Status, reason, exit code and outcome of a run, decided from what happened. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bot.agent.loop import LoopEnd
+from bot.checkout.git import Git
+from bot.contracts.errors import ExitCode, GateError
+from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
+from bot.contracts.formatting import count_of, sentence
+from bot.contracts.outcome import (
+    SCHEMA_VERSION,
+    ChangedFile,
+    CheckResult,
+    Denial,
+    Outcome,
+    Status,
+    StopReason,
+)
+from bot.contracts.request import Request
+from bot.contracts.sandbox import HostUse
+from bot.evidence.compare import failing
+from bot.evidence.tests import mark_edited
+from bot.gate.errors import OutOfCapacity
+from bot.gate.tree import Verdict
+from bot.gate.weaker_tests import may_weaken_tests
+from bot.session.context.profiles import SUBMIT_PLAN, Profile
+from bot.session.tools.result_tools import Submission
+
+_NAMED = 5
+_MOST = 65_536
+"""Characters, as a comment on GitHub may have."""
+
+_ENDED_BY_MODEL = frozenset({StopReason.END_TURN, StopReason.CHECKS_FAILING})
+
+_EXIT_CODES = {
+    StopReason.END_TURN: ExitCode.DONE,
+    StopReason.CHECKS_FAILING: ExitCode.DONE,
+    StopReason.NEEDS_INPUT: ExitCode.DONE,
+    StopReason.MAX_TOKENS: ExitCode.BUDGET,
+    StopReason.BUDGET: ExitCode.BUDGET,
+    StopReason.TIME: ExitCode.BUDGET,
+    StopReason.TURNS: ExitCode.BUDGET,
+    StopReason.LOOP: ExitCode.BUDGET,
+    StopReason.DENIED: ExitCode.REFUSED,
+    StopReason.CANCELED: ExitCode.CANCELLED,
+    StopReason.PROVIDER_ERROR: ExitCode.PROVIDER,
+    StopReason.GATE: ExitCode.GATE,
+    StopReason.ERROR: ExitCode.UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a run whatever its result. Times are RFC 3339 in UTC."""
+
+    request: Request
+    base_sha: str
+    model: str
+    sandbox: str
+    started_at: str
+    ended_at: str
+    version: str
+
+
+def exit_code(stop: StopReason, status: Status = Status.CHANGED) -> ExitCode:
+    """The exit code of the process. A model that ended without the result of its verb failed."""
+    code = _EXIT_CODES[stop]
+    return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
+
+
+def outcome(
+    facts: Facts,
+    profile: Profile,
+    end: LoopEnd,
+    verdict: Verdict | GateError,
+    submission: Submission,
+    *,
+    checks: Sequence[CheckResult],
+    denials: Sequence[Denial],
+    notes: Sequence[str],
+    redactions: Sequence[str],
+    network: Sequence[HostUse] = (),
+    diagnostics: Sequence[CheckerComparison] = (),
+    servers: Sequence[ServerUse] = (),
+    coverage: Coverage | None = None,
+) -> Outcome:
+    """The outcome of a run. A gate that refused the tree outweighs how the conversation ended."""
+    files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
+    edited = [file.path for file in files if may_weaken_tests(file.path)]
+    stop = _stop(end, verdict, failing(checks, facts.request.instruction))
+    result = status(profile, stop, files, submission)
+    # A request to fix something that was a question, or a plan that was not made, has an answer all the same.
+    answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
+        result is Status.FAILED and stop is StopReason.END_TURN
+    )
+    return Outcome(
+        schema=SCHEMA_VERSION,
+        version=facts.version,
+        status=result,
+        stop_reason=stop,
+        reason=_reason(profile, result, stop, end, verdict),
+        request=facts.request,
+        base_sha=facts.base_sha,
+        model=facts.model,
+        sandbox=facts.sandbox,
+        started_at=facts.started_at,
+        ended_at=facts.ended_at,
+        turns=end.turns,
+        usage=end.usage,
+        cost=round(end.cost, 6),
+        description=replace(
+            submission.description,
+            summary=_capped(submission.description.summary),
+            notes=_capped(submission.description.notes),
+        ),
+        checks=tuple(replace(check, tests=mark_edited(check.tests, edited)) for check in checks),
+        files=files,
+        withheld=withheld,
+        denials=tuple(denials),
+        notes=tuple(notes),
+        patch_sha256=hashlib.sha256(verdict.patch if isinstance(verdict, Verdict) else b"").hexdigest(),
+        redactions=tuple(redactions),
+        answer=_capped(end.final_text) if answered else "",
+        question=_capped(submission.question),
+        network=tuple(network),
+        diagnostics=tuple(diagnostics),
+        servers=tuple(servers),
+        coverage=coverage,
+    )
+
+
+def _capped(text: str) -> str:
+    """`text` within the limit of a comment: publishing refuses a bundle with a longer one."""
+    more = len(text) - _MOST
+    return (
+        f"{text[:_MOST]}\n\n[{more} more characters were left out here; the journal has them]"
+        if more > 0
+        else text
+    )
+
+
+def status(
+    profile: Profile, stop: StopReason, files: Sequence[ChangedFile], submission: Submission
+) -> Status:
+    """The status of the request. A verb that reads has its result or failed; a cancelled run has none."""
+    if stop is StopReason.NEEDS_INPUT:
+        return Status.NEEDS_INPUT
+    ended_by_model = stop in _ENDED_BY_MODEL
+    if profile.good is Status.PLANNED:
+        has_plan = submission.plan is not None and stop is not StopReason.CANCELED
+        return Status.PLANNED if has_plan else Status.FAILED
+    if profile.good is Status.ANSWERED:
+        if ended_by_model:
+            return Status.ANSWERED
+        return Status.PARTIAL if submission.writes and stop is not StopReason.CANCELED else Status.FAILED
+    if profile.good is Status.REVIEWED:
+        if ended_by_model:
+            return Status.REVIEWED
+        return Status.PARTIAL if submission.review and submission.review.findings else Status.FAILED
+    if files:
+        return Status.CHANGED if ended_by_model else Status.PARTIAL
+    return Status.NO_CHANGE if ended_by_model else Status.FAILED
+
+
+def nothing_changed(git: Git, base_sha: str) -> Verdict:
+    """The verdict on a tree that equals the base commit's."""
+    tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
+    return Verdict(tree_sha, b"", b"", (), ())
+
+
+def thrown_away(verdict: Verdict | GateError) -> tuple[str, ...]:
+    """Notes on changes that a run that only reads left in its tree; they are dropped."""
+    if isinstance(verdict, GateError):
+        return (f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",)
+    paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
+    if not paths:
+        return ()
+    named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return (
+        f"Commands of this run changed {count_of(paths, 'file')}, and that was thrown away: {named}{more}.",
+    )
+
+
+def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[CheckResult]) -> StopReason:
+    if isinstance(verdict, GateError) or (verdict.withheld and not verdict.files):
+        return StopReason.GATE
+    if end.stop is StopReason.END_TURN and failing_checks:
+        return StopReason.CHECKS_FAILING
+    return end.stop
+
+
+def _reason(
+    profile: Profile, result: Status, stop: StopReason, end: LoopEnd, verdict: Verdict | GateError
+) -> str:
+    """One or two sentences for people: why the run ended and, without a result, why there is none."""
+    if isinstance(verdict, OutOfCapacity):
+        return sentence(f"The gate could not look: {verdict}")
+    if isinstance(verdict, GateError):
+        return sentence(f"The gate refused the diff: {verdict}")
+    if stop is StopReason.GATE:
+        reasons = "; ".join(f"`{file.path}` ({file.reason})" for file in verdict.withheld[:_NAMED])
+        return f"Everything that changed was withheld: {reasons}."
+    if stop is StopReason.CHECKS_FAILING:
+        return "The model ended its turn, and a check fails with its change."
+    if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:
+        return "The model ended its turn without a plan."
+    if not verdict.files and not profile.read_only and stop is StopReason.END_TURN:
+        return "The model ended its turn without changing a file."
+    return sentence(end.reason)

@@ -1,0 +1,90 @@
+"""The gate's verdict on the work tree of a run: when the model says that it is done, and at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bot.checkout.clone import Checkout
+from bot.contracts import journal as lines
+from bot.contracts.errors import AgentError, GateError
+from bot.contracts.request import Request
+from bot.gate.redact import Redactor
+from bot.policy.decide import may_write
+from bot.policy.schema import Policy
+from bot.session.context.profiles import Profile
+from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.trees import Trees
+
+if TYPE_CHECKING:
+    from bot.gate.tree import Verdict
+
+Write = Callable[[lines.Record], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class RunGate:
+    """The gate over the work tree of one run. A verdict holds until the next workspace is started.
+
+    `links` are those in the tree that are ours, path and target; `edited` are the paths that edit tools wrote. Both
+    grow while the run goes on.
+    """
+
+    checkout: Checkout
+    policy: Policy
+    request: Request
+    profile: Profile
+    trees: Trees
+    workspace: AgentWorkspace
+    redactor: Redactor
+    write: Write
+    approved: Collection[str]
+    links: Mapping[str, str]
+    edited: Collection[str]
+    _last: tuple[int, Verdict | GateError] | None = field(default=None, init=False)
+
+    @property
+    def mask(self) -> Callable[[str], str]:
+        return self.redactor.text
+
+    def verdict(self) -> Verdict | GateError:
+        """The verdict on the tree as it is, once every process of the workspace has ended, or the gate's refusal."""
+        try:
+            self.workspace.close()
+        except AgentError as error:
+            # The checkpoint is incomplete; the tree is what counts, and every process is dead all the same.
+            self.write(lines.Note(f"The last look for changed files failed: {error}"))
+        if self._last is None or self._last[0] != self.workspace.starts:
+            self._last = (self.workspace.starts, self._judge())
+        return self._last[1]
+
+    def final_verdict(self) -> tuple[Verdict | GateError, tuple[str, ...]]:
+        """The last verdict, with sentences for people on what a run that only reads left in the tree: it is dropped."""
+        verdict = self.verdict()
+        if not self.profile.read_only:
+            return verdict, ()
+        from bot.session.verdict.conclude import nothing_changed, thrown_away
+
+        notes = thrown_away(verdict)
+        for note in notes:
+            self.write(lines.Note(note))
+        return nothing_changed(self.checkout.git, self.checkout.base_sha), notes
+
+    def _judge(self) -> Verdict | GateError:
+        from bot.gate.tree import judge_tree
+
+        deletions = self.request.allows_deletions
+        try:
+            return judge_tree(
+                self.checkout.git,
+                self.checkout.base_sha,
+                self.checkout.tree,
+                may_write=may_write(self.policy, self.request.actor.tier, self.approved, deletions=deletions),
+                passed_over=self.trees.setup_files(),
+                holds_secret=self.redactor.holds_secret,
+                links=self.links,
+                edited=self.edited,
+            )
+        except GateError as error:
+            return error

@@ -1,0 +1,187 @@
+"""The agent's own workspace: started when first needed, closed for the gate, started anew after it.
+
+Every tool call of the model passes here. After a command the tree is scanned, while the model thinks or before the next
+call, and the changes are journalled: the checkpoint that a dead run is salvaged from.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.errors import NoSandboxError
+from bot.contracts.tools import ToolOutcome
+from bot.session.context.profiles import SHELL_TOOLS, WRITING
+from bot.workspace.client import HostEndedError, ScanResult, Workspace, WorkspaceError
+
+_MOST_FAILED_STARTS = 3
+"""In a row. Nothing is ever run without the sandbox."""
+
+_NOT_STARTED = "Nothing was run: the sandbox did not start. {} Send the call again; if it fails again, end."
+
+_STARTED_AGAIN = (
+    "{} A new one works on the same tree: what was changed is there, processes in the background are gone, and files "
+    "have to be viewed again before they are edited. Look at what is there before you send this call again, and signal "
+    "no processes but your own: if the tool host ends once more, the run ends."
+)
+
+Start = Callable[[int], Workspace]
+"""`start(n)`: the n-th workspace of this run over the agent's tree, counted from 0."""
+
+
+class CallPosition(NamedTuple):
+    """The position of a call in a session; ids alone are not unique with every vendor. `agent` is the subagent's name,
+    empty for the run's own. `more_edits`: further edits follow in the same answer of the model."""
+
+    turn: int
+    call_id: str
+    agent: str = ""
+    more_edits: bool = False
+
+
+RecordChanges = Callable[[CallPosition, ScanResult], None]
+"""`changed(call, scan)`: that call changed these files."""
+
+
+class CallMonitor(Protocol):
+    def take_diagnostics(self, position: CallPosition | None, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome of a call, without its diagnostics."""
+        ...
+
+    def take_standing(self, metadata: Mapping[str, Any]) -> None:
+        """Take the last report of a tool host."""
+        ...
+
+
+class AgentWorkspace:
+    """One live workspace at a time. Calls from the loop's thread and from subagents run one after another; scans are
+    collected on a thread of their own."""
+
+    def __init__(
+        self,
+        start: Start,
+        changed: RecordChanges,
+        mask: Callable[[str], str] = lambda text: text,
+        monitor: CallMonitor | None = None,
+    ) -> None:
+        """`mask` filters what the model sees of a result; `monitor` takes the diagnostics of a result."""
+        self._start = start
+        self._mask = mask
+        self._monitor = monitor
+        self._changed = changed
+        self._live: Workspace | None = None
+        self._collector: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self._unscanned: CallPosition | None = None
+        self._last: CallPosition | None = None
+        self._in_background = False
+        self._failed_starts = 0
+        self._started_again = False
+        self._turn = threading.RLock()
+        self.starts = 0
+
+    def open(self) -> Workspace:
+        """The live workspace, started if there is none. Raises what `Workspace.start` raises."""
+        if self._live is None:
+            self._live = self._start(self.starts)
+            self.starts += 1
+        return self._live
+
+    def call(
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, *, position: CallPosition | None
+    ) -> ToolOutcome:
+        """Run one tool call; `position` is the model's call, `None` for a question of the supervisor.
+
+        Edits report their own hashes. Only commands change files without reporting it, those in the background at any
+        time: while there are some, each call is scanned after, and an edit before as well. A tool host that ended is
+        started again, once in a run.
+        """
+        with self._turn:
+            try:
+                return self._call(tool, arguments, cancel, position)
+            except HostEndedError as error:
+                if self._started_again:
+                    raise
+                self._started_again = True
+                self.kill()
+                return ToolOutcome(_STARTED_AGAIN.format(self._mask(str(error))), is_error=True)
+
+    def _call(
+        self, tool: str, arguments: Mapping[str, Any], cancel: CancelToken, position: CallPosition | None
+    ) -> ToolOutcome:
+        self.scan_meanwhile()
+        self._settle()
+        try:
+            live = self.open()
+        except (WorkspaceError, NoSandboxError) as error:
+            self._failed_starts += 1
+            if self._failed_starts >= _MOST_FAILED_STARTS:
+                raise
+            return ToolOutcome(_NOT_STARTED.format(self._mask(str(error))), is_error=True)
+        self._failed_starts = 0
+        if self._in_background and tool in WRITING and self._last is not None:
+            self._changed(self._last, live.scan())
+        if position is not None:
+            self._last = position
+            self._unscanned = position if self._in_background or tool in SHELL_TOOLS else None
+        agent, more_edits = (position.agent, position.more_edits) if position else ("", False)
+        outcome = live.call(tool, arguments, cancel, agent, more_edits=more_edits)
+        running = outcome.metadata.get("running")
+        if type(running) is int:
+            self._in_background = running > 0
+        if self._monitor is not None:
+            outcome = self._monitor.take_diagnostics(position, outcome)
+        return replace(outcome, content=self._mask(outcome.content))
+
+    def scan_meanwhile(self) -> None:
+        """Start a scan for the changes of the last command, on a thread, if there was none yet."""
+        if self._live is None or self._unscanned is None:
+            return
+        collector = threading.Thread(
+            target=self._collect, args=(self._live, self._unscanned), name="scan", daemon=True
+        )
+        retry_at_capacity(collector.start)
+        self._collector, self._unscanned = collector, None
+
+    def close(self) -> None:
+        """Scan a last time, then end every process of the workspace. The next call starts a new one."""
+        try:
+            self._settle()  # first, so that what was found before is told before
+            if self._live is not None and self._in_background:
+                # So that nothing changes after the scan.
+                self._live.call("bash_kill", {}, CancelToken())
+                self._unscanned = self._last
+            self.scan_meanwhile()
+            self._settle()
+            if self._live is not None and self._monitor is not None:
+                with suppress(WorkspaceError):  # what it found is known, but for how it stands
+                    self._monitor.take_standing(self._live.call("standing", {}, CancelToken()).metadata)
+        finally:
+            self.kill()
+
+    def kill(self) -> None:
+        """End every process of the workspace at once."""
+        if self._live is not None:
+            live, self._live = self._live, None
+            self._in_background, self._unscanned = False, None
+            live.close()
+
+    def _settle(self) -> None:
+        """Wait for a running scan. Raises its error."""
+        if self._collector is not None:
+            self._collector.join()
+            self._collector = None
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _collect(self, live: Workspace, position: CallPosition) -> None:
+        try:
+            self._changed(position, live.scan())
+        except Exception as error:  # noqa: BLE001 - carried to the loop's thread and raised there
+            self._failure = error

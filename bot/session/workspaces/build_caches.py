@@ -1,0 +1,108 @@
+"""The caches that the workspaces of one run share: Go's, Gradle's, mypy's, cargo's `target`; and the HOME of setup.
+
+No workspace writes where another one reads: each gets a copy. What is copied comes from the checkout, from `setup:` or
+from the first round on the base, never from a changed tree or the model.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.workspace.layout import BROUGHT
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.credentials import credentials_in
+
+_HOME = "~"
+_IN_HOME = ("~/.cache/go-build", "~/.gradle/caches", "~/.cache/mypy")
+_LARGEST = 4096
+"""MiB of one cache: to copy this takes about ten seconds."""
+
+_BUILDS = re.compile(r"(?<![\w-])(go|cargo|gradlew?|gotestsum)(?![\w-])")
+
+# A cache that cannot be copied is done without. Hard links would not do: a command could write in both names.
+_COPY = """\
+s={source}; t={target}
+[ ! -d {brought}"$s" ] || s={brought}"$s"
+if [ -d "$s" ] && [ "$(du -sm -- "$s" | cut -f1)" -le {largest} ]; then
+  {clear}mkdir -p -- "$t" && cp -a --reflink=auto -- "$s"/. "$t"/ || {{ {clear}true; }}
+fi
+"""
+# Cargo goes by time: the files of this tree are newer than whatever was built from others.
+_TOUCH = "git ls-files -z | xargs -0r touch -ch --\n"
+# No test result of another round counts as one of this round.
+_FORGET = """\
+cd ~ && rm -rf .gradle/caches/build-cache-*
+[ ! -d .cache/go-build ] || date +%s%N > .cache/go-build/testexpire.txt
+true
+"""
+FORGET_DOWNLOADS = (
+    "rm -rf ~/.npm/_cacache ~/.cache/pip ~/.cache/uv ~/.cache/yarn ~/.local/share/pnpm/store; true"
+)
+"""For the HOME that `setup:` leaves: what its package managers downloaded is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCache:
+    """The folder `source` of this machine, and where each workspace gets a copy: in HOME, or relative to the tree."""
+
+    source: Path
+    target_path: str
+
+    @property
+    def in_home(self) -> bool:
+        return self.target_path.startswith(_HOME)
+
+
+def home_caches(home: Path) -> Iterator[BuildCache]:
+    """All of the HOME that `setup:` left."""
+    return _if_plain([BuildCache(home, _HOME)])
+
+
+def checkout_caches(folders: Sequence[EnvironmentFolder]) -> Iterator[BuildCache]:
+    """The `target` folders among `folders`: all that setup `made`; of somebody's own, which can be large, what is built
+    for tests."""
+    for one in folders:
+        if one.is_build_output:
+            name = "" if one.created else "/debug"
+            built = Path(f"{one.source}{name}")
+            if one.created or not any(credentials_in(built, versions=False)):
+                yield from _if_plain([BuildCache(built, one.path + name)])
+
+
+def round_caches(home: Path, tree: Path, targets: Sequence[str]) -> Iterator[BuildCache]:
+    """The caches of a round, by its HOME and its tree. None of its processes may be alive."""
+    caches = [BuildCache(home / target_path.removeprefix("~/"), target_path) for target_path in _IN_HOME]
+    return _if_plain([*caches, *(BuildCache(tree / one, one) for one in targets)])
+
+
+def _if_plain(caches: Sequence[BuildCache]) -> Iterator[BuildCache]:
+    """The caches that are folders without a link on the way: a command may have put one there."""
+    for one in caches:
+        if os.path.isdir(one.source) and os.path.realpath(one.source) == str(one.source):
+            yield one
+
+
+def command_for(caches: Sequence[BuildCache]) -> str:
+    """The command that copies `caches` into a workspace that is seen at its tree."""
+    touch = "" if all(one.in_home for one in caches) else _TOUCH
+    return "".join(map(_copy, caches)) + touch + _FORGET
+
+
+def _copy(cache: BuildCache) -> str:
+    target = (
+        f'"$HOME"{shlex.quote(cache.target_path[1:])}' if cache.in_home else shlex.quote(cache.target_path)
+    )
+    clear = "" if cache.target_path == _HOME else 'rm -rf -- "$t"; '
+    return _COPY.format(
+        source=shlex.quote(str(cache.source)), target=target, brought=BROUGHT, largest=_LARGEST, clear=clear
+    )
+
+
+def is_compiling(command: str) -> bool:
+    """Whether a check compiles first, by its command."""
+    return _BUILDS.search(command) is not None

@@ -1,0 +1,138 @@
+"""The network of one run's workspaces: what they reach, and what they used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.contracts.errors import UsageError
+from bot.contracts.formatting import count_of
+from bot.contracts.request import Request
+from bot.contracts.sandbox import HostUse
+from bot.policy.schema import Policy
+from bot.session.context.profiles import SHELL_TOOLS, Profile
+
+if TYPE_CHECKING:
+    from bot.policy.egress import Mirror
+    from bot.workspace.client import Workspace
+    from bot.workspace.egress.access import EgressAccess
+    from bot.workspace.egress.proxy import Proxy
+
+SETUP = "setup"
+"""The name of the workspace in which setup's commands run."""
+
+_NOT_LISTED = "too many to be noted one by one"
+_MAX_NOTES = 20
+
+
+class Network:
+    """`environment` is where the workflow names its mirrors and the authorities that it trusts; raises `UsageError` for
+    what is none.
+    Nothing of a fork gets any network, whoever asked for it: what its commands fetch is what its author says."""
+
+    def __init__(
+        self, policy: Policy, request: Request, profile: Profile, environment: Mapping[str, str]
+    ) -> None:
+        fork = request.pull is not None and request.pull.from_fork(request.repository)
+        runs = bool(set(SHELL_TOOLS).intersection(profile.tools)) and not profile.unrun
+        self._presets = policy.tiers[request.actor.tier].egress if runs and not fork else ()
+        steps = () if fork else policy.setup
+        self._of_setup = tuple(dict.fromkeys(name for step in steps for name in step.egress))
+        self._fork = fork
+        self._mirrors = _mirrors(environment.get("SLASH_AGENT_MIRRORS", ""))
+        self._authorities = _authorities(environment) if self._presets or self._of_setup else {}
+        self._proxies: list[Proxy] = []
+
+    def for_agent(self) -> EgressAccess | None:
+        """For the agent's own commands."""
+        return self._egress(self._presets)
+
+    def for_commands(self, name: str) -> EgressAccess | None:
+        """For the commands of the workspace `name`: those of setup have what their steps say, checks what the agent
+        has."""
+        return self._egress(self._of_setup if name == SETUP else self._presets)
+
+    def restrict(self, presets: Sequence[str], workspace: Workspace) -> None:
+        """Let `workspace` reach no more than `presets` from now on."""
+        if workspace.proxy is not None:
+            from bot.policy.egress import targets
+
+            workspace.proxy.targets = targets(() if self._fork else presets, self._mirrors)
+
+    def uses(self) -> tuple[HostUse, ...]:
+        """The uses so far, by host and result, refused ones first."""
+        return _uses(self._proxies)
+
+    def _egress(self, presets: Sequence[str]) -> EgressAccess | None:
+        if not presets:
+            return None
+        from bot.workspace.egress.access import EgressAccess
+
+        return EgressAccess(tuple(presets), self._mirrors, self._authorities, opened=self._proxies.append)
+
+
+def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
+    """The files of certificates that the machine's owner trusts, by the variables that name them."""
+    from bot.workspace.egress.access import CA_VARIABLES
+
+    named = {name: Path(environment.get(name, "")) for name in CA_VARIABLES}
+    files = {name: path for name, path in named.items() if path.is_absolute() and path.is_file()}
+    for name, path in files.items():
+        if b"PRIVATE KEY" in path.read_bytes():
+            raise UsageError(
+                f"{name} names {path}, which holds a private key: the sandbox's commands could read it. Name a file "
+                "that holds certificates alone."
+            )
+    return files
+
+
+def _mirrors(named: str) -> tuple[Mirror, ...]:
+    if not named.strip():
+        return ()
+    from bot.policy.egress import mirror
+
+    mirrors = tuple(map(mirror, named.split()))
+    if twice := [preset for preset, count in Counter(each.preset for each in mirrors).items() if count > 1]:
+        raise UsageError(
+            f"There is more than one mirror for {twice[0]}. A preset can have one; leave the others out."
+        )
+    return mirrors
+
+
+def _uses(proxies: Collection[Proxy]) -> tuple[HostUse, ...]:
+    uses: dict[tuple[str, bool, str], HostUse] = {}
+    for tunnel in (tunnel for proxy in proxies for tunnel in proxy.tunnels):
+        key = (tunnel.host, tunnel.allowed, tunnel.why)
+        so_far = uses.get(key, HostUse(*key))
+        uses[key] = HostUse(*key, so_far.tunnels + 1, so_far.up + tunnel.up, so_far.down + tunnel.down)
+    if left := sum(proxy.left_out for proxy in proxies):
+        uses["", False, _NOT_LISTED] = HostUse("", False, _NOT_LISTED, left)
+    return tuple(sorted(uses.values(), key=lambda use: (use.allowed, use.host, use.why)))
+
+
+def refusal_notes(workspace: Workspace) -> tuple[str, ...]:
+    """The refused uses of `workspace` so far, one sentence for each host and reason."""
+    uses = _uses((workspace.proxy,)) if workspace.proxy is not None else ()
+    return network_notes([use for use in uses if not use.allowed])
+
+
+def network_notes(uses: Sequence[HostUse]) -> tuple[str, ...]:
+    """One sentence for each host, at most twenty: hosts that were reached, then refused ones."""
+    reached = [use for use in uses if use.allowed][:_MAX_NOTES]
+    refused = [use for use in uses if not use.allowed][: _MAX_NOTES - len(reached)]
+    sentences = [_sentence(use) for use in (*refused, *reached)]
+    left = len(uses) - len(sentences)
+    return (*sentences, f"Network: {count_of(left, 'further host')}.") if left > 0 else tuple(sentences)
+
+
+def _sentence(use: HostUse) -> str:
+    how = count_of(use.tunnels, "tunnel")
+    if use.why == _NOT_LISTED:
+        return f"Network: {count_of(use.tunnels, 'further request')} met a limit, and what for was not noted."
+    if not use.allowed:
+        return f"Network: {use.host or 'something that is no host'} was refused ({how}): {use.why}."
+    kib = (use.down + 1023) // 1024
+    cut = f"; {use.why}" if use.why else ""
+    return f"Network: {use.host}, {how}, {kib} KiB came and {use.up} bytes went{cut}."

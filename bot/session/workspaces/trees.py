@@ -1,0 +1,357 @@
+"""The work trees of one run beside the agent's: one that `bring:` and `setup:` prepare, and one for each round of
+checks.
+
+A tree for checks is made from the base or the patched tree object and from what was prepared, never from the agent's
+tree: a planted `.pyc` there could turn a check green. Folders of packages are shared by all trees, read-only. Other
+files of setup are packed and unpacked by commands in a workspace, so the supervisor opens none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from bot.checkout.clone import Checkout, materialise
+from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.errors import UsageError
+from bot.contracts.tools import ToolOutcome
+from bot.environment.detection import guarded_folder
+from bot.policy.schema import SetupStep
+from bot.session.context.history import History
+from bot.session.folder.run_folder import RunFolder
+from bot.session.progress.background import Background
+from bot.session.workspaces import build_caches
+from bot.session.workspaces.build_caches import BuildCache
+from bot.session.workspaces.environment_store import EnvironmentStore
+from bot.session.workspaces.network import refusal_notes
+from bot.workspace.client import Workspace
+from bot.workspace.dependencies.editable import dependencies
+from bot.workspace.dependencies.folders import folders_in, marked_as_made
+from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
+from bot.workspace.sandbox.credentials import credentials_in
+
+Say = Callable[[str], None]
+
+RestrictNetwork = Callable[[Sequence[str], Workspace], None]
+"""`restrict(presets, workspace)`: reach no more of the network than these egress presets from now on."""
+
+_TAIL = 1_000
+_COPY_LIMIT = 600
+# What git does not track, links as links, less the folders that are shared.
+_PACK = (
+    "set -o pipefail; git ls-files --others -z -- . {shared}"
+    ' | tar --null --no-recursion -T - -Scf "$TMPDIR"/{archive}'
+)
+_UNPACK = "tar -xf {archive}"
+_ARCHIVE = "prepared.tar"
+_ERROR_LINE = re.compile(r"(?i)\berr(?:or)?\b[:!]|\bfatal\b|refused|not found|no such|no matching")
+_FAILED = (
+    "What the checks need could not be installed: {}. Write the commands that install it under `setup:` in the policy "
+    "(`slash-agent init` proposes some), or turn this off with the action's input `prepare: off`."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEnvironment:
+    """What a tree gets beside its commit: shared folders of packages and, read-only and copied, the archive of other
+    files and the caches of builds."""
+
+    dependencies: Dependencies = NO_DEPENDENCIES
+    archive: Path | None = None
+    caches: tuple[BuildCache, ...] = ()
+
+    @property
+    def read_only(self) -> tuple[Path, ...]:
+        archive = (self.archive,) if self.archive else ()
+        return (*archive, *(one.source for one in self.caches))
+
+
+class Open(Protocol):
+    """Starts a workspace over a tree; it does not unpack the archive."""
+
+    def __call__(self, name: str, tree: Path, environment: TreeEnvironment, /) -> Workspace: ...
+
+
+class SetupError(UsageError):
+    """A `setup:` command of the policy failed, or a `bring:` folder is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """What setup left, and its files that git does not ignore."""
+
+    environment: TreeEnvironment
+    setup_files: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseRound:
+    """The first round on the base, whose caches later rounds copy once its workspace is closed."""
+
+    workspace: Workspace
+    home: Path
+    tree: Path
+
+
+@dataclass(slots=True)
+class Trees:
+    """`open` starts a workspace; `origin` is where `bring:` folders come from; `say` takes a line about each step of
+    the preparation, on a thread of its own; `restrict` is called before each step. `own` are the package folders of the
+    checkout at `origin`: those that `bring:` names are shared, or all with `share_all`.
+
+    `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
+    fails, `failure` says why, and the run continues without it. What is in `store` is not made again.
+    """
+
+    checkout: Checkout
+    folder: RunFolder
+    open: Open
+    setup: Sequence[SetupStep] = ()
+    bring: Sequence[str] = ()
+    _: KW_ONLY
+    origin: Path | None = None
+    say: Say = lambda line: None
+    restrict: RestrictNetwork = lambda presets, workspace: None
+    own: Callable[[], Sequence[EnvironmentFolder]] = tuple
+    share_all: bool = False
+    prepared_from: str = ""
+    store: EnvironmentStore | None = None
+    failure: str = field(default="", init=False)
+    _shared: TreeEnvironment | None = field(default=None, init=False)
+    _base_round: _BaseRound | None = field(default=None, init=False)
+    _preparing: Background[_Prepared] | None = field(default=None, init=False)
+
+    def begin(self, cancel: CancelToken) -> None:
+        """Start the preparation on a thread, if there is one. A failed step raises a `SetupError` with its last output
+        where the result is needed."""
+        if self._steps() or not {folder.path for folder in self._own_shared()}.issuperset(self.bring):
+            self._preparing = Background(lambda: self._prepare(cancel), "prepare")
+
+    @property
+    def need_preparing(self) -> bool:
+        return self._preparing is not None
+
+    def environment(self) -> TreeEnvironment:
+        """What every tree gets. Waits for the preparation."""
+        if self._preparing:
+            return self._preparing.result().environment
+        if self._shared is None:
+            own = self._own_shared()
+            caches = tuple(build_caches.checkout_caches(own))
+            self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
+        return self._shared
+
+    def setup_files(self) -> frozenset[str]:
+        """The files that setup made and git does not ignore: they are not the agent's."""
+        return self._preparing.result().setup_files if self._preparing else frozenset()
+
+    def unpack(
+        self,
+        workspace: Workspace,
+        cancel: CancelToken,
+        environment: TreeEnvironment | None = None,
+        *,
+        home_only: bool = False,
+    ) -> None:
+        """Unpack what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
+        environment = environment or self.environment()
+        if environment.archive is not None and not home_only:
+            command = _UNPACK.format(archive=shlex.quote(str(environment.archive)))
+            _succeed(workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel), "unpacked")
+        if caches := [one for one in environment.caches if one.in_home or not home_only]:
+            workspace.call("bash", command_arguments(build_caches.command_for(caches), _COPY_LIMIT), cancel)
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for people if the environment could not be prepared: the command and its last lines."""
+        if not self.failure:
+            return ()
+        lines = (line.strip()[:300] for line in self.failure.splitlines())
+        first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
+        errors = [line for line in rest if _ERROR_LINE.search(line)] or rest
+        return (_FAILED.format(" / ".join((first, *errors[-3:]))),)
+
+    def wait(self) -> None:
+        """Wait for a running preparation, so that its workspace ends before its folder is removed."""
+        if self._preparing is not None:
+            self._preparing.wait()
+
+    def for_checks(self, name: str, cancel: CancelToken, tree_sha: str | None = None) -> Workspace:
+        """A workspace over a new tree: the base, or `tree_sha`, with what setup left behind."""
+        tree = self.folder.root / f"tree-{name}"
+        environment = self.environment()
+        environment = replace(environment, caches=self._caches(environment))
+        materialise(self.checkout, tree, tree_sha=tree_sha)
+        workspace = self.open(name, tree, environment)
+        try:
+            self.unpack(workspace, cancel, environment)
+        except BaseException:
+            workspace.close()
+            raise
+        if tree_sha is None and self._base_round is None:
+            self._base_round = _BaseRound(workspace, self.folder.home(name), tree)
+        return workspace
+
+    def _caches(self, environment: TreeEnvironment) -> tuple[BuildCache, ...]:
+        """The caches, those of the first round on the base in place of older ones."""
+        base = self._base_round
+        if base is None or not base.workspace.closed:
+            return environment.caches
+        folders = self._folders_in(base.tree)
+        targets = [one.path for one in folders if one.is_build_output]
+        newer = tuple(build_caches.round_caches(base.home, base.tree, targets))
+        older = (
+            one
+            for one in environment.caches
+            if not any(one.target_path.startswith(new.target_path) for new in newer)
+        )
+        return (*older, *newer)
+
+    def _steps(self) -> tuple[SetupStep, ...]:
+        """The setup steps, without those for folders that the checkout has, as `init` writes them."""
+        if not self.share_all:
+            return tuple(self.setup)
+        there = {folder.path for folder in self.own()}
+        return tuple(step for step in self.setup if guarded_folder(step.command) not in there)
+
+    def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
+        """The folders of the checkout that need not be copied: no `setup:` command writes in them."""
+        brought = set() if self.setup else set(self.bring)
+        return tuple(
+            one for one in self.own() if self.share_all or (one.path in brought and not one.is_build_output)
+        )
+
+    def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
+        origin = (self.origin,) if self.origin else ()
+        shared = [one for one in folders if not one.is_build_output]
+        return (
+            dependencies(shared, (*tops, *origin), History(self.checkout).paths())
+            if shared
+            else NO_DEPENDENCIES
+        )
+
+    def _prepare(self, cancel: CancelToken) -> _Prepared:
+        if not self.prepared_from:
+            return self._run_setup(cancel)
+        record = self.store.read() if self.store else None
+        if self.store and record and not record.failure:
+            self.say("the environment is prepared already")
+            return self._prepared_in(self.store.folder, record.made)
+        try:
+            if record:
+                raise SetupError(record.failure)
+            return self._run_setup(cancel)
+        except SetupError as error:
+            self.failure = str(error)
+            self.say(f"The environment could not be prepared, so checks may not run: {error}")
+            return _Prepared(TreeEnvironment(), frozenset())
+
+    def _run_setup(self, cancel: CancelToken) -> _Prepared:
+        tree = self.folder.prepared
+        materialise(self.checkout, tree, tree_sha=self.prepared_from or None)
+        own = self._own_shared()
+        for name in self.bring:
+            if self.setup or name not in {folder.path for folder in own}:
+                self.say(f"bringing {name}")
+                self._copy_in(name, tree)
+        with self.open("setup", tree, TreeEnvironment()) as workspace:
+            for step in self._steps():
+                self.say(f"setup: {step.command}")
+                self.restrict(step.egress, workspace)
+                _run_step(workspace, step, cancel)
+            _pack(workspace, self._folders_in(tree), cancel)
+            workspace.call("bash", command_arguments(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
+        from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
+
+        left = untracked_files(self.checkout.git, self.prepared_from or self.checkout.base_sha, tree)
+        return self._prepared_in(self.folder, left)
+
+    def _prepared_in(self, folder: RunFolder, left: frozenset[str]) -> _Prepared:
+        """What setup left in `folder`. Its processes must be dead: one could replace a folder with a link."""
+        tree = folder.prepared
+        own = self._own_shared()
+        own_left = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
+        setup_folders = marked_as_made(self._folders_in(tree))
+        shared = self._dependencies((*setup_folders, *own_left), (tree,))
+        caches = (
+            *build_caches.home_caches(folder.home("setup")),
+            *build_caches.checkout_caches((*setup_folders, *own_left)),
+        )
+        archive = folder.workspace("setup") / "tmp" / _ARCHIVE
+        return _Prepared(TreeEnvironment(shared, archive, caches), left)
+
+    def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
+        return folders_in(tree, self.checkout.git, History(self.checkout).paths())
+
+    def _copy_in(self, name: str, tree: Path) -> None:
+        if self.origin is None:
+            raise SetupError(
+                f"the policy or the task brings {name}, but this run has no folder to bring it from"
+            )
+        source, target = self.origin / name, tree / name
+        if not source.is_dir():
+            raise SetupError(f"the policy or the task brings {name}, but there is no folder {source}")
+        parent = Path(os.path.realpath(target.parent))
+        if not parent.is_relative_to(os.path.realpath(tree)):
+            raise SetupError(f"the policy or the task brings {name}, which leads out of the repository")
+        parent.mkdir(parents=True, exist_ok=True)
+        # The base may have a link where the folder has a file: it gives way, nothing is written through it.
+        cp = shutil.which("cp", path=f"/usr/bin:/bin:{os.environ.get('PATH', '')}") or "/bin/cp"
+        copy = [cp, "-a", "--remove-destination", "--reflink=auto", "--", str(source), str(parent)]
+        result = retry_at_capacity(lambda: subprocess.run(copy, env={}, capture_output=True, check=False))
+        if result.returncode:
+            raise SetupError(
+                f"{name} could not be brought: {result.stderr.decode(errors='replace').strip()[-_TAIL:]}"
+            )
+        _drop_credentials(parent / source.name)
+
+
+# In a subshell of its own, so that what comes after it has the usual priority; where there is no such program, or the
+# sandbox lets none change its priority, nothing is changed.
+_QUIETLY = "{ renice -n 10 -p $BASHPID; ionice -c 3 -p $BASHPID; } >/dev/null 2>&1\n"
+
+
+def command_arguments(command: str, seconds: float, *, quiet: bool = False) -> dict[str, str | int]:
+    """Arguments that run a command of the repository by itself: a `cd` in it does not carry over to the next."""
+    begun = _QUIETLY if quiet else ""
+    return {"command": f"(\n{begun}{command}\n)", "timeout": max(round(seconds), 1)}
+
+
+def _drop_credentials(brought: Path) -> None:
+    """Delete credentials from the copy only: what a link in it leads to belongs to somebody."""
+    for path in credentials_in(brought):
+        if os.path.realpath(path.parent) != os.path.abspath(path.parent):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _pack(workspace: Workspace, shared: Sequence[EnvironmentFolder], cancel: CancelToken) -> None:
+    left_out = " ".join(shlex.quote(f":(exclude,literal){folder.path}") for folder in shared)
+    command = _PACK.format(shared=left_out, archive=_ARCHIVE)
+    _succeed(workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel), "packed")
+
+
+def _succeed(outcome: ToolOutcome, what: str) -> None:
+    if outcome.metadata.get("exit_code") != 0:
+        raise SetupError(f"what setup made could not be {what}: {outcome.content.strip()[-_TAIL:]}")
+
+
+def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> None:
+    outcome = workspace.call("bash", command_arguments(step.command, step.timeout), cancel)
+    code = outcome.metadata.get("exit_code")
+    if code != 0:
+        how = (
+            "ran into its time limit" if outcome.metadata.get("timed_out") else f"ended with exit code {code}"
+        )
+        words = "\n".join((outcome.content.strip()[-_TAIL:], *refusal_notes(workspace)))
+        raise SetupError(f"the setup command `{step.command}` {how}: {words}")

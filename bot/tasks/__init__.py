@@ -1,1 +1,0 @@
-"""Maintenance tasks: Markdown files in `.github/agent/`, when they are due, and whether they may run now."""

@@ -1,0 +1,4 @@
+"""Runs inside the sandbox: tools, shell, language servers, report parsers.
+
+Imports the standard library and `bot.contracts` only.
+"""

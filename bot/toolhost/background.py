@@ -1,0 +1,168 @@
+"""Commands that run in the background while the model continues: a server, a watcher, a long build.
+
+Each has a thread that reads its output and waits for its end. All of them end with the workspace at the latest.
+"""
+
+from __future__ import annotations
+
+import queue
+import select
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.contracts.capacity import retry_at_capacity
+from bot.toolhost import shell
+from bot.toolhost.output import Start
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.programs import TERM_GRACE, Cancellation
+from bot.toolhost.shell import Ended
+from bot.toolhost.spill import Spill
+from bot.toolhost.usage import CommandUsage
+
+MOST = 5
+"""Commands that may run in the background at once."""
+
+NO_LIMIT = 7 * 24 * 3600
+"""Seconds; a run is over long before."""
+
+_REMEMBERED = 50
+_PATIENCE = 2.0
+_KILL_LIMIT = 3 * TERM_GRACE
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One background command. `next_start` is how far its output was shown; `ended` is `None` while it runs, and
+    `failure` says why it could not be watched to its end (a full disk)."""
+
+    number: int
+    command: str
+    spill: Spill
+    timeout: int | None
+    began: float = field(default_factory=time.monotonic)
+    next_start: Start = field(default_factory=Start)
+    ended: Ended | None = None
+    failure: str = ""
+    over: Cancellation = field(default_factory=Cancellation)
+    _stop: Cancellation = field(default_factory=Cancellation)
+
+    @property
+    def runs(self) -> bool:
+        return not self.over.is_set()
+
+    def stop(self) -> None:
+        """Kill it and what it started, and wait until that is done."""
+        self._stop.set()
+        self.wait(_KILL_LIMIT)
+
+    def wait(self, seconds: float, cancelled: Cancellation | None = None) -> None:
+        """Until it ends, time is over or the caller is cancelled."""
+        poll = select.poll()
+        for flag in filter(None, (self.over, cancelled)):
+            poll.register(flag.fileno(), select.POLLIN)
+        poll.poll(max(seconds, 0) * 1000)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        *,
+        monitor: ProcessMonitor,
+        usage: CommandUsage,
+        started: queue.SimpleQueue[OSError | None],
+    ) -> None:
+        """The life of its thread. `started` gets an error when there was nothing to start."""
+        running = False
+
+        def note() -> None:
+            nonlocal running
+            running = True
+            started.put(None)
+
+        try:
+            self.ended = shell.run_command(
+                argv,
+                cwd=cwd,
+                environment=environment,
+                timeout=self.timeout or NO_LIMIT,
+                cancelled=self._stop,
+                sink=self.spill,
+                monitor=monitor,
+                usage=lambda: usage,
+                printed=self.spill.finish,
+                started=note,
+            )
+        except OSError as error:
+            self.failure = error.strerror or str(error)
+        finally:
+            self.over.set()
+            if not running:
+                started.put(OSError(self.failure or "it did not start"))
+
+
+class Jobs:
+    """The background commands of one workspace. Used by the working thread alone."""
+
+    def __init__(self, monitor: ProcessMonitor) -> None:
+        self._monitor = monitor
+        self._jobs: dict[int, Job] = {}
+        self._last = 0
+
+    def running(self) -> list[Job]:
+        return [job for job in self._jobs.values() if job.runs]
+
+    def known(self) -> list[Job]:
+        return list(self._jobs.values())
+
+    def get(self, number: int) -> Job | None:
+        return self._jobs.get(number)
+
+    def start(
+        self,
+        command: str,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout: int | None,
+        spill: Spill,
+        usage: CommandUsage,
+    ) -> Job:
+        """Start `argv`, with its output going to `spill`, which is opened here. Raises `OSError` when it cannot be
+        started; the spill file is closed then."""
+        spill.open()
+        job = Job(self._last + 1, command, spill, timeout)
+        started: queue.SimpleQueue[OSError | None] = queue.SimpleQueue()
+        name = f"background {job.number}"
+        options = {"monitor": self._monitor, "usage": usage, "started": started}
+        thread = threading.Thread(
+            target=job.run, args=(argv, cwd, environment), kwargs=options, name=name, daemon=True
+        )
+        try:
+            retry_at_capacity(thread.start, patience=_PATIENCE)
+        except OSError:
+            spill.close()
+            raise
+        if error := started.get():
+            spill.close()
+            raise error
+        self._last = job.number
+        self._jobs[job.number] = job
+        self._forget_some()
+        return job
+
+    def end(self, jobs: Sequence[Job]) -> None:
+        """Kill these, with all that came from them."""
+        for job in jobs:
+            job.stop()
+        self._monitor.tidy()
+
+    def _forget_some(self) -> None:
+        ended = [job for job in self._jobs.values() if not job.runs]
+        for job in ended[: max(0, len(self._jobs) - _REMEMBERED)]:
+            del self._jobs[job.number]
+            job.spill.close()

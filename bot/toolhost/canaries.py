@@ -1,0 +1,192 @@
+"""Try the accesses that a working sandbox forbids, on objects that the supervisor planted.
+
+An unconfined host runs the same tries: one that fails there proves nothing here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Planted = Mapping[str, Any]  # as `protocol.md` has it in `hello`
+
+_KERNEL_SETTING = "/proc/sys/kernel/core_pattern"
+"""Names a program that the kernel runs outside of everything."""
+
+_NEW_USER_NAMESPACE = 0x10000000
+_IO_URING_SETUP = 425
+_DAEMON_LIMIT = 120.0
+"""Seconds. Longer than the supervisor waits for the answers of both hosts."""
+
+
+def reached(planted: Planted) -> list[str]:
+    """The names of those that got through; of a datagram and of what outlives us only the supervisor can tell."""
+    return [name for name, get_through in TRIES.items() if _tried(get_through, planted)]
+
+
+def _tried(get_through: Callable[[Planted], bool], planted: Planted) -> bool:
+    try:
+        return get_through(planted)
+    except OSError:
+        return False
+
+
+def _secret_file(planted: Planted) -> bool:
+    return _readable(planted["file"])
+
+
+def _link_out(planted: Planted) -> bool:
+    return _readable(planted["link"])
+
+
+def _readable(path: str) -> bool:
+    with open(path, "rb") as file:
+        return bool(file.read(1))
+
+
+def _environment_of_another(planted: Planted) -> bool:
+    wanted = planted["environment"].encode()
+    return bool(wanted) and any(map(wanted.__eq__, _all_variables()))
+
+
+def _all_variables() -> list[bytes]:
+    entries: list[bytes] = []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                with open(f"/proc/{name}/environ", "rb") as environ:
+                    entries += environ.read().split(b"\0")
+            except OSError:
+                continue  # not ours to read, or gone
+    return entries
+
+
+def _write_outside(planted: Planted) -> bool:
+    with open(os.path.join(planted["outside"], planted["tag"]), "wb"):
+        return True
+
+
+def _tcp(planted: Planted) -> bool:
+    return _connected(2, ("127.0.0.1", planted["tcp"]))
+
+
+def _udp(planted: Planted) -> bool:
+    import _socket  # the C module alone: the start waits for this, and `socket` costs 9 ms more
+
+    sender = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    try:
+        sender.sendto(planted["tag"].encode(), ("127.0.0.1", planted["udp"]))
+    finally:
+        sender.close()
+    return False  # that it left does not say that it came
+
+
+def _path_socket(planted: Planted) -> bool:
+    return _connected(1, planted["socket"])
+
+
+def _abstract_socket(planted: Planted) -> bool:
+    return _connected(1, "\0" + planted["abstract"])
+
+
+def _connected(family: int, address: Any) -> bool:
+    import _socket
+
+    with_timeout = _socket.socket(family, _socket.SOCK_STREAM)
+    try:
+        with_timeout.settimeout(1.0)
+        with_timeout.connect(address)
+    finally:
+        with_timeout.close()
+    return True
+
+
+def _shared_folder(planted: Planted) -> bool:
+    folder, name = os.path.split(planted["shared"])
+    return name in os.listdir(folder)
+
+
+def _signal(planted: Planted) -> bool:
+    if not planted["process"]:
+        return False
+    os.kill(planted["process"], 0)
+    return True
+
+
+def _daemon(planted: Planted) -> bool:
+    if planted["lock"]:
+        _leave_behind(planted["lock"])
+    return False  # the supervisor sees whether it is there when it should not be
+
+
+def _leave_behind(lock: str) -> None:
+    """A process that left its parent and its session, holding `lock`, until somebody removes that."""
+    import fcntl
+    import time
+
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    child = os.fork()
+    if not child:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                os.closerange(0, descriptor)
+                os.closerange(descriptor + 1, 256)
+                until = time.monotonic() + _DAEMON_LIMIT
+                while os.fstat(descriptor).st_nlink and time.monotonic() < until:
+                    time.sleep(0.01)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(descriptor)
+
+
+def _kernel_setting(planted: Planted) -> bool:
+    os.close(os.open(_KERNEL_SETTING, os.O_WRONLY))
+    return True
+
+
+def _privileges(planted: Planted) -> bool:
+    """Whether a capability is held, or could be had by starting a program."""
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        fields = dict(line.partition(":")[::2] for line in status)
+    held = any(int(fields[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"))
+    return held or fields["NoNewPrivs"].strip() != "1"
+
+
+def _io_uring(planted: Planted) -> bool:
+    libc = ctypes.CDLL(None, use_errno=True)
+    ring = int(libc.syscall(_IO_URING_SETUP, 1, ctypes.create_string_buffer(120)))
+    if ring >= 0:
+        os.close(ring)
+    return ring >= 0
+
+
+def _user_namespace(planted: Planted) -> bool:
+    """The last: where it succeeds, this process is in another place afterwards."""
+    return int(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER_NAMESPACE)) == 0
+
+
+TRIES: Mapping[str, Callable[[Planted], bool]] = {
+    "secret file": _secret_file,
+    "link out": _link_out,
+    "environment of another process": _environment_of_another,
+    "write outside": _write_outside,
+    "shared temporary folder": _shared_folder,
+    "TCP": _tcp,
+    "UDP": _udp,
+    "socket file": _path_socket,
+    "abstract socket": _abstract_socket,
+    "signal to another process": _signal,
+    "process left behind": _daemon,
+    "kernel settings": _kernel_setting,
+    "privileges": _privileges,
+    "io_uring": _io_uring,
+    "user namespace": _user_namespace,
+}

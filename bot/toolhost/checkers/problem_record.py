@@ -1,0 +1,142 @@
+"""One problem of a checker in the form for the supervisor: bounded, on one line, with a path inside the
+repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bot.contracts.plain_text import printable
+
+MOST = 20_000
+"""Finds of one run of one checker; with more there is no comparison."""
+
+MOST_BYTES = 12_000_000
+_LONGEST = {"path": 500, "code": 80, "message": 300, "snippet": 160}
+_HIGHEST = 100_000_000
+_LARGEST_SOURCE = 2_000_000
+
+Row = list[object]
+"""`path`, `line`, `column`, `end_line`, `end_column`, `severity`, `code`, `message`, `snippet`."""
+
+
+class Find(NamedTuple):
+    """What a form makes of one entry of a checker's output: nothing of it is believed yet. Lines and columns begin
+    at 1."""
+
+    path: object
+    line: object
+    column: object
+    severity: str
+    code: object
+    message: object
+    end_line: object = 0
+    end_column: object = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """`outside` counts the finds in files that are not the repository's; with `flooded` there were too many."""
+
+    rows: list[Row]
+    outside: int = 0
+    flooded: bool = False
+
+
+def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
+    """The finds in files beneath `root`. `unit` is what columns count where it is not code points: utf-8 or utf-16.
+    `folder` is the one of `root` that the checker ran in, and named files from."""
+    sources = _Sources(root)
+    rows_so_far: list[Row] = []
+    outside = size = 0
+    for find in finds:
+        path = _inside(find.path, root, folder)
+        if path is None:
+            outside += 1
+            continue
+        line, end_line = _number(find.line), _number(find.end_line)
+        text = sources.line(path, line)
+        column = _code_points(text, _number(find.column), unit)
+        end_text = text if end_line == line else sources.line(path, end_line)
+        end_column = _code_points(end_text, _number(find.end_column), unit)
+        message = one_line(find.message, _LONGEST["message"], root)
+        code = one_line(find.code, _LONGEST["code"])
+        snippet = one_line(text, _LONGEST["snippet"])
+        row: Row = [path, line, column, end_line, end_column, find.severity, code, message, snippet]
+        size += len(json.dumps(row))
+        if len(rows_so_far) == MOST or size > MOST_BYTES:
+            return Rows([], outside, flooded=True)
+        rows_so_far.append(row)
+    return Rows(rows_so_far, outside)
+
+
+def one_line(text: object, longest: int, root: str = "") -> str:
+    """The first line of `text` that says anything, without control characters, and without the place of `root`, which
+    is another before and after."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        text = str(text) if abs(text) <= _HIGHEST else ""
+    if not isinstance(text, str):
+        return ""
+    lines = (" ".join(printable(line).split()) for line in text[: 20 * longest].splitlines())
+    line = next(filter(None, lines), "")
+    if root:
+        line = line.replace(f"{root}/", "").replace(root, ".")
+    return line[:longest]
+
+
+def _inside(path: object, root: str, folder: str = "") -> str | None:
+    """The path relative to `root`; `None` for what is no path of a file in it."""
+    if not isinstance(path, str) or not path or len(path) > _LONGEST["path"] or not path.isprintable():
+        return None
+    for prefix in dict.fromkeys((root, os.path.realpath(root))):
+        if path.startswith(f"{prefix}/"):
+            path = path[len(prefix) + 1 :]
+            break
+    else:
+        path = posixpath.join(folder, path)
+    path = posixpath.normpath(path)
+    outside = path.startswith(("/", "../", ".git/")) or path in (".", "..", ".git")
+    return None if outside else path
+
+
+def _number(value: object) -> int:
+    """A line or column; 0 for what is none."""
+    return value if type(value) is int and 0 < value <= _HIGHEST else 0
+
+
+def _code_points(text: str, column: int, unit: str) -> int:
+    if not column or not unit or text.isascii():
+        return column
+    encoding, width = ("utf-16-le", 2) if unit == "utf-16" else ("utf-8", 1)
+    before = text.encode(encoding, "replace")[: (column - 1) * width]
+    return len(before.decode(encoding, "ignore")) + 1
+
+
+class _Sources:
+    """Lines of the repository's files, the file looked at last kept."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self._path = ""
+        self._lines: list[str] = []
+
+    def line(self, path: str, number: int) -> str:
+        if path != self._path:
+            self._path, self._lines = path, list(self._read(path))
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    def _read(self, path: str) -> Iterator[str]:
+        real = os.path.realpath(os.path.join(self._root, path))
+        if not real.startswith(f"{self._root}/") or not os.path.isfile(real):
+            return
+        try:
+            with open(real, "rb") as file:
+                content = file.read(_LARGEST_SOURCE + 1)
+        except OSError:
+            return
+        if len(content) <= _LARGEST_SOURCE:
+            yield from content.decode("utf-8", "replace").split("\n")

@@ -1,0 +1,283 @@
+"""Write the changes of a tool call: diffs, one permission question for all files, a check that no file changed since,
+then all files or none, and the history.
+
+Nothing is written and no folder made before the answer. If a file changed in the meantime, nothing is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.diff import MAX_TEXT, Block, Diff, Known, compare
+from bot.toolhost.files import LARGE, Loaded, opened, read_all, sha256
+from bot.toolhost.freshness import view_call
+from bot.toolhost.history import Changed, State
+from bot.toolhost.paths import failure, relative, resolve
+from bot.toolhost.text import NotEncodableError, Text, encode, to_lf
+from bot.toolhost.transaction import Step, StepFailed, carry_out
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file. `before` is `None` for one that is to be created, `after` for one that is to go; a file that moves is
+    created, with its old self as `source`. `exact` are the bytes of `after` where they are known, `mode` the permission
+    bits of a file that is created, `known` what is known of the lines that change."""
+
+    path: Path
+    before: Loaded | None
+    after: Text | None
+    source: Loaded | None = None
+    exact: bytes | None = None
+    mode: int | None = None
+    known: Known | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What was done: the metadata of each file, as results carry it, and what is to be said below the result."""
+
+    files: tuple[dict[str, Any], ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    change: Change
+    name: str
+    data: bytes | None
+    digest: str | None
+    diff: Diff
+    mode: int | None
+
+    @property
+    def action(self) -> str:
+        if self.data is None:
+            return "delete"
+        return "change" if self.change.before else "create"
+
+
+def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
+    """Make all the changes. Raises `ToolFailure` with every file as it was."""
+    proposals = _within_limit([_propose(context, change) for change in changes])
+    _ask(context, tool, proposals)
+    for proposal in proposals:
+        _check_unmoved(context, proposal)
+    _write(context, proposals)
+    files = tuple(file for proposal in proposals for file in _noted(context, proposal))
+    unkept = _keep(context, tool, proposals)
+    return Committed(files, "\n".join(filter(None, [*map(_read_only, proposals), unkept])))
+
+
+def _propose(context: Context, change: Change) -> _Proposal:
+    name = relative(context, change.path)
+    if ".git" in (part.lower() for part in Path(name).parts):
+        raise ToolFailure(f"{name} belongs to git itself and is never edited. Use git through bash.")
+    before, after = change.before or change.source, change.after
+    data = None if after is None else _encoded(change, after, name)
+    diff = compare(
+        before.text.content if before else "",
+        after.content if after else "",
+        name,
+        created=before is None,
+        deleted=after is None,
+        source=change.source.name if change.source else "",
+        known=change.known,
+    )
+    mode = change.mode
+    if before is not None:
+        mode = stat.S_IMODE(os.lstat(before.path).st_mode)
+    return _Proposal(change, name, data, None if data is None else sha256(data), diff, mode)
+
+
+def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
+    """The diffs of one call travel in one frame: what is too much of them is cut. First those of files that go, from
+    which nothing is worked out, then the longest, so that most files' versions can be had from the journal."""
+    remaining, cut_proposals = MAX_TEXT, list(proposals)
+    sizes = [(proposal.data is None, len(proposal.diff.text), at) for at, proposal in enumerate(proposals)]
+    for _, _, at in sorted(sizes):
+        diff = proposals[at].diff.cut(remaining)
+        remaining = max(0, remaining - len(diff.text))
+        if diff is not proposals[at].diff:
+            cut_proposals[at] = replace(proposals[at], diff=diff)
+    return cut_proposals
+
+
+def _encoded(change: Change, after: Text, name: str) -> bytes:
+    before = change.before or change.source
+    try:
+        data = change.exact
+        if data is None:
+            data = encode(after, before.text.content if before else "")
+    except NotEncodableError as error:
+        raise ToolFailure(f"{name}: {error}. Write it with other characters, or use bash.") from None
+    if len(data) > LARGE:
+        raise ToolFailure(f"{name} would have {len(data)} bytes; the limit is {LARGE}. Use bash.")
+    return data
+
+
+def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
+    files: list[tuple[str, str]] = []
+    for proposal in proposals:
+        files.append((proposal.name, proposal.action))
+        if proposal.change.source:
+            files.append((proposal.change.source.name, "delete"))
+    answer = context.ask(tool, files, "".join(proposal.diff.text for proposal in proposals))
+    names = _some([name for name, _ in files])
+    if not answer.allow:
+        action = files[0][1] if len(files) == 1 else "change"
+        raise ToolFailure(
+            answer.reason or f"The permission to {action} {names} was denied. Do it another way."
+        )
+    if context.cancelled.is_set():
+        raise ToolFailure(f"Cancelled; {names} {'was' if len(files) == 1 else 'were'} not written.")
+
+
+def _check_unmoved(context: Context, proposal: _Proposal) -> None:
+    """The same path must still lead to the same bytes: an answer can take minutes."""
+    change = proposal.change
+    if resolve(context, str(change.path)) != change.path:
+        raise ToolFailure(
+            f"{proposal.name} became a link meanwhile; nothing was written. Look at it with ls."
+        )
+    # Where there is nothing yet, creation fails by itself if something appeared.
+    for known in filter(None, (change.before, change.source)):
+        with opened(context, known.path, known.name) as (fd, _):
+            if read_all(fd, known.name) != known.data:
+                raise ToolFailure(
+                    f"{known.name} changed meanwhile; nothing was written. Call {view_call(known.name)} again."
+                )
+
+
+def _write(context: Context, proposals: Sequence[_Proposal]) -> None:
+    steps: list[Step] = []
+    for proposal in proposals:
+        change = proposal.change
+        before = change.before.data if change.before else None
+        steps.append(Step(change.path, before, proposal.data, proposal.mode))
+        if change.source:
+            steps.append(Step(change.source.path, change.source.data, None))
+    try:
+        carry_out(steps, context.disk)
+    except StepFailed as failed:
+        raise _unwritten(context, failed, steps) from None
+
+
+def _unwritten(context: Context, failed: StepFailed, steps: Sequence[Step]) -> ToolFailure:
+    name, error = relative(context, failed.path), failed.error
+    if failed.torn:
+        torn = _some([relative(context, path) for path in failed.torn])
+        return ToolFailure(
+            f"{failure(error, name)} {torn} could not be brought back to what it was: look at it."
+        )
+    if isinstance(error, FileExistsError):
+        return ToolFailure(f"{name} appeared meanwhile. Call {view_call(name)}, then decide again.")
+    if len(steps) > 1:
+        state = f"every file of the {len(steps)} is as it was"
+    else:
+        state = f"{name} was not created" if steps[0].before is None else f"{name} is as it was"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ToolFailure(
+            f"The disk is full; {state}. Delete files that are not needed, then send this again."
+        )
+    if error.errno == errno.EFBIG:
+        return ToolFailure(f"The file would be over the size limit of this system; {state}. Write less.")
+    return ToolFailure(f"{failure(error, name)} Nothing was written: {state}.")
+
+
+def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
+    """Remember what the model knows of the file now, and say in metadata what became of it."""
+    change, diff = proposal.change, proposal.diff
+    noted = {
+        "path": proposal.name,
+        "diff": diff.text,
+        "additions": diff.additions,
+        "removals": diff.removals,
+        "before_hash": change.before.sha256 if change.before else None,
+        "after_hash": None,
+        "created": change.before is None,
+        "mode": _mode(proposal),
+    }
+    if change.after is None or proposal.digest is None:
+        context.records.forget(change.path)
+        return [noted]
+    noted["after_hash"] = proposal.digest
+    before = change.before or change.source
+    lf = to_lf(change.after.content)
+    context.records.wrote(
+        change.path,
+        proposal.digest,
+        lf,
+        _blocks(proposal, lf),
+        before=before.sha256 if before else None,
+        known=before.path if before else None,
+        lines=change.known.new if change.known and lf == change.after.content else None,
+    )
+    if change.source is None:
+        return [noted]
+    context.records.forget(change.source.path)
+    gone = {
+        "path": change.source.name,
+        "diff": "",
+        "additions": 0,
+        "removals": 0,
+        "before_hash": change.source.sha256,
+        "after_hash": None,
+        "created": False,
+        "moved_to": proposal.name,
+        "mode": noted["mode"],
+    }
+    return [noted | {"moved_from": change.source.name}, gone]
+
+
+def _mode(proposal: _Proposal) -> int | None:
+    """The permission bits of the file, of one that is gone those that it had."""
+    if proposal.mode is not None or proposal.data is None:
+        return proposal.mode
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(os.lstat(proposal.change.path).st_mode)
+    return None
+
+
+def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
+    """The lines that changed, as a view numbers them: where carriage returns alone end lines, the diff sees but one."""
+    change = proposal.change
+    before = change.before or change.source
+    if before is None or (before.lf == before.text.content and change.after and lf == change.after.content):
+        return proposal.diff.blocks
+    return compare(before.lf, lf, proposal.name).blocks
+
+
+def _keep(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
+    """Put it into the history; what to say where that fails: the change itself is made."""
+    changed: list[Changed] = []
+    for proposal in proposals:
+        change = proposal.change
+        before = State(change.before.data, change.before.sha256, proposal.mode) if change.before else State()
+        after = State(proposal.data, proposal.digest, None if proposal.data is None else proposal.mode)
+        changed.append(Changed(proposal.name, before, after))
+        if change.source:
+            old = State(change.source.data, change.source.sha256, proposal.mode)
+            changed.append(Changed(change.source.name, old, State()))
+    try:
+        context.history.record(tool, context.seq, changed)
+    except OSError as error:
+        return f"(This change is not in the file history: {error.strerror}.)"
+    return ""
+
+
+def _read_only(proposal: _Proposal) -> str:
+    if proposal.data is None or proposal.mode is None or proposal.mode & stat.S_IWUSR:
+        return ""
+    return f"({proposal.name} is read-only, mode {proposal.mode:04o}, and stays so.)"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,263 @@
+"""Confine the tool host with Landlock and seccomp, without capabilities, below a guardian process that kills whatever
+the host leaves behind.
+
+Used where no namespaces are available. It runs before anything else is read or imported, while there is one thread;
+it cannot be undone, and child processes inherit it. `bot/workspace/sandbox/landlock.py` makes the plan.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
+import ctypes
+import os
+import select
+import stat
+import struct
+import sys
+
+from bot.contracts import wire
+
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+"""The same on every machine."""
+
+_SET_NO_NEW_PRIVS, _SET_SECCOMP, _CAPBSET_DROP, _CAP_AMBIENT = 38, 22, 24, 47
+_AMBIENT_CLEAR_ALL = 4
+_FILTER = 2
+_PATH_BENEATH = 1
+_CAPABILITY_VERSION_3 = 0x20080522
+_LAST_CAPABILITY = 63
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
+_TRUNCATE, _IOCTL_DEV = 1 << 14, 1 << 15
+_OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_READ = _READ_FILE | _READ_DIR
+_ALL_OF_TCP = 0b11
+_ALL_SCOPES = 0b11
+_REFER = 1 << 13
+_SIGNALS = 0b10
+_KNOWS_SCOPES = 6
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """`python -I -S -c ... PLACE DESCRIPTOR PROGRAM...`: confine this process, then go on as the program."""
+    _, _, descriptor, *argv = sys.argv
+    confine(int(descriptor))
+    become(argv)
+
+
+def become(argv: list[str]) -> None:
+    """Go on as `argv`: in this interpreter where it is one of ours, since a second start would cost 15 ms."""
+    if argv[:3] != [sys.executable, "-I", "-S"]:
+        os.execv(argv[0], argv)  # noqa: S606
+    names = {"__name__": "__main__"}
+    if argv[3] == "-c":
+        sys.argv = ["-c", *argv[5:]]
+        exec(argv[4], names)  # noqa: S102 - the supervisor's own words
+    else:
+        sys.argv = argv[3:]
+        with open(argv[3], encoding="utf-8") as script:
+            exec(compile(script.read(), argv[3], "exec"), names)  # noqa: S102
+
+
+def confine(descriptor: int) -> None:
+    """Put the plan behind `descriptor` into force. Returns in a new process, of which this one becomes the guardian.
+    Raises `OSError` where the kernel refuses a part of it: then nothing may go on."""
+    with open(descriptor, "rb") as file:
+        plan = wire.decode(file.read())
+    _prctl(_SET_NO_NEW_PRIVS, 1)
+    _drop_capabilities(plan["kept_capabilities"])
+    alone = plan["abi"] >= _KNOWS_SCOPES
+    if alone:
+        _bound_signals()
+    fork(alone=alone)
+    _restrict(plan)
+    _filter(bytes.fromhex(plan["seccomp"]))
+
+
+def _drop_capabilities(allowed: Sequence[int]) -> None:
+    """All that this process has, and, where it may, all that it could come to have."""
+    for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
+        _libc.prctl(
+            _CAPBSET_DROP, capability, 0, 0, 0
+        )  # refused to who has none: then none can be had either
+    _libc.prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
+    mask = sum(1 << capability for capability in allowed)
+    low, high = mask & 0xFFFFFFFF, mask >> 32
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
+    sets = ctypes.create_string_buffer(struct.pack("=6I", low, low, 0, high, high, 0))
+    _checked(_libc.capset(header, sets), "capset")
+
+
+def _bound_signals() -> None:
+    """From here on this process can signal only what it starts: the guardian, outside of the host's own confinement,
+    may then kill all that the kernel lets it."""
+    # Every ruleset refuses to move files between folders unless it allows that.
+    attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
+    ruleset = _checked(
+        _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
+    )
+    _allow(ruleset, "/", _REFER)
+    _enter(ruleset)
+
+
+def _enter(ruleset: int) -> None:
+    _checked(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
+    os.close(ruleset)
+
+
+def _restrict(plan: Mapping[str, Any]) -> None:
+    abi = plan["abi"]
+    handled = _handled(abi)
+    attributes = struct.pack("=QQQ", handled, _ALL_OF_TCP, _ALL_SCOPES)
+    size = 24 if abi >= _KNOWS_SCOPES else 16 if abi >= 4 else 8
+    ruleset = _checked(
+        _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), 0), "Landlock"
+    )
+    writing = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)
+    for paths, access in (
+        (plan["run"], _READ | _EXECUTE),
+        (plan["read"], _READ),
+        (plan["devices"], _READ_FILE | _WRITE_FILE | _IOCTL_DEV),
+        (plan["write"], writing),
+    ):
+        for path in paths:
+            _allow(ruleset, path, access & handled)
+    _enter(ruleset)
+
+
+def _handled(abi: int) -> int:
+    """Every right over files that this version of Landlock knows."""
+    return (1 << (16 if abi >= 5 else 15)) - 1
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    try:
+        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return  # gone since the plan was made: there is nothing to allow
+    if not stat.S_ISDIR(os.fstat(target).st_mode):
+        access &= _OF_FILES
+    rule = struct.pack("=Qi", access, target)
+    _checked(
+        _libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.c_char_p(rule), 0), f"Landlock for {path}"
+    )
+    os.close(target)
+
+
+def _filter(code: bytes) -> None:
+    program = ctypes.create_string_buffer(code, len(code))
+    described = struct.pack("@HP", len(code) // 8, ctypes.addressof(program))
+    _checked(_libc.prctl(_SET_SECCOMP, _FILTER, ctypes.c_char_p(described), 0, 0), "seccomp")
+
+
+def _prctl(option: int, value: int) -> None:
+    _checked(_libc.prctl(option, value, 0, 0, 0), f"prctl({option})")
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what} failed: {os.strerror(number)}")
+    return result
+
+
+TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 4, 15, 36
+
+_OWN_WAY_OUT = 60.0
+"""Seconds that the host has to end by itself once nobody can say anything to it any more."""
+
+
+def fork(*, alone: bool) -> None:
+    """Return in a new process; this one stays behind as its guardian and never returns. `alone` is whether the kernel
+    lets it signal nobody but what comes from it."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
+    libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    read_end, write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    _signal.signal(_signal.SIGTERM, _do_nothing)
+    _signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    libc.prctl(_SET_PDEATHSIG, _signal.SIGTERM, 0, 0, 0)
+    parent = os.getpid()
+    child = os.fork()
+    if child:
+        libc.prctl(_SET_NAME, ctypes.c_char_p(b"slash-guardian"), 0, 0, 0)
+        _guard(child, read_end, alone=alone)
+    _signal.set_wakeup_fd(-1)
+    _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+    os.close(read_end)
+    os.close(write_end)
+    libc.prctl(_SET_PDEATHSIG, _signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)  # it was killed already
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    pass  # the number is in the pipe
+
+
+def _guard(host: int, read_end: int, *, alone: bool) -> NoReturn:
+    try:
+        os.close(1)  # the host's end of the pipe is the host's alone
+        _wait(os.pidfd_open(host), read_end)
+    finally:
+        _end_all(_kill_all_at_once if alone else _kill_children)
+        os._exit(0)
+
+
+def _wait(host: int, read_end: int) -> None:
+    """Until the host ends, or the supervisor asks for the end of all, or dies. Where it only hangs up the host may end
+    by itself."""
+    poll = select.poll()
+    poll.register(host, select.POLLIN)
+    poll.register(read_end, select.POLLIN)
+    poll.register(0, 0)  # nothing is read here: POLLHUP comes unasked
+    if {fd for fd, _ in poll.poll()} == {0}:
+        poll.unregister(0)
+        poll.poll(_OWN_WAY_OUT * 1000)
+
+
+def _end_all(kill: Callable[[], None]) -> None:
+    """Kill until there is no child: what a killed one leaves behind is a child the next time."""
+    try:
+        while True:
+            kill()
+            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass  # a bomb leaves thousands of dead behind, and looking at all of them for each takes for ever
+    except ChildProcessError:
+        return
+
+
+def _kill_all_at_once() -> None:
+    """All that may be signalled, in one call, during which the kernel lets nobody fork: no bomb is faster."""
+    _kill(-1)
+
+
+def _kill_children() -> None:
+    for child in _children():
+        _kill(child)
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, _signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _children() -> list[int]:
+    with open("/proc/thread-self/children", "rb") as listing:
+        return [int(pid) for pid in listing.read().split()]

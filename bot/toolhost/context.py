@@ -1,0 +1,135 @@
+"""The context that every tool gets, one for a workspace, and typed access to the arguments of a call. Tools keep no
+state of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.toolhost.background import Jobs
+from bot.toolhost.history import History
+from bot.toolhost.limits import limits
+from bot.toolhost.listing import FileListCache
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.programs import Cancellation
+from bot.toolhost.transaction import Disk, FileSystem
+from bot.toolhost.usage import CommandUsage, DiskUse
+from bot.toolhost.working_folder import FolderNote
+
+if TYPE_CHECKING:
+    from bot.toolhost.records import Records
+
+
+class ToolFailure(Exception):
+    """A tool cannot do what was asked. The message goes to the model as an error result: what happened, to
+    what, and the next step that would work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The supervisor's answer to a permission question. `reason` goes to the model when `allow` is false."""
+
+    allow: bool
+    reason: str = ""
+
+
+Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
+"""`ask(tool, files, diff)`: one question for all that a call would do. `files` are pairs of a path relative to the root
+and an action: "create", "change" or "delete"."""
+
+
+@dataclass(slots=True)
+class Context:
+    """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
+    outside it and may be written. `readable` are folders of others that may be read, and no more: the skills.
+
+    `programs` are those of ours that may be run, by name: where each is seen.
+
+    `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
+    `busy` is for a command to call, the one call that is taken to be short, when it takes a while.
+    `echo`, where there is one, takes the last line of a command's output while it runs.
+    `failed` counts, by path, the tries to change a file that failed since the last that did not.
+    """
+
+    root: Path
+    tmp: Path
+    spill: Path
+    environment: Mapping[str, str]
+    ask: Ask
+    records: Records
+    history: History
+    assume_read: bool = False
+    readable: tuple[Path, ...] = ()
+    programs: Mapping[str, str] = field(default_factory=dict)
+    seq: int = 0
+    cwd: Path | None = None
+    cancelled: Cancellation = field(default_factory=Cancellation)
+    disk: FileSystem = field(default_factory=Disk)
+    failed: dict[Path, int] = field(default_factory=dict)
+    monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(limits({})))
+    busy: Callable[[], None] = lambda: None
+    echo: Callable[[str], None] | None = None
+    jobs: Jobs = field(init=False)
+    files: FileListCache = field(init=False)
+    folder_note: FolderNote = field(init=False)
+    real_root: str = field(init=False)
+    _disk_use: DiskUse | None = None
+
+    def __post_init__(self) -> None:
+        self.real_root = os.path.realpath(self.root)
+        self.files = FileListCache(self.root, self.tmp, self.cancelled)
+        self.jobs = Jobs(self.monitor)
+        self.folder_note = FolderNote(self.tmp)
+
+    def command_usage(self) -> CommandUsage:
+        """What the command takes that is started next."""
+        if self._disk_use is None:
+            self._disk_use = DiskUse((self.root, self.tmp), self.monitor.limits.disk)
+        return CommandUsage(self.monitor.limits, self._disk_use)
+
+
+def text_argument(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    """The string `name`; `default` where it is absent or null. Raises `ToolFailure` when there is neither."""
+    value = arguments.get(name)
+    if value is None:
+        value = default
+    if not isinstance(value, str):
+        raise ToolFailure(f'"{name}" must be a string. Send the call again with it.')
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ToolFailure(
+            f'"{name}" holds half a surrogate pair, which no encoding can write. Send the whole character.'
+        ) from None
+    return value
+
+
+def integer_argument(arguments: Mapping[str, Any], name: str, default: int, low: int, high: int) -> int:
+    """The integer `name`, cut to `high`. Raises `ToolFailure` when it is no integer or under `low`."""
+    value = arguments.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ToolFailure(f'"{name}" must be an integer of at least {low}. Send the call again with one.')
+    return min(value, high)
+
+
+def flag_argument(arguments: Mapping[str, Any], name: str) -> bool:
+    """The boolean `name`, false where it is absent."""
+    value = arguments.get(name)
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise ToolFailure(f'"{name}" must be true or false. Send the call again with one of them.')
+    return value
+
+
+def choice_argument(arguments: Mapping[str, Any], name: str, allowed: Sequence[str]) -> str:
+    """One of `allowed`; the first where it is absent."""
+    value = text_argument(arguments, name, allowed[0])
+    if value not in allowed:
+        raise ToolFailure(f'"{name}" must be one of {", ".join(allowed)}, not "{value}".')
+    return value

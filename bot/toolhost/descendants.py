@@ -1,0 +1,157 @@
+"""Find and kill the descendants of a process, by the kernel's tables.
+
+A subreaper adopts the orphans of its command, and the host those of a killed subreaper, so every orphan stays below
+the process that searches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+_SWEEP_LIMIT = 2.0
+_MAX_LENGTH = 80
+_OVER = ("Z", "X", "")
+"""The states of what has ended."""
+
+Test = Callable[[int], bool]
+"""Whether a process, by its id, is one of those."""
+
+
+def sweep(codes: dict[int, int] | None = None) -> int:
+    """Kill and reap every child of this process, and theirs, until none is left. Returns how many still ran; `codes`
+    is given the exit codes of the children."""
+    return _sweep(children, codes)
+
+
+def sweep_orphans(mine: Test) -> int:
+    """As `sweep`, of those that lost their parent and came to this process, as far as they are `mine`, with what is
+    below them. Reaps nobody else's."""
+    return _sweep(lambda: orphans(mine), None)
+
+
+def reap_orphans(mine: Test) -> None:
+    """Wait for those orphans that have ended."""
+    for pid in orphans(mine):
+        _take(pid, None, os.WNOHANG)
+
+
+def orphans(mine: Test) -> list[int]:
+    """Those that lost their parent and came to this process, as far as they are `mine`."""
+    return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]
+
+
+def _sweep(find: Callable[[], list[int]], codes: dict[int, int] | None) -> int:
+    ran: set[int] = set()
+    deadline = time.monotonic() + _SWEEP_LIMIT
+    while (tops := find()) and time.monotonic() < deadline:
+        ran.update(kill([*tops, *(one for top in tops for one in below(top))]))
+        for pid in tops:
+            _take(pid, codes)
+    return len(ran)
+
+
+def kill(pids: Iterable[int]) -> list[int]:
+    """Kill each with its whole process group, which leaves a group that multiplies no time; which of them still ran."""
+    states = [(pid, *_state(pid)) for pid in pids]
+    running = [(pid, group) for pid, state, group in states if state not in _OVER]
+    for group in {group for _, group in running} - {0, os.getpgrp()}:
+        signal_group(group, signal.SIGKILL)
+    for pid, _ in running:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return [pid for pid, _ in running]
+
+
+def reap(codes: dict[int, int]) -> bool:
+    """Take the exit codes of those children that ended. True while there are others."""
+    try:
+        while (waited := os.waitpid(-1, os.WNOHANG))[0]:
+            codes[waited[0]] = os.waitstatus_to_exitcode(waited[1])
+    except ChildProcessError:
+        return False
+    return True
+
+
+def kill_children() -> None:
+    """Kill every child and its group at once; whoever waits for them, or `sweep`, reaps."""
+    for child in children():
+        signal_group(child, signal.SIGKILL)
+
+
+def signal_below(pid: int, number: signal.Signals) -> None:
+    """Signal everything that descends from `pid`."""
+    for one in list(below(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, number)
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, number)
+
+
+def children(pid: int | None = None) -> list[int]:
+    """The children of `pid`, of this process where it is left out; those that ended and were not waited for too."""
+    folder = f"/proc/{pid or 'self'}/task"
+    children: list[int] = []
+    try:
+        for task in os.listdir(folder):
+            children += _of_thread(f"{folder}/{task}")
+    except (FileNotFoundError, ProcessLookupError):
+        return children  # it ended meanwhile
+    return children
+
+
+def _of_thread(task: str) -> list[int]:
+    """The children of one thread: those that it forked. Orphans are given to a process's first thread that lives."""
+    try:
+        with open(f"{task}/children", "rb", buffering=0) as listing:
+            return list(map(int, listing.read().split()))
+    except (FileNotFoundError, ProcessLookupError):
+        return []  # it ended meanwhile
+
+
+def below(pid: int) -> Iterator[int]:
+    """Everything that descends from `pid`, parents before their children. They may be nested a thousand deep."""
+    left = children(pid)[::-1]
+    while left:
+        child = left.pop()
+        yield child
+        left += children(child)[::-1]
+
+
+def command_line(pid: int) -> str:
+    """What `pid` runs, on one line; empty when it is gone."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read(4 * _MAX_LENGTH).replace(b"\0", b" ").decode("utf-8", "replace").split()
+    except OSError:
+        return ""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(words))
+    return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 3] + "..."
+
+
+def lives(pid: int) -> bool:
+    return _state(pid)[0] not in _OVER
+
+
+def _state(pid: int) -> tuple[str, int]:
+    """The letter of its state and its process group; an empty letter when it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
+            state, _, group = stat.read().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return "", 0
+    return state.decode(), int(group)
+
+
+def _take(pid: int, codes: dict[int, int] | None, how: int = 0) -> None:
+    """Wait for the end of a child that was killed; with WNOHANG only where it has come already."""
+    with contextlib.suppress(ChildProcessError):
+        taken, status = os.waitpid(pid, how)
+        if taken and codes is not None:
+            codes[pid] = os.waitstatus_to_exitcode(status)

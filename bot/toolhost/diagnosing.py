@@ -1,0 +1,252 @@
+"""Add the diagnostics of a call's changes to its result. A failure in here costs nothing but the diagnostics.
+
+The language server code is imported on a thread, when the first checked file is read.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost import files
+from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.freshness import count_as_shown
+from bot.toolhost.lsp.registry import is_checked, is_shell, may_be_script
+from bot.toolhost.scan import Scanner
+from bot.toolhost.text import NotTextError, decode
+
+if TYPE_CHECKING:
+    from bot.toolhost.lsp.report import Report
+    from bot.toolhost.lsp.service import DiagnosticsService
+
+_VIEW = "view"
+_EDITS = ("edit", "write", "patch")
+_SHELL = ("bash", "bash_output", "bash_kill")
+
+_LARGEST = 1 << 20
+"""Bytes over which a file is not looked at: such files are made by programs."""
+
+
+class Diagnosing:
+    """One a tool host. Used by the working thread alone."""
+
+    def __init__(self, context: Context, scanner: Scanner, options: Mapping[str, Any]) -> None:
+        """`options` is what `hello` says: `wait`, `servers`, `said`, which programs may be started (`only_ours`,
+        `refused`, `since`), and `again` where a host before this one worked on the tree."""
+        self._context = context
+        self._scanner = scanner
+        self._options = options
+        self._began = time.time_ns()
+        self._read_files: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        self._unseen = 0
+        self._news = threading.Condition()
+        self._session: DiagnosticsService | None = None
+        self._loader: threading.Thread | None = None
+        self._pending: dict[str, None] = {}
+        self._moved: dict[str, str] = {}
+        self._broken = ""
+        self._reported_broken = False
+        self._held = 0.0
+
+    def before(self, tool: str) -> None:
+        """An edit is about to be made: what was read must be known as it is. Nothing is begun for that."""
+        self._held = 0.0
+        if tool not in _EDITS or self._loader is None or self._broken:
+            return
+        began = time.monotonic()
+        if session := self._ready():
+            session.settle(began + self._options["wait"])
+        self._held = time.monotonic() - began
+
+    def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
+        """The result with what was found, if a file of interest changed; else as it is. With `more_edits` that is told
+        with a later result: half of a change has errors that the rest fixes."""
+        if self._context.cancelled.is_set():
+            return outcome
+        report: Report | None = None
+        if not self._broken:
+            try:
+                report = self._diagnose(tool, outcome, more_edits=more_edits)
+            except Exception as error:  # noqa: BLE001 - a bug in here must not cost the edit's result
+                self._broken = _why(error)
+        if self._broken and not self._reported_broken:
+            self._reported_broken = True
+            note = f"Diagnostics are off for the rest of the run: {self._broken}"
+            return replace(outcome, content=f"{outcome.content}\n{note}")
+        return outcome if report is None else self._with(outcome, report)
+
+    def changed_meanwhile(self, names: Sequence[str]) -> None:
+        """Files that changed without a call having said so; looked at with the next result."""
+        self._pending.update(dict.fromkeys(names))
+
+    def standing(self) -> dict[str, Any]:
+        """What the supervisor is told at the end: new errors by file, and what the servers took. They are ended."""
+        session, self._session = self._session, None
+        self._broken, self._reported_broken = self._broken or "ended", True
+        if session is None:
+            return {"standing": [], "servers": []}
+        from bot.toolhost.lsp.report import error_line, use_record
+
+        standing = [
+            {
+                "path": name,
+                "sha256": files.sha256(text.encode("utf-8", "surrogatepass")),
+                "errors": [error_line(problem) for problem in new[:5]],
+            }
+            for name, text, new in session.standing()
+            if new
+        ]
+        uses = [use_record(use) for use in session.uses()]
+        session.end()
+        return {"standing": standing[:100], "servers": uses}
+
+    def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
+        if tool == _VIEW and not outcome.is_error:
+            self._read(str(outcome.metadata.get("path", "")))
+        names, moved = _edited(tool, outcome.metadata)
+        self._moved |= moved
+        if more_edits and tool in _EDITS:
+            self.changed_meanwhile(names)
+            return None
+        if tool in _SHELL and self._loader is not None:
+            self._context.busy()
+            # Before a file was read, what a command changed is told with the next result, when it was scanned for.
+            names = self._scanner.touched(lambda name: is_checked(name) or may_be_script(name))
+        if self._pending:
+            names = list(dict.fromkeys((*self._pending, *names)))
+            self._pending.clear()
+        moved, self._moved = self._moved, {}
+        names = [name for name in names if self._is_looked_at(name)]
+        session = self._ready() if names or self._session else None
+        if session is None:
+            return None
+        began = time.monotonic() - self._held  # one limit for what was waited before the edit and after it
+        return (session.changed(names, moved, began) if names else None) or session.late_report()
+
+    def _read(self, name: str) -> None:
+        if not self._is_looked_at(name) or (text := self._now(name)) is None:
+            return
+        before = self._before(name) if self._options.get("again") else text
+        if before is None:
+            return
+        self._note(1)
+        self._read_files.put((name, before))
+        self._begin()
+
+    def _is_looked_at(self, name: str) -> bool:
+        return is_checked(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
+
+    def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
+        from bot.toolhost.lsp.report import quoted_lines, record, text
+
+        for name, numbers in quoted_lines(report).items():
+            count_as_shown(self._context, Path(self._context.real_root, name), numbers)
+        note = text(report)
+        content = f"{outcome.content}\n{note}" if note else outcome.content
+        return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
+
+    def _load(self) -> None:
+        """Import and begin what looks on, then show it the files that were read."""
+        try:
+            session = self._new_session()
+            self._note(0)
+            while True:
+                name, text = self._read_files.get()
+                session.read(name, text)
+                self._note(-1)
+        except Exception as error:  # noqa: BLE001 - as in `after`
+            self._broken = self._broken or _why(error)
+            self._note(0)
+
+    def _note(self, more: int) -> None:
+        """So many more files are yet to be shown to the session."""
+        with self._news:
+            self._unseen += more
+            self._news.notify_all()
+
+    def _begin(self) -> None:
+        if self._loader is None:
+            self._loader = threading.Thread(target=self._load, name="diagnostics", daemon=True)
+            self._loader.start()
+
+    def _ready(self) -> DiagnosticsService | None:
+        """The session, when all that was read has been shown to it; `None` where that takes too long."""
+        self._context.busy()
+        self._begin()
+        with self._news:
+            self._news.wait_for(
+                lambda: self._broken or (self._session is not None and not self._unseen),
+                self._options["wait"],
+            )
+        return None if self._broken else self._session
+
+    def _new_session(self) -> DiagnosticsService:
+        from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings
+        from bot.toolhost.lsp.service import DiagnosticsService
+
+        options = self._options
+        since = options.get("since", self._began)
+        launch_policy = LaunchPolicy(options.get("only_ours", ""), options.get("refused", {}), since)
+        settings = Settings(
+            options["wait"],
+            options.get("servers", {}),
+            frozenset(options.get("said", ())),
+            launch_policy=launch_policy,
+        )
+        base = BaseCommit(self._scanner.base_content, self._scanner.export)
+        self._session = DiagnosticsService(self._context, settings, self._before, self._now, base)
+        return self._session
+
+    def _now(self, name: str) -> str | None:
+        try:
+            with files.opened(self._context, self._context.root / name, name) as (fd, status):
+                if status.st_size > _LARGEST:
+                    return None
+                return decode(files.read_all(fd, name)).content
+        except (ToolFailure, NotTextError):
+            return None
+
+    def _before(self, name: str) -> str | None:
+        """As it was before the first change that a tool made; else as the commit has it that the run began with."""
+        history = self._context.history
+        versions = history.versions(name)
+        data: bytes | None = None
+        if versions:
+            try:
+                data = history.content(versions[0])
+            except LookupError:
+                return None
+        else:
+            data = self._scanner.base_content(name)
+        try:
+            return None if data is None or len(data) > _LARGEST else decode(data).content
+        except NotTextError:
+            return None
+
+
+def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """The files that an edit changed, and of those that it moved the old names."""
+    if tool not in _EDITS:
+        return [], {}
+    several = metadata.get("files")
+    changed = [one for one in (several if isinstance(several, list) else [metadata]) if "after_hash" in one]
+    moved = {str(one["path"]): str(one["moved_from"]) for one in changed if "moved_from" in one}
+    return [str(one["path"]) for one in changed], moved
+
+
+def _why(error: Exception) -> str:
+    """For the model: what the system says in its words, and of a bug of ours where to look for it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"the system refuses what they need ({error.strerror})"
+    import traceback  # a few ms that only a failure pays
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    position = f"{os.path.basename(last.filename)}:{last.lineno}"
+    return f"a fault in the program itself ({type(error).__name__} in {position})"

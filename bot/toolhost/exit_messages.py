@@ -1,0 +1,164 @@
+"""Describe how a command ended and which limit it reached, for the model."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterable
+
+from bot.contracts.formatting import signal_name
+from bot.toolhost.limits import GIB, MIB, Limits, Over
+from bot.toolhost.shell import Ended
+from bot.toolhost.specs import MAX_TIMEOUT
+
+_SILENT = 30.0
+"""Seconds without output from which on a command may hang."""
+
+_FILTER = re.compile(r"\|&?\s*(tail|grep|egrep|rg|sort|uniq|wc)\b")
+"""What a command's output goes into and stays in, all of it or a buffer full, until the command ends."""
+
+_MAX_COMMAND = 60
+_LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
+_LONGER_THERE = (
+    f"Start it again with a longer timeout (at most {MAX_TIMEOUT} s), or with none: nothing limits it then"
+)
+
+
+def ending(ended: Ended, timeout: float, command: str = "", background: int = 0) -> list[str]:
+    """One sentence each. `background` is the id of a command that ran there."""
+    notes: list[str] = []
+    if ended.cancelled:
+        notes.append("cancelled: the command and all its processes were killed")
+    elif ended.timed_out:
+        notes.append(
+            f"timed out after {timeout:g} s: the command and all its processes were killed{_while_running(ended)}; "
+            f"what it printed is {_where(background)}"
+            f"{silence(ended.quiet, ', and it printed nothing', command)}. "
+            f"{_LONGER_THERE if background else _LONGER}"
+        )
+    elif ended.limit is not None:
+        notes.append(
+            f"{stopped(ended.limit)}, which is the limit here: {_what(ended)} "
+            f"killed{_while_running(ended)}; what it printed is {_where(background)}. "
+            f"{next_step(ended.limit.name)}"
+        )
+    elif ended.exit_code < 0:
+        notes.append(f"killed by {signal_name(-ended.exit_code)}")
+        if ended.all_ended:
+            notes.append(f"{_what(ended)} killed, since a command had ended the process that waits for it")
+    else:
+        notes.append(f"exit code {ended.exit_code}")
+    if ended.swept and not ended.stopped:
+        left = "1 process was" if ended.swept == 1 else f"{ended.swept} processes were"
+        notes.append(f"{left} still running in the background and {left.split()[-1]} stopped")
+    return notes
+
+
+def silence(seconds: float, words: str, command: str = "") -> str:
+    """That nothing came for so many seconds that it may hang; empty where they are few."""
+    if seconds < _SILENT:
+        return ""
+    if (match := _FILTER.search(command)) is not None:
+        return (
+            f"{words} for {seconds:.0f} s, probably since `| {match[1]}` holds the output back until the end: leave it "
+            "out, long output is shortened here anyway"
+        )
+    return f"{words} for {seconds:.0f} s: it may hang, or wait for input, of which there is none"
+
+
+def on_one_line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= _MAX_COMMAND else line[: _MAX_COMMAND - 3] + "..."
+
+
+def _where(background: int) -> str:
+    return f'shown by bash_output {{"id": {background}, "offset": 1}}' if background else "above"
+
+
+def _what(ended: Ended) -> str:
+    if ended.all_ended:
+        return "everything that ran in the workspace, background commands and language servers too, was"
+    return "the command and all its processes were"
+
+
+def _while_running(ended: Ended) -> str:
+    return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
+
+
+_NEXT = {
+    "memory": "Do less at once: fewer workers, one part after the other, a smaller input",
+    "processes": "Start fewer at once (-j 2, --maxWorkers=2), and look for one that starts itself again and again",
+    "disk": "Delete what is not needed (du -sh * shows what is large), then write less",
+    "file": "Write less, or in parts",
+    "open_files": "Close files, or work with fewer at once",
+    "tmpfs": "Delete what is there, or write to $TMPDIR",
+}
+
+_SIGNS = {
+    "file": (b"File too large", b"File size limit exceeded", b"EFBIG"),
+    "memory": (b"Cannot allocate memory", b"MemoryError", b"ENOMEM", b"bad_alloc", b"out of memory"),
+    "processes": (
+        b"fork: Resource temporarily unavailable",
+        b"fork: retry",
+        b"EAGAIN",
+        b"can't start new thread",
+    ),
+    "open_files": (b"Too many open files", b"EMFILE"),
+    "tmpfs": (b"No space left on device", b"ENOSPC"),
+}
+"""How programs say what the kernel told them. It is in many programs' texts too, so it counts only where one failed."""
+
+_FULL = 64 * 1024
+_TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
+
+
+def stopped(over: Over) -> str:
+    """The beginning of the sentence on a command that was killed for it."""
+    size = _size(over.allowed)
+    return {
+        "memory": f"stopped: more than {size} of memory was held by the command and all it started",
+        "processes": f"stopped: more than {over.allowed} processes ran in the workspace at once",
+        "disk": f"stopped: more than {size} was added to the work tree and the temporary folder",
+    }[over.name]
+
+
+def next_step(name: str) -> str:
+    return _NEXT[name]
+
+
+def met(exit_code: int, printed: bytes, limits: Limits, folders: Iterable[str]) -> tuple[str, str] | None:
+    """A limit that the kernel kept and a failed command may have met: its name, and a sentence. `printed` is the end of
+    what it wrote, `folders` those that may be full."""
+    signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
+    name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
+    if name == "tmpfs":
+        full = [f"{folder} ({_size(held)})" for folder in folders if (held := _full(folder))]
+        return (name, f"full: {', '.join(full)}. {_NEXT[name]}") if full else None
+    if not name:
+        return None
+    allowed = {
+        "file": f"one file may have {_size(limits.file)} here, holes included",
+        "memory": f"one process may ask for {_size(limits.memory)} of memory here, all together may hold as much",
+        "processes": f"the workspace may have {limits.processes} processes at once",
+        "open_files": f"one process may have {limits.open_files} open files here",
+    }[name]
+    return name, f"{allowed}. {_NEXT[name]}"
+
+
+def _full(folder: str) -> int:
+    """The size of the file system that holds `folder`, where nothing is left of it; else 0."""
+    try:
+        at = os.statvfs(folder)
+    except OSError:
+        return 0
+    return (
+        at.f_blocks * at.f_frsize
+        if at.f_bavail * at.f_frsize < _FULL or at.f_favail == 0 != at.f_files
+        else 0
+    )
+
+
+def _size(count: int) -> str:
+    unit, name = (GIB, "GiB") if count >= GIB else (MIB, "MiB") if count >= MIB else (1024, "KiB")
+    return f"{count / unit:.3g} {name}"

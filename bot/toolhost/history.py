@@ -1,0 +1,182 @@
+"""Every version of every file that the tools changed: bytes by their hash, and a log in the order of the changes.
+
+Two files, both only ever appended to: `content` with the bytes, each once, and `log.jsonl` with a line for each of
+them and for each version. A file for every version would cost a patch of many files as much as all the rest of it.
+
+It lies in the run's folder, outside the work tree. Version 0 is what a file was before the first change, absent
+included; what somebody else (a command) made of it between two changes is a version of its own; a deletion is one
+without bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+OUTSIDE = "outside"
+"""The `tool` of a version that no tool of ours made."""
+
+_LOG, _CONTENT = "log.jsonl", "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One state of the file `path` (relative to the root). `sha256` is `None` where it is absent; `seq` is the call's
+    number, `mode` the permission bits."""
+
+    path: str
+    number: int
+    sha256: str | None
+    mode: int | None
+    tool: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Bytes of a file with their hash; both `None` where it is absent."""
+
+    data: bytes | None = None
+    sha256: str | None = None
+    mode: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    path: str
+    before: State
+    after: State
+
+
+class History:
+    """One folder. A second one on the same folder goes on from what the first one logged."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._versions: dict[str, list[Version]] | None = None
+        self._positions: dict[str, tuple[int, int]] = {}
+        self._size = 0
+
+    def record(self, tool: str, seq: int, changes: Iterable[Changed]) -> None:
+        """Log what one call changed. Raises `OSError`."""
+        new_versions: list[Version] = []
+        states: list[State] = []
+        for change in changes:
+            known = self._known().setdefault(change.path, [])
+            if not known or known[-1].sha256 != change.before.sha256:
+                by = OUTSIDE if known else "base"
+                new_versions.append(_add(known, change.path, change.before, by, seq))
+            new_versions.append(_add(known, change.path, change.after, tool, seq))
+            states += [change.before, change.after]
+        contents = self._append_contents(states)
+        lines = [json.dumps(line) + "\n" for line in (*contents, *map(_plain, new_versions))]
+        self._append(_LOG, "".join(lines).encode())
+
+    def versions(self, path: str) -> tuple[Version, ...]:
+        return tuple(self._known().get(path, ()))
+
+    def content(self, version: Version) -> bytes | None:
+        """The version's bytes, `None` for a deletion. Raises `LookupError` where they are gone or not what they were:
+        commands of the run can write in this folder."""
+        if version.sha256 is None:
+            return None
+        if version.sha256 not in self._positions:
+            raise LookupError("its bytes are gone")
+        at, size = self._positions[version.sha256]
+        try:
+            with open(self._folder / _CONTENT, "rb") as file:
+                file.seek(at)
+                data = file.read(size)
+        except OSError as error:
+            raise LookupError(f"its bytes are gone: {error.strerror}") from error
+        if _sha256(data) != version.sha256:
+            raise LookupError("its bytes were changed after they were kept")
+        return data
+
+    def _known(self) -> dict[str, list[Version]]:
+        """The versions by path; what an earlier workspace of the run logged is read first."""
+        if self._versions is None:
+            self._versions = {}
+            with contextlib.suppress(FileNotFoundError):
+                self._size = os.stat(self._folder / _CONTENT).st_size
+            for plain in _read_log(self._folder / _LOG):
+                with contextlib.suppress(ValueError, TypeError, KeyError):
+                    self._take(self._versions, plain)
+        return self._versions
+
+    def _take(self, versions: dict[str, list[Version]], plain: Mapping[str, Any]) -> None:
+        if "size" in plain:
+            self._positions[str(plain["sha256"])] = int(plain["at"]), int(plain["size"])
+        else:
+            version = _version(plain)
+            versions.setdefault(version.path, []).append(version)
+
+    def _append_contents(self, states: Iterable[State]) -> list[dict[str, Any]]:
+        """Append the bytes that are not there yet; the log's lines on them."""
+        new: list[bytes] = []
+        lines: list[dict[str, Any]] = []
+        at = self._size
+        for state in states:
+            if state.data is None or state.sha256 is None or state.sha256 in self._positions:
+                continue
+            size = len(state.data)
+            new.append(state.data)
+            self._positions[state.sha256] = at, size
+            lines.append({"sha256": state.sha256, "at": at, "size": size})
+            at += size
+        if new:
+            self._append(_CONTENT, b"".join(new))
+            self._size = at
+        return lines
+
+    def _append(self, name: str, data: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(os.open(self._folder / name, flags, 0o600), "wb") as file:
+            file.write(data)
+
+
+def _add(known: list[Version], path: str, state: State, tool: str, seq: int) -> Version:
+    version = Version(path, len(known), state.sha256, state.mode, tool, seq)
+    known.append(version)
+    return version
+
+
+def _read_log(log: Path) -> Iterable[Mapping[str, Any]]:
+    """What is logged. A line that was cut or is none is passed over: losing a version loses no work."""
+    try:
+        rows = log.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    for row in rows:
+        with contextlib.suppress(ValueError):
+            plain = json.loads(row)
+            if isinstance(plain, dict):
+                yield plain
+
+
+def _version(plain: Mapping[str, Any]) -> Version:
+    return Version(
+        plain["path"], plain["version"], plain["sha256"], plain["mode"], plain["tool"], plain["call"]
+    )
+
+
+def _plain(version: Version) -> dict[str, Any]:
+    return {
+        "path": version.path,
+        "version": version.number,
+        "sha256": version.sha256,
+        "mode": version.mode,
+        "tool": version.tool,
+        "call": version.seq,
+    }
+
+
+def _sha256(data: bytes) -> str:
+    import hashlib  # OpenSSL's start-up is not the host's
+
+    return hashlib.sha256(data, usedforsecurity=False).hexdigest()

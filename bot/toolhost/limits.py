@@ -1,0 +1,120 @@
+"""The resource limits of one command, and those that the kernel enforces.
+
+A limit of the kernel reaches the command as an error. `CommandUsage` watches memory and disk, `ProcessMonitor` the
+number of processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+_SHARE = (3, 4)
+"""Of the machine's memory. The rest is the supervisor's, and for what comes to be between two looks."""
+
+_TASKS_A_PROCESS = 4
+_MACHINE = "/proc/meminfo"
+_CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_USERS = "/proc/self/uid_map"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """For each command with all that it starts, but for `processes`, which is for everything that runs in the
+    workspace; all but `processes` and `open_files` in bytes.
+
+    `memory` is what the processes hold together, and what one of them may ask for; `file` the size of one file, holes
+    in it included; `disk` what all commands together may add to the work tree and the temporary folder;
+    `open_files` those of one process.
+    """
+
+    memory: int = 8 * GIB
+    processes: int = 1000
+    file: int = 4 * GIB
+    disk: int = 8 * GIB
+    open_files: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A limit that a command reached: its name, a field of `Limits`, and how much was allowed."""
+
+    name: str
+    allowed: int
+
+
+def limits(settings: Mapping[str, object]) -> Limits:
+    """The default limits with `settings` by name, and no more memory than the machine can spare."""
+    values = {field.name: settings.get(field.name) for field in fields(Limits)}
+    wanted = replace(Limits(), **{name: value for name, value in values.items() if type(value) is int})
+    spared = memory_of_the_machine() * _SHARE[0] // _SHARE[1]
+    return replace(wanted, memory=min(wanted.memory, spared or wanted.memory))
+
+
+def memory_of_the_machine() -> int:
+    """Bytes, the container's where that has fewer; 0 where nobody says."""
+    sizes = [_first_number(path) for path in _CONTAINER]
+    sizes.append(_first_number(_MACHINE) * 1024)
+    return min((size for size in sizes if size > 0), default=0)
+
+
+def apply(chosen: Limits) -> None:
+    """Take on what the kernel can keep; what is started from here on inherits it.
+
+    A program may raise its own bound on data again (`ulimit -d unlimited`): those made with a sanitiser reserve more
+    than any machine has, and what they really take is looked at from outside.
+    """
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_FSIZE, chosen.file)
+    _lower(resource.RLIMIT_NOFILE, chosen.open_files)
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (_lower_of(chosen.memory, hard), hard))
+    if users_are_our_own():
+        _lower(resource.RLIMIT_NPROC, _TASKS_A_PROCESS * chosen.processes)
+
+
+def for_a_child(chosen: Limits) -> Callable[[], None]:
+    """What a program of the host's own calls between fork and exec for the same: nobody may set another's limits."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: chosen.file,
+        resource.RLIMIT_NOFILE: chosen.open_files,
+        resource.RLIMIT_DATA: chosen.memory,
+    }
+    if users_are_our_own():
+        wanted[resource.RLIMIT_NPROC] = _TASKS_A_PROCESS * chosen.processes
+    there = ((which, to, *resource.getrlimit(which)) for which, to in wanted.items())
+    bounds = [(which, (_lower_of(to, soft), hard)) for which, to, soft, hard in there]
+
+    def apply() -> None:
+        for which, bound in bounds:
+            resource.setrlimit(which, bound)
+
+    return apply
+
+
+def users_are_our_own() -> bool:
+    """Whether this is a user namespace: elsewhere the kernel counts the processes of the user on the whole machine."""
+    with contextlib.suppress(OSError), open(_USERS, "rb") as file:
+        return file.read().split() != [b"0", b"0", b"4294967295"]
+    return False
+
+
+def _lower(which: int, to: int) -> None:
+    soft, hard = resource.getrlimit(which)
+    resource.setrlimit(which, (_lower_of(to, soft), _lower_of(to, hard)))
+
+
+def _lower_of(wanted: int, there: int) -> int:
+    return wanted if there == resource.RLIM_INFINITY else min(wanted, there)
+
+
+def _first_number(path: str) -> int:
+    with contextlib.suppress(OSError, ValueError), open(path, "rb") as file:
+        return next((int(word) for word in file.readline().split() if word.isdigit()), 0)
+    return 0

@@ -1,0 +1,369 @@
+"""The supported language servers as data: their files, their commands, and what each needs. To add one, describe it in
+`SERVERS` and name it in `bot/contracts/checkers.py`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os.path import isdir, isfile  # those of `Path` raise where a folder may not be entered
+from pathlib import Path, PurePosixPath
+
+from bot.contracts.checkers import has_settings, uses_checker
+
+_RUFF_FATAL = ("E9", "F63", "F7", "F82")
+"""Syntax errors, misplaced statements, undefined names: reported in any project."""
+
+_PYTHON = {".py": "python", ".pyi": "python"}
+_SCRIPT = {
+    **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
+    **dict.fromkeys((".js", ".mjs", ".cjs"), "javascript"),
+    ".tsx": "typescriptreact",
+    ".jsx": "javascriptreact",
+}
+_C = {".c": "c", ".h": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp")}
+_GO = {".go": "go"}
+_RUST = {".rs": "rust"}
+
+_FIRST_TSC_WITH_LSP = 7
+"""From this major version on the compiler of TypeScript is a language server."""
+
+_TSSERVER_FILES = ("tsserver", "tsc", "_tsserver", "_tsc", "typescript", "tsserverlibrary")
+"""The executed files of an older one: server, compiler, and what they load."""
+
+TSSERVER = (
+    "--useInferredProjectPerProjectRoot",
+    "--disableAutomaticTypingAcquisition",
+    "--suppressDiagnosticEvents",
+    "--locale",
+    "en",
+)
+
+_CARGO_RUNS = ("build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+"""What cargo executes, or where it reads what to execute."""
+
+_ENVIRONMENTS = (".venv", "venv")
+_SMALL_FILE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where programs and settings of a file are searched. `programs` are bundled ones, by name; `folder` is that of
+    the file. `configured` replaces every program where the policy names one."""
+
+    root: Path
+    folder: Path
+    environment: Mapping[str, str]
+    programs: Mapping[str, str]
+    configured: str = ""
+
+    def bundled(self, name: str) -> str:
+        return self.configured or self.programs.get(name, "")
+
+    def in_project(self, name: str) -> str:
+        """In the nearest `node_modules/.bin` at or above the folder, or in the project's virtual environment."""
+        if self.configured:
+            return self.configured
+        for folder in self.folders():
+            if _is_executable(path := folder / "node_modules" / ".bin" / name):
+                return str(path)
+        return self._in_environment(name)
+
+    def anywhere(self, name: str) -> str:
+        return self.in_project(name) or self.on_path(name)
+
+    def above(self, *names: str) -> Path | None:
+        """The nearest of these files in the folder or above it, within the tree."""
+        return next((f / name for f in self.folders() for name in names if isfile(f / name)), None)
+
+    def topmost(self, *names: str) -> Path | None:
+        """The topmost of them, for settings that add to those above."""
+        paths = [path for folder in self.folders() for name in names if isfile(path := folder / name)]
+        return paths[-1] if paths else None
+
+    def folders(self) -> Iterator[Path]:
+        folder = self.folder if self.folder.is_relative_to(self.root) else self.root
+        yield folder
+        while folder != self.root:
+            folder = folder.parent
+            yield folder
+
+    def uses(self, checker: str) -> bool:
+        """Whether the project uses it, by the rule that holds at the end of the run too."""
+        return uses_checker(checker, self._folder_names(), self._text)
+
+    def has_settings(self, checker: str) -> bool:
+        """The search skips a pyproject.toml without settings of the checker."""
+        return any(has_settings(checker, folder, self._text) for folder in self._folder_names())
+
+    def _folder_names(self) -> Iterator[str]:
+        return (str(folder.relative_to(self.root)) for folder in self.folders())
+
+    def _text(self, path: str) -> str | None:
+        file = self.root / path
+        return _read(file) if isfile(file) else None
+
+    def on_path(self, name: str) -> str:
+        if self.configured:
+            return self.configured
+        paths = (Path(folder, name) for folder in self.environment.get("PATH", "").split(":") if folder)
+        return next((str(path) for path in paths if _is_executable(path)), "")
+
+    def environments(self) -> Iterator[Path]:
+        """Folders of virtual environments, the nearest first."""
+        folders = (folder / name for folder in self.folders() for name in _ENVIRONMENTS)
+        yield from (folder for folder in folders if isdir(folder))
+        if active := self.environment.get("VIRTUAL_ENV", ""):
+            yield Path(active)
+
+    def _in_environment(self, name: str) -> str:
+        paths = (str(folder / "bin" / name) for folder in self.environments())
+        return next((path for path in paths if _is_executable(Path(path))), "")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCommand:
+    """The command line of a server. `version_argv` prints its version; `runs` are files of the project that it
+    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
+    environment. `tsserver`: it is TypeScript's own before version 7, which does not implement LSP."""
+
+    argv: tuple[str, ...]
+    version_argv: tuple[str, ...]
+    options: object = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
+    root: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    tsserver: bool = False
+
+
+Find = Callable[[Location], "LaunchCommand | str"]
+"""The command at a location; else why there is none, as a clause for people; empty where it is not wanted there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """`files` maps suffixes to language ids of the protocol. In `variables` of its environment `{tmp}` is a folder
+    outside the tree."""
+
+    name: str
+    files: Mapping[str, str]
+    find: Find
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def language(self, path: str) -> str:
+        return self.files.get(PurePosixPath(path).suffix.lower(), "")
+
+
+def _ty(location: Location) -> LaunchCommand | str:
+    """Only where the project uses it: its rules are strict, and others' code breaks them by the hundred."""
+    if not (location.configured or location.uses("ty")):
+        return ""
+    program = location.bundled("ty") or location.anywhere("ty")
+    if not program:
+        return "it is not installed"
+    # ty looks for an environment only beside the settings; several projects may share one above them.
+    active = location.environment.get("VIRTUAL_ENV", "")
+    environments = (str(folder) for folder in location.environments() if isfile(folder / "pyvenv.cfg"))
+    environment = active or next(environments, "")
+    variables = {"VIRTUAL_ENV": environment} if environment else {}
+    root = _folder_of(location.above("ty.toml", "pyproject.toml"))
+    return LaunchCommand((program, "server"), (program, "--version"), root=root, variables=variables)
+
+
+def _ruff(location: Location) -> LaunchCommand | str:
+    program = location.bundled("ruff") or location.anywhere("ruff")
+    if not program:
+        return "it is not installed"
+    # Without a configuration ruff would enable hundreds of rules that the project does not use.
+    select = ["E9", "F"] if location.uses("ruff") else list(_RUFF_FATAL)
+    options = None if location.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
+    return LaunchCommand((program, "server"), (program, "--version"), options)
+
+
+def _typescript(location: Location) -> LaunchCommand | str:
+    own = location.above("node_modules/typescript/package.json")
+    version = _version(own) if own else ""
+    compiler = location.in_project("tsc") if own else location.anywhere("tsc")
+    if compiler and (not version or _major(version) >= _FIRST_TSC_WITH_LSP):
+        return LaunchCommand((compiler, "--lsp", "--stdio"), (compiler, "--version"))
+    if own:
+        return _tsserver(own.parent / "lib", location.on_path("node"))
+    return "there is no TypeScript in node_modules or on PATH"
+
+
+def _tsserver(library: Path, node: str) -> LaunchCommand | str:
+    """The options are for a server that the policy names instead."""
+    if not node:
+        return "there is no node on PATH, which the project's TypeScript needs"
+    files = [str(library / f"{name}.js") for name in _TSSERVER_FILES]
+    return LaunchCommand(
+        (node, files[0], *TSSERVER),
+        (node, files[1], "--version"),
+        {"tsserver": {"path": str(library)}, "disableAutomaticTypingAcquisition": True},
+        runs=tuple(path for path in files if isfile(path)),
+        tsserver=True,
+    )
+
+
+def _gopls(location: Location) -> LaunchCommand | str:
+    root = _folder_of(location.above("go.work") or location.above("go.mod"))
+    if root is None:
+        return "there is no go.mod"
+    program = location.on_path("gopls")
+    return LaunchCommand((program,), (program, "version"), root=root) if program else "it is not installed"
+
+
+def _clangd(location: Location) -> LaunchCommand | str:
+    database = location.above("compile_commands.json", "build/compile_commands.json")
+    if database is None:
+        return "there is no compile_commands.json"
+    program = location.anywhere("clangd")
+    argv = (program, "--background-index=false", f"--compile-commands-dir={database.parent}")
+    return LaunchCommand(argv, (program, "--version")) if program else "it is not installed"
+
+
+def _biome(location: Location) -> LaunchCommand | str:
+    root = _folder_of(location.topmost("biome.json", "biome.jsonc"))
+    if root is None:
+        return ""
+    program = location.anywhere("biome")
+    return (
+        LaunchCommand((program, "lsp-proxy"), (program, "--version"), root=root)
+        if program
+        else "it is not installed"
+    )
+
+
+def _oxlint(location: Location) -> LaunchCommand | str:
+    root = _folder_of(location.topmost(".oxlintrc.json", ".oxlintrc.jsonc"))
+    if root is None:
+        return ""
+    program = location.anywhere("oxlint")
+    return (
+        LaunchCommand((program, "--lsp"), (program, "--version"), root=root)
+        if program
+        else "it is not installed"
+    )
+
+
+def _cargo(location: Location) -> LaunchCommand | str:
+    if not location.above("Cargo.toml"):
+        return "there is no Cargo.toml"
+    root = _folder_of(location.above("Cargo.lock"))  # of a workspace it is at the top
+    if root is None:
+        return "there is no Cargo.lock, and cargo would write one"
+    program = location.on_path("cargo")
+    runs = tuple(str(path) for name in _CARGO_RUNS if (path := location.above(name)))
+    return (
+        LaunchCommand((program,), (program, "--version"), runs=runs, root=root)
+        if program
+        else "it is not installed"
+    )
+
+
+SERVERS: tuple[ServerSpec, ...] = (
+    ServerSpec("ty", _PYTHON, _ty),
+    ServerSpec("ruff", _PYTHON, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}),
+    ServerSpec("typescript", _SCRIPT, _typescript),
+    ServerSpec(
+        "gopls",
+        _GO,
+        _gopls,
+        # No download, no toolchain chosen by the repository, no change of go.mod and go.sum.
+        {
+            "GOFLAGS": "-mod=readonly",
+            "GOTOOLCHAIN": "local",
+            "GOTELEMETRY": "off",
+            "GOPROXY": "off",
+            "GOCACHE": "{tmp}/go",
+        },
+    ),
+    ServerSpec("clangd", _C, _clangd),
+    ServerSpec("biome", _SCRIPT, _biome),
+    ServerSpec("oxlint", _SCRIPT, _oxlint),
+    ServerSpec(
+        "cargo", _RUST, _cargo, {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"}
+    ),
+)
+
+
+_SHELL_SUFFIXES = (".sh", ".bash")
+_SHELL_SHEBANG = re.compile(r"#![ \t]*\S*/(?:env[ \t]+(?:-S[ \t]+)?)?(?:ba|da)?sh\b")
+
+TEXT_CHECKED: Mapping[str, tuple[str, ...]] = {
+    "python": (".py", ".pyi"),
+    "json": (".json",),
+    "toml": (".toml",),
+    "yaml": (".yml", ".yaml"),
+    "shellcheck": _SHELL_SUFFIXES,
+    "bash": _SHELL_SUFFIXES,
+}
+"""Suffixes for the checkers in `text_checkers.py`. A file without one is shell if its first line says so."""
+
+_CHECKED_SUFFIXES = frozenset(suffix for known in SERVERS for suffix in known.files) | frozenset(
+    sum(TEXT_CHECKED.values(), ())
+)
+
+
+def is_checked(path: str) -> bool:
+    """Whether a server or checker takes a file of this name."""
+    return PurePosixPath(path).suffix.lower() in _CHECKED_SUFFIXES
+
+
+def may_be_script(path: str) -> bool:
+    """Whether only its text can tell whether a checker takes it."""
+    name = PurePosixPath(path).name
+    return "." not in name
+
+
+def is_shell(path: str, text: str) -> bool:
+    """By the interpreter in its first line; else by its name."""
+    if text.startswith("#!"):
+        may_be_shell = may_be_script(path) or PurePosixPath(path).suffix.lower() in _SHELL_SUFFIXES
+        return may_be_shell and _SHELL_SHEBANG.match(text) is not None
+    return PurePosixPath(path).suffix.lower() in _SHELL_SUFFIXES
+
+
+def replace_command(command: str, usual: LaunchCommand | str) -> LaunchCommand | str:
+    """The command of the policy with the options of the usual one."""
+    try:
+        argv = tuple(shlex.split(command))
+    except ValueError as error:
+        return f"its command in the policy is none: {error}"
+    if not argv:
+        return "its command in the policy is empty"
+    options = usual if isinstance(usual, LaunchCommand) else LaunchCommand((), ())
+    return replace(options, tsserver=False, argv=argv, version_argv=(argv[0], "--version"))
+
+
+def _version(package: Path) -> str:
+    try:
+        version = json.loads(_read(package)).get("version", "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+    return version if isinstance(version, str) else ""
+
+
+def _major(version: str) -> int:
+    first = version.partition(".")[0]
+    return int(first) if first.isdigit() and len(first) < 5 else 0
+
+
+def _folder_of(path: Path | None) -> Path | None:
+    return path.parent if path else None
+
+
+def _read(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_SMALL_FILE).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _is_executable(path: Path) -> bool:
+    return os.access(path, os.X_OK) and isfile(path)

@@ -1,0 +1,120 @@
+"""The entry point of the tool host: confine, read the start message, try the canaries, send `ready`, serve.
+
+Only what that needs is imported before `ready`; the tools are imported afterwards, while the model reads.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
+import ctypes
+import os
+import resource
+import sys
+
+from bot.contracts import wire
+from bot.toolhost import canaries
+
+_PR_SET_DUMPABLE = 4
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+
+# Those that cannot be caught, those that stop or do nothing where nobody asked, those that Python has a use for, and
+# those by which a bug of our own shows itself.
+_LEFT_ALONE = {
+    _signal.SIGKILL,
+    _signal.SIGSTOP,
+    _signal.SIGTSTP,
+    _signal.SIGTTIN,
+    _signal.SIGTTOU,
+    _signal.SIGCONT,
+    _signal.SIGCHLD,
+    _signal.SIGURG,
+    _signal.SIGWINCH,
+    _signal.SIGPIPE,
+    _signal.SIGXFSZ,
+    _signal.SIGSEGV,
+    _signal.SIGBUS,
+    _signal.SIGFPE,
+    _signal.SIGILL,
+    _signal.SIGABRT,
+    _signal.SIGTRAP,
+    _signal.SIGSYS,
+}
+
+
+def main() -> None:
+    """Speak `bot/workspace/protocol.md` over standard input and output until the supervisor is gone."""
+    harden()
+    incoming, outgoing = take_pipes()
+    start_message = wire.receive(incoming)
+    if start_message is None:
+        return
+    facts = {
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "uid": os.getuid(),
+        "pid": os.getpid(),
+        "leaks": canaries.reached(start_message["canaries"]) if start_message["canaries"] else [],
+    }
+    wire.send(outgoing, {"type": "ready", "facts": facts})
+    if start_message["type"] == "probe":
+        wire.receive(incoming)  # until the supervisor ends us
+        return
+
+    # After ready, see above: while this process is as small as it will ever be, the first subreaper; then the tools and
+    # all they need.
+    from bot.toolhost.limits import limits
+    from bot.toolhost.process_monitor import ProcessMonitor
+
+    monitor = ProcessMonitor(
+        limits(start_message.get("limits", {})), confined=bool(start_message["canaries"])
+    )
+    monitor.start()
+
+    from bot.toolhost.serve import Server
+
+    Server(start_message, incoming, outgoing, monitor).run()
+
+
+def harden() -> None:
+    """Before the first message is read: commands of the same user can neither trace this process nor read its
+    memory, environment or descriptors, it leaves no core, and orphans come to it instead of escaping it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    # A name of its own, so that the model's `pkill python` does not hit the host.
+    for option, value in (
+        (_PR_SET_DUMPABLE, 0),
+        (_PR_SET_CHILD_SUBREAPER, 1),
+        (_PR_SET_NAME, ctypes.c_char_p(b"slash-workshop")),
+    ):
+        if libc.prctl(option, value, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if os.getpid() == 1:
+        withstand_signals()
+
+
+def withstand_signals() -> None:
+    """Let no command end the first process of its namespace by a signal.
+
+    The kernel lets none through that has no handler, but for one gap: while a thread blocks them, as one does that is
+    starting a program, a signal to the process goes to another thread and ends them all. So each has a handler that
+    does nothing; programs that are started have the defaults again.
+    """
+    for number in _signal.valid_signals() - _LEFT_ALONE:
+        _signal.signal(number, _do_nothing)
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    pass
+
+
+def take_pipes() -> tuple[int, int]:
+    """Move the pipe to descriptors that no child inherits, and leave nothing of it at 0 and 1.
+
+    Whatever a tool prints by mistake goes to standard error, never between two frames.
+    """
+    incoming, outgoing = os.dup(0), os.dup(1)  # close-on-exec, as all of Python's
+    null = os.open("/dev/null", os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return incoming, outgoing

@@ -1,0 +1,148 @@
+"""Cut a command's output for a result, with a note on what is missing and where the rest is.
+
+The head and the tail of long output are shown, on line boundaries: errors are at the end, and the command's steps at
+the beginning. The spill file has made it plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.toolhost.spill import Spill
+
+LIMIT = 30_000
+"""Characters shown of one command's output, notes apart."""
+
+LINE_LIMIT = 2_000
+_HEAD_SHARE = 0.3
+_HEAD_BYTES = 256 * 1024
+_TAIL_BYTES = 512 * 1024
+_EDGE = LINE_LIMIT - 100
+
+
+@dataclass(frozen=True, slots=True)
+class OutputExcerpt:
+    """`truncated` is true when lines were left out or cut, or the spill file itself is incomplete."""
+
+    text: str
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where in a spill file to begin: the byte, and the lines before it."""
+
+    byte: int = 0
+    lines: int = 0
+
+
+def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
+    """The output for the model, with the way to the rest where some is left out."""
+    if spill.binary:
+        return OutputExcerpt(f"[binary output, {spill.total} bytes; all of it: {spill.path}]\n", True)
+    start = start or Start()
+    unfinished = spill.unfinished()
+    length = spill.size - start.byte
+    if not spill.left_out and length <= _HEAD_BYTES + _TAIL_BYTES:
+        text, lines_cut = _lines(spill.read(start.byte, length) + unfinished)
+        excerpt = _middle_out(text, [], spill, start)
+    else:
+        head, head_cut = _lines(
+            _whole_lines(spill.read(start.byte, min(_HEAD_BYTES, spill.cap - start.byte)), first=True)
+        )
+        end = spill.last(min(length, _TAIL_BYTES)) + unfinished
+        tail, tail_cut = _lines(_whole_lines(end, first=False))
+        lines_cut = head_cut or tail_cut
+        excerpt = _middle_out(head, tail, spill, start)
+    if lines_cut and not excerpt.truncated:
+        return OutputExcerpt(
+            f"{_ended(excerpt.text)}[long lines were cut; full output: {spill.path}]\n", True
+        )
+    return excerpt
+
+
+def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str = "(no output)\n") -> str:
+    """The text with `notes` beneath it, each in brackets on a line of its own."""
+    text = _ended(excerpt.text) if excerpt.text.strip() else nothing
+    return text + "\n".join(f"[{note}]" for note in notes)
+
+
+def line_start(spill: Spill, line: int) -> Start:
+    """Where `line`, counted from 1, begins; the end of the file where it has fewer."""
+    at = lines = 0
+    while lines < line - 1 and (piece := spill.read(at, _HEAD_BYTES)):
+        feeds = piece.count(b"\n")
+        if lines + feeds < line - 1:
+            lines, at = lines + feeds, at + len(piece)
+            continue
+        before = piece.split(b"\n", line - 1 - lines)[-1]
+        return Start(at + len(piece) - len(before), line - 1)
+    return Start(at, lines)
+
+
+def _lines(raw: bytes) -> tuple[list[str], bool]:
+    """The lines with their ends, the long ones cut, and whether there were any. Only line feeds end a line."""
+    text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken
+    lines = [line + "\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    short = [_cut(line) for line in lines if line]
+    return short, short != [line for line in lines if line]
+
+
+def _cut(line: str) -> str:
+    if len(line) <= LINE_LIMIT:
+        return line
+    end = "\n" if line.endswith("\n") else ""
+    return f"{line[:LINE_LIMIT]} [{len(line) - len(end) - LINE_LIMIT} more characters]{end}"
+
+
+def _whole_lines(piece: bytes, *, first: bool) -> bytes:
+    """`piece` without the line that its inner edge cuts through; where that is all of it, the outer part."""
+    if not piece:
+        return piece
+    if first:
+        return piece[: piece.rfind(b"\n") + 1] or piece[:_EDGE] + b" [the line goes on]\n"
+    return piece[piece.find(b"\n") + 1 :] or b"[the line began before] " + piece[-_EDGE:]
+
+
+def _middle_out(head: list[str], tail: list[str], spill: Spill, start: Start) -> OutputExcerpt:
+    """All lines when they fit; else as many as fit of the head and of the tail, with a note between.
+
+    `tail` is empty when `head` is all there is.
+    """
+    if not tail and sum(map(len, head)) <= LIMIT:
+        return OutputExcerpt("".join(head) + _dropped_note(spill), spill.left_out > 0)
+    first = _fitting(head, int(LIMIT * _HEAD_SHARE))
+    last = _fitting((tail or head[len(first) :])[::-1], LIMIT - int(LIMIT * _HEAD_SHARE))[::-1]
+    total_lines = spill.newlines - start.lines + (0 if not last or last[-1].endswith("\n") else 1)
+    lines = max(total_lines - len(first) - len(last), 0)
+    size = max(spill.size - start.byte - sum(len(line.encode()) for line in (*first, *last)), 0)
+    note = (
+        f"[{lines} lines / {size} bytes omitted; full output: {spill.path}; page it with view "
+        "(offset, limit) or search it with grep]\n"
+    )
+    return OutputExcerpt("".join(first) + note + "".join(last) + _dropped_note(spill), True)
+
+
+def _fitting(lines: list[str], remaining: int) -> list[str]:
+    taken: list[str] = []
+    for line in lines:
+        remaining -= len(line)
+        if remaining < 0:
+            break
+        taken.append(line)
+    return taken
+
+
+def _dropped_note(spill: Spill) -> str:
+    if not spill.left_out:
+        return ""
+    return (
+        f"\n[the output was {spill.size} bytes; the file keeps its beginning and end, without the "
+        f"{spill.left_out} between them]\n"
+    )
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"

@@ -1,0 +1,346 @@
+"""The text of a patch as operations. Pure; nothing here knows a file.
+
+    patch   := "*** Begin Patch" ["*** Kept: " number] op* "*** End Patch"
+    op      := "*** Add File: " path ("+" text)*
+             | "*** Delete File: " path
+             | "*** Update File: " path ["*** Move to: " path] section*
+    section := ("@@" [" " text])* line+ ["*** End of File"]
+    line    := " " text | "-" text | "+" text | ""
+
+What a body line is, its first column decides, so that files which hold patches can be patched. Where a header is due it
+may be indented. The last line that is not blank is the patch's end, whatever stands before it. `Kept` stands for the
+sections of an earlier patch that was not written because others did not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from bot.toolhost.patch.errors import PatchError, Problem
+
+HEADERS = ("*** Add File: ", "*** Delete File: ", "*** Update File: ")
+_ADD, _DELETE, _UPDATE = HEADERS
+_MOVE = "*** Move to: "
+_AT_END = "*** End of File"
+_STORED = "*** Kept: "
+_ENVIRONMENT = "*** Environment ID:"
+_UNIFIED = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)? @@")
+_VALID = "Valid are " + ", ".join(f'"{header}PATH"' for header in HEADERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One place of a file. `body` is (sign, text) with the signs " ", "-" and "+"; `line` is the patch's, from 1."""
+
+    line: int
+    anchors: tuple[str, ...]
+    body: tuple[tuple[str, str], ...]
+    at_end: bool = False
+
+    @property
+    def old(self) -> list[str]:
+        return [text for sign, text in self.body if sign != "+"]
+
+    @property
+    def new(self) -> list[str]:
+        return [text for sign, text in self.body if sign != "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    line: int
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    line: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    line: int
+    path: str
+    move_to: str | None
+    sections: tuple[Section, ...]
+
+
+Operation = Add | Delete | Update
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """`stored_number` is the number of the earlier patch whose fitting sections come first; 0 for none."""
+
+    operations: tuple[Operation, ...]
+    stored_number: int = 0
+
+
+def parse(text: str) -> Patch:
+    """A patch's operations, in order. Raises `PatchError` with everything that is wrong with it."""
+    reader = _Reader(unwrapped(text))
+    stored_number = reader.stored_number()
+    operations = tuple(reader.operations())
+    if reader.problems:
+        raise PatchError(reader.problems)
+    if not operations and not stored_number:
+        raise PatchError([Problem(1, "", f"The patch is empty: no files were modified. {_VALID}.")])
+    return Patch(operations, stored_number)
+
+
+def unnumbered(operation: Operation) -> Operation:
+    """The operation for another patch, which its lines have no numbers in."""
+    if isinstance(operation, Update):
+        sections = tuple(replace(section, line=0) for section in operation.sections)
+        return replace(operation, line=0, sections=sections)
+    return replace(operation, line=0)
+
+
+def write(operations: Iterable[Operation]) -> str:
+    """The operations as the text of one patch."""
+    lines: list[str] = []
+    for operation in operations:
+        if isinstance(operation, Add):
+            lines += [f"{_ADD}{operation.path}", *(f"+{line}" for line in operation.lines)]
+        elif isinstance(operation, Delete):
+            lines.append(f"{_DELETE}{operation.path}")
+        else:
+            lines.append(f"{_UPDATE}{operation.path}")
+            lines += [f"{_MOVE}{operation.move_to}"] if operation.move_to else []
+            for section in operation.sections:
+                lines += [f"@@ {anchor}" for anchor in section.anchors] or ["@@"]
+                lines += [sign + text for sign, text in section.body]
+                lines += [_AT_END] if section.at_end else []
+    return "\n".join([BEGIN, *lines, END])
+
+
+class _Reader:
+    """Reads on after a mistake, from the next header on, so that all of them are told at once."""
+
+    def __init__(self, rows: Sequence[Numbered]) -> None:
+        self._rows = rows
+        self._at = 0
+        self._path = ""
+        self.problems: list[Problem] = []
+
+    def stored_number(self) -> int:
+        """The number after the first header, if that is `Kept`; 0 otherwise."""
+        if not (self._more and self._text.strip().startswith(_STORED.rstrip())):
+            return 0
+        line, text = self._rows[self._at]
+        self._at += 1
+        number = text.strip()[len(_STORED.rstrip()) :].strip()
+        if not (number.isascii() and number.isdigit() and len(number) < 10 and int(number)):
+            self._wrong(line, f'after "{_STORED.rstrip()}" comes the number that a refused patch named')
+            return 0
+        return int(number)
+
+    def operations(self) -> list[Operation]:
+        operations: list[Operation] = []
+        if self._more and self._text.strip().startswith(_ENVIRONMENT):
+            self._at += 1
+        while self._more:
+            line, text = self._rows[self._at]
+            self._at += 1
+            header = text.strip()
+            if not header:
+                continue
+            kind = next((kind for kind in HEADERS if header.startswith(kind.rstrip())), "")
+            self._path = header[len(kind.rstrip()) :].strip() if kind else ""
+            if not kind:
+                self._unknown(line, header)
+            elif not self._path:
+                self._wrong(line, f'"{kind.rstrip()}" names no file')
+            elif kind == _DELETE:
+                operations.append(Delete(line, self._path))
+            else:
+                operations.append(self._add(line) if kind == _ADD else self._update(line))
+        return operations
+
+    @property
+    def _more(self) -> bool:
+        return self._at < len(self._rows)
+
+    @property
+    def _text(self) -> str:
+        return self._rows[self._at][1]
+
+    def _add(self, line: int) -> Add:
+        lines: list[str] = []
+        while self._more and self._text[:1] == "+":
+            lines.append(self._text[1:])
+            self._at += 1
+        if self._more and self._text.strip() and not self._text.lstrip().startswith("***"):
+            where = self._rows[self._at][0]
+            self._wrong(where, f'a line of a new file must begin with "+", not with {_quoted(self._text)}')
+            self._skip()
+        return Add(line, self._path, tuple(lines))
+
+    def _update(self, line: int) -> Update:
+        move_to = None
+        if self._more and self._text.strip().startswith(_MOVE.rstrip()):
+            move_to = self._text.strip()[len(_MOVE.rstrip()) :].strip()
+            if not move_to:
+                self._wrong(self._rows[self._at][0], f'"{_MOVE.rstrip()}" names no file')
+            self._at += 1
+        sections: list[Section] = []
+        before = len(self.problems)
+        while self._more and not self._at_header:
+            if (
+                not self._text.strip()
+                and (not sections or sections[-1].at_end)
+                and self._only_blank_until_next
+            ):
+                self._at += 1
+                continue
+            section = self._section()
+            if section is not None:
+                sections.append(section)
+        if not sections and move_to is None and len(self.problems) == before:
+            self._wrong(
+                line, "an update needs at least one section: context, - and + lines, after @@ or without"
+            )
+        return Update(line, self._path, move_to, tuple(sections))
+
+    def _section(self) -> Section | None:
+        line = self._rows[self._at][0]
+        anchors: list[str] = []
+        while self._more and (self._text.rstrip() == "@@" or self._text.startswith("@@ ")):
+            anchor = self._text[3:].removesuffix("\r")
+            if _UNIFIED.match(anchor):
+                self._wrong(
+                    self._rows[self._at][0],
+                    f'"@@ {anchor}" is of a unified diff. Here a line of the file comes after "@@ ", or nothing',
+                )
+            elif anchor.strip():
+                anchors.append(anchor)
+            self._at += 1
+        body = self._body()
+        if body is None:
+            return None
+        at_end = self._more and self._text.rstrip() == _AT_END
+        if at_end:
+            self._at += 1
+        if not body:
+            self._wrong(line, "a section has no lines: give those that change, with some around them")
+            return None
+        return Section(line, tuple(anchors), tuple(body), at_end)
+
+    def _body(self) -> list[tuple[str, str]] | None:
+        """The lines up to the next section or header; `None` where one is none, the rest being skipped."""
+        body: list[tuple[str, str]] = []
+        while self._more and not self._at_header:
+            line, text = self._rows[self._at]
+            sign, rest = text[:1] or " ", text[1:].removesuffix("\r")
+            if sign in " +-":
+                body.append((sign, rest))
+            elif text == "\r":
+                body.append((" ", ""))
+            elif text.startswith("@@") or text.rstrip() == _AT_END:
+                if text.startswith("@@") and not (text.rstrip() == "@@" or text.startswith("@@ ")):
+                    self._wrong(line, f'after "@@" comes a space and a line of the file, not {_quoted(text)}')
+                    self._skip(sections=True)
+                    return None
+                break
+            else:
+                self._without_prefix(line, text, first=not body)
+                return None
+            self._at += 1
+        return body
+
+    @property
+    def _at_header(self) -> bool:
+        text = self._text
+        return text.startswith("*** ") and text.rstrip() != _AT_END
+
+    @property
+    def _only_blank_until_next(self) -> bool:
+        rest = (text for _, text in self._rows[self._at :])
+        following = next((text for text in rest if text.strip()), "*** ")
+        return following.startswith(("*** ", "@@"))
+
+    def _skip(self, *, sections: bool = False) -> None:
+        """On to the next header; with `sections` also to the next section, this line apart."""
+        self._at += 1
+        while self._more and not self._at_header and not (sections and self._text.startswith("@@")):
+            self._at += 1
+
+    def _without_prefix(self, line: int, text: str, *, first: bool) -> None:
+        start = self._at
+        self._skip()
+        rows = [row for _, row in self._rows[start : self._at] if row and not row.startswith("@@")]
+        if first and not any(row[:1] in "+-" for row in rows):
+            problem = "no line of this update has a prefix. Begin each with a space (kept), - (removed) or + (added)"
+        else:
+            problem = f"a line must begin with a space, - or +, not with {_quoted(text)}"
+            self._at = start
+            self._skip(sections=True)
+        self._wrong(line, problem)
+
+    def _unknown(self, line: int, header: str) -> None:
+        if header == "*** End Patch":
+            self._wrong(
+                line, "the patch ends before its last line. Put all operations between one begin and one end"
+            )
+        elif header.startswith("***"):
+            self._wrong(line, f"there is no header {_quoted(header)}. {_VALID}")
+        else:
+            self._wrong(line, f"a header is due here, not {_quoted(header)}. {_VALID}")
+        if self._more and not self._at_header:
+            self._skip()
+
+    def _wrong(self, line: int, message: str) -> None:
+        self.problems.append(Problem(line, self._path, message))
+
+
+def _quoted(text: str) -> str:
+    return f'"{text[:60]}…"' if len(text) > 60 else f'"{text}"'
+
+
+BEGIN, END = "*** Begin Patch", "*** End Patch"
+
+_HEREDOC = re.compile(r"""(?:apply_patch\s+)?<<(?:EOF|'EOF'|"EOF")$""")
+_FENCE = re.compile(r"```[\w-]*$")
+_SHORTEST = 4
+
+Numbered = tuple[int, str]
+"""A line's number in the patch as it was sent, from 1, and its text."""
+
+
+def unwrapped(text: str) -> list[Numbered]:
+    """What stands between begin and end. Raises `PatchError` where either is missing.
+
+    Only a line feed ends a line. Where every line ends with a carriage return too, those belong to no line.
+    """
+    lines = text.split("\n")
+    if len(lines) > 1 and all(line.endswith("\r") for line in lines[:-1]):
+        lines = [line.removesuffix("\r") for line in lines]
+    rows = _stripped(list(enumerate(lines, start=1)))
+    if len(rows) >= 2 and _FENCE.match(rows[0][1].strip()) and rows[-1][1].strip() == "```":
+        rows = _stripped(rows[1:-1])
+    if len(rows) >= _SHORTEST and _HEREDOC.match(rows[0][1].strip()) and rows[-1][1].strip() == "EOF":
+        rows = _stripped(rows[1:-1])
+    problems: list[Problem] = []
+    if not rows or rows[0][1].strip() != BEGIN:
+        line = rows[0][0] if rows else 1
+        problems.append(Problem(line, "", f'The first line must be "{BEGIN}".'))
+    if not rows or rows[-1][1].strip() != END:
+        line = rows[-1][0] if rows else 1
+        problems.append(Problem(line, "", f'The last line must be "{END}". Send the whole patch.'))
+    if problems:
+        raise PatchError(problems)
+    return rows[1:-1]
+
+
+def _stripped(rows: list[Numbered]) -> list[Numbered]:
+    """Without blank lines at both ends."""
+    first, last = 0, len(rows)
+    while first < last and not rows[first][1].strip():
+        first += 1
+    while last > first and not rows[last - 1][1].strip():
+        last -= 1
+    return rows[first:last]

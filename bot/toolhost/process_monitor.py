@@ -1,0 +1,215 @@
+"""Limit the number of processes in the workspace, and kill all of them over the limit.
+
+No process is spared then: a search for those of a fork bomb comes too late for what forks and exits meanwhile. But
+the kernel signals all processes that a process may signal in one step, in which nobody forks; where the host may
+signal only its own descendants, that ends this workspace alone. The same is done where a command killed the process
+above it, since then its orphans are unknown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bot.toolhost import descendants, usage
+from bot.toolhost.limits import Limits, Over, for_a_child
+from bot.toolhost.programs import register_child, start_program, starts_blocked
+from bot.toolhost.subreaper import Subreaper
+
+if TYPE_CHECKING:
+    import subprocess
+
+_EVERY = 0.05
+"""Seconds between two counts."""
+
+_PAUSE = 0.005
+_GROWN_SHARE = 8
+"""Processes are stopped and counted when the machine's threads grew by one part in so many of the limit."""
+
+_MOST_NAMED = 5
+_MOST_LOOKED_AT = 16
+
+
+class Ending(NamedTuple):
+    """Why everything was ended: the limit, or `None` where a command ended the process above it; and what ran, by some
+    of the command lines."""
+
+    over: Over | None
+    running: tuple[str, ...]
+
+
+class ProcessMonitor:
+    """One for a tool host, used by any of its threads. Whatever is a child of the host and was not started by `run`,
+    `start_beside` or `start_program` lost its parent, and nobody waits for it."""
+
+    def __init__(self, limits: Limits, *, confined: bool = False) -> None:
+        self.limits = limits
+        self._bounded = confined and _signals_are_bounded()
+        self._least_threads = _threads()
+        self._endings: list[Ending] = []
+        self._idle: list[Subreaper] = []
+        self._closed = threading.Event()
+
+    def start(self) -> None:
+        """Have a subreaper ready before it is needed, and count from here on, in a thread of its own."""
+        self.release(self._take())
+        threading.Thread(target=self._watch, name="processes", daemon=True).start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._drop_idle()
+
+    def run(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        output: int,
+        *,
+        report_start: bool,
+    ) -> Subreaper:
+        """Start a command, as `Subreaper.start` does; `release` comes at the end. Raises `OSError`."""
+        while True:
+            command = self._take()
+            command.endings = len(self._endings)
+            try:
+                command.start(argv, cwd, environment, output, report_start=report_start)
+            except EOFError:
+                command.close()  # killed while it waited, with nothing beneath it: take another
+            else:
+                return command
+
+    def release(self, command: Subreaper) -> None:
+        """Nothing runs beneath it any more, or it is gone itself."""
+        if command.done:
+            self._idle.append(command)
+        else:
+            command.close()
+
+    def start_beside(self, argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+        """Start a program of the host's own that runs beside commands, as `subprocess.Popen` would. It has a command's
+        limits. Raises `OSError`."""
+        return start_program(argv, preexec_fn=for_a_child(self.limits), **how)
+
+    def lost(self, command: Subreaper) -> Ending:
+        """End everything, since the process above this command is gone, unless that was the reason for it. Why
+        everything was ended."""
+        self._end_everything(None, command.endings)
+        return self._endings[command.endings]
+
+    def check(self) -> None:
+        """End everything where there are more processes than is allowed."""
+        most = self.limits.processes
+        if len(list(islice(self._all(), most + 1))) > most:
+            self._end_everything(Over("processes", most))
+
+    def tidy(self) -> None:
+        """Kill what lost its parent, wait for what has ended, and drop memory that belongs to nobody."""
+        with contextlib.suppress(OSError), starts_blocked() as programs:
+            descendants.sweep_orphans(lambda pid: pid not in programs)
+        usage.drop_segments()
+
+    def _take(self) -> Subreaper:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return register_child(lambda: Subreaper(self.limits))
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_EVERY):
+            with contextlib.suppress(OSError):  # what the system refuses now is tried again
+                if self._bounded and self._multiply():
+                    self._check_stopped()
+                else:
+                    self.check()
+
+    def _multiply(self) -> bool:
+        """Whether the machine has many more threads than at its quietest, in one reading however many they are."""
+        before, now = self._least_threads, _threads()
+        grew = now - before > self.limits.processes // _GROWN_SHARE
+        self._least_threads = now if grew else min(before, now)
+        return grew
+
+    def _check_stopped(self) -> None:
+        """A bomb, each process in a session of its own, leaves no time for counting: all stand still meanwhile."""
+        os.kill(-1, signal.SIGSTOP)
+        try:
+            self.check()
+        finally:
+            for _ in range(2):  # what was forked at that moment is stopped a little later
+                with contextlib.suppress(OSError):
+                    os.kill(-1, signal.SIGCONT)
+                time.sleep(_PAUSE)
+
+    def _end_everything(self, over: Over | None, endings: int | None = None) -> None:
+        with starts_blocked() as programs:
+            if endings is not None and len(self._endings) > endings:
+                return
+            self._endings.append(Ending(over, self._command_lines()))
+            self._drop_idle()
+            while living := [pid for pid in self._all() if descendants.lives(pid)]:
+                self._kill(living)
+                descendants.reap_orphans(lambda pid: pid not in programs)
+                time.sleep(_PAUSE)
+
+    def _kill(self, pids: Sequence[int]) -> None:
+        if self._bounded:
+            os.kill(-1, signal.SIGKILL)
+        else:
+            descendants.kill(pids)
+
+    def _all(self) -> Iterator[int]:
+        """Every process of the workspace but the host."""
+        host = os.getpid()
+        if not self._bounded:
+            return descendants.below(host)
+        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+        return (pid for pid in pids if pid != host and _may_be_signalled(pid))
+
+    def _command_lines(self) -> tuple[str, ...]:
+        """Those of the youngest, once each: a bomb's, if it is one."""
+        youngest = sorted(islice(self._all(), self.limits.processes + 1))[-_MOST_LOOKED_AT:]
+        lines = dict.fromkeys(map(descendants.command_line, youngest))
+        return tuple(line for line in lines if line)[:_MOST_NAMED]
+
+
+def _signals_are_bounded() -> bool:
+    """Whether the kernel lets this process, which is confined, signal nobody but what comes from it: it is the first of
+    its namespace, or may not signal its own parent, which belongs to the same user."""
+    parent = os.getppid()
+    if os.getpid() == 1 or parent <= 1:
+        return os.getpid() == 1
+    try:
+        os.kill(parent, 0)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return False
+
+
+def _threads() -> int:
+    """How many there are on the whole machine; 0 where nobody says."""
+    with (
+        contextlib.suppress(OSError, ValueError, IndexError),
+        open("/proc/loadavg", "rb", buffering=0) as file,
+    ):
+        return int(file.read(128).split()[3].partition(b"/")[2])
+    return 0
+
+
+def _may_be_signalled(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,147 @@
+"""Find report files by name or pattern, tell new ones from old ones, read them with limits, and stream XML."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from xml.parsers import expat
+
+from bot.toolhost import globs
+
+MIB = 1024 * 1024
+LARGEST = 64 * MIB
+MOST_BYTES = 128 * MIB
+"""Of all reports of one check: nobody waits longer for them than for some seconds."""
+
+_MOST_LOOKED_AT = 200_000
+MOST_FILES = 2_000
+_SPECIAL = "*?[{"
+
+Stamp = list[int]
+"""Inode, size, and when content and inode changed, in nanoseconds: it moves when anybody writes the file."""
+
+
+class ReportError(Exception):
+    """A report cannot be read. The message is a clause for people, without the file's name."""
+
+
+def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
+    """The files, links and whatever else by `patterns`, relative to `root`, each with its stamp."""
+    stamps: dict[str, Stamp] = {}
+    for pattern in patterns:
+        for name in _matching(root, pattern):
+            try:
+                of = os.lstat(root / name)
+            except OSError:
+                continue
+            if not stat.S_ISDIR(of.st_mode) and len(stamps) < MOST_FILES:
+                stamps[name] = [of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns]
+    return stamps
+
+
+def read(path: Path, folder: Path, largest: int = LARGEST) -> bytes:
+    """All of a regular file beneath `folder`. Raises `ReportError` for anything else, and never waits."""
+    real = os.path.realpath(path.parent)
+    real_folder = os.path.realpath(folder)
+    if real != real_folder and not real.startswith(real_folder.rstrip("/") + "/"):
+        raise ReportError("lies behind a link that leads out of the repository")
+    try:
+        if stat.S_ISLNK(os.lstat(path).st_mode):
+            raise ReportError("is a link, and links are not followed")
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        raise ReportError(f"cannot be read: {error.strerror}") from error
+    with open(fd, "rb", buffering=0) as file:
+        of = os.fstat(fd)
+        if not stat.S_ISREG(of.st_mode):
+            raise ReportError("is not a regular file")
+        if of.st_size > largest:
+            raise ReportError(f"is larger than {largest // MIB} MiB")
+        content = bytearray()
+        while len(content) <= largest and (piece := file.read(4 * MIB)):
+            content += piece
+    if len(content) > largest:
+        raise ReportError(f"is larger than {largest // MIB} MiB")
+    return bytes(content)
+
+
+def _matching(root: Path, pattern: str) -> Iterator[str]:
+    plain = pattern.removeprefix("./")
+    if not any(sign in plain for sign in _SPECIAL):
+        yield plain
+        return
+    try:
+        wanted = globs.matcher(f"./{plain}")
+    except globs.TooManyAlternativesError:
+        return
+    fixed = plain[: min(plain.index(sign) for sign in _SPECIAL if sign in plain)].rpartition("/")[0]
+    for name in _files_below(root, fixed):
+        if wanted.fullmatch(name):
+            yield name
+
+
+def _files_below(root: Path, folder: str) -> Iterator[str]:
+    """Every file beneath `folder`, through no link, in a fixed order."""
+    waiting, looked_at = [folder], 0
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(root / here if here else root) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            looked_at += 1
+            if looked_at > _MOST_LOOKED_AT:
+                return
+            name = f"{here}/{entry.name}" if here else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name != ".git":
+                    waiting.append(name)
+            else:
+                yield name
+
+
+Begin = Callable[[str, dict[str, str]], None]
+End = Callable[[str], None]
+Text = Callable[[str], None]
+
+_PIECE = 8 * MIB
+"""Large pieces: expat before 2.6 looks at a token that is not whole from its beginning with each of them."""
+
+
+def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> None:
+    """Call `begin` and `end` for each element, by its name without a namespace. Raises `ReportError`.
+
+    A document type with declarations of its own is refused, since entities are declared there; one that only names a
+    file is passed over, and the file is never fetched.
+    """
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda name, attributes: begin(name.rpartition(":")[2], attributes)
+    parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
+    parser.StartDoctypeDeclHandler = _doctype
+    parser.EntityDeclHandler = _entity
+    if text is not None:
+        parser.CharacterDataHandler = text
+    try:
+        view = memoryview(content)
+        for start in range(0, len(view), _PIECE):
+            parser.Parse(view[start : start + _PIECE], False)
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise ReportError(f"is no XML: {expat.ErrorString(error.code)} in line {error.lineno}") from error
+    except (ValueError, LookupError, UnicodeError) as error:
+        raise ReportError("is in an encoding that is not read here") from error
+    except RecursionError as error:
+        raise ReportError("is nested too deeply") from error
+
+
+def _doctype(name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
+    if has_internal_subset:
+        raise ReportError("declares a document type of its own, and such reports are not read")
+
+
+def _entity(*_: object) -> None:
+    raise ReportError("declares entities, and such reports are not read")

@@ -1,0 +1,168 @@
+"""Parse the test output of pytest and unittest."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests
+
+PYTEST_SUMMARY = re.compile(
+    r"(?:=+ )?(?:no tests ran|\d+ [a-z]+(?:, \d+ [a-z]+)*) in \d[\d.]*s(?: \([\d:]+\))?(?: =+)?"
+)
+_PYTEST_FIGURE = re.compile(r"(\d+) ([a-z]+)")
+_PYTEST_WORDS = {
+    "passed": PASSED,
+    "xpassed": PASSED,
+    "failed": FAILED,
+    "error": FAILED,
+    "errors": FAILED,
+    "skipped": SKIPPED,
+    "xfailed": SKIPPED,
+}
+_PYTEST_STATES = {
+    "PASSED": PASSED,
+    "XPASS": PASSED,
+    "FAILED": FAILED,
+    "ERROR": FAILED,
+    "SKIPPED": SKIPPED,
+    "XFAIL": SKIPPED,
+}
+_STATE_WORD = "|".join(_PYTEST_STATES)
+_VERBOSE_END = re.compile(rf" ({_STATE_WORD})(?: \(.*\))?(?: +\[ *\d+%\])?\Z")
+_VERBOSE_WORKER = re.compile(rf"\[gw\d+\](?: \[ *\d+%\])? ({_STATE_WORD}) (\S.*::.*?) ?")
+_SHORT = re.compile(r"(?:FAILED|ERROR) (.+?)(?: - .*)?")
+
+_RAN = re.compile(r"Ran (\d+) tests? in [\d.]+s")
+_UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
+_UNITTEST_FIGURE = re.compile(r"([a-z][a-z ]*)=(\d+)")
+_UNITTEST_LINE = re.compile(r"(\S+) \(([\w.<>]+)\)(.*)")
+_UNITTEST_STATES = {
+    "ok": PASSED,
+    "FAIL": FAILED,
+    "ERROR": FAILED,
+    "expected failure": SKIPPED,
+    "unexpected success": FAILED,
+}
+_UNITTEST_BAD = re.compile(r"(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\).*")
+_RULES = ("=" * 70, "-" * 70)
+_FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
+_NOT_LOADED = "unittest.loader._FailedTest"
+
+
+def pytest(lines: Sequence[str]) -> ParsedTests | None:
+    """By its verbose lines; else those that fail, by its short summary."""
+    ends = [number for number, line in enumerate(lines) if PYTEST_SUMMARY.fullmatch(line)]
+    if not ends:
+        return None
+    totals = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    for end in ends:
+        for number, word in _PYTEST_FIGURE.findall(lines[end]):
+            if word in _PYTEST_WORDS:
+                totals[_PYTEST_WORDS[word]] += int(number)
+    named = [match for line in lines if (match := _pytest_line(line))]
+    collected = [name for name in _pytest_short(lines) if "::" not in name]
+    if named and len(named) + len(collected) >= sum(totals.values()):
+        tests = ParsedTests("pytest's output")
+        for name, state in named:
+            tests.add(name, state)
+        for name in collected:
+            tests.add(name, FAILED)
+        return tests
+    tests = ParsedTests("pytest's output", whole=False)
+    for name in dict.fromkeys(_pytest_short(lines)):
+        tests.add(name, FAILED)
+    tests.totals = totals
+    return tests
+
+
+def _pytest_line(line: str) -> tuple[str, str] | None:
+    if match := _VERBOSE_WORKER.fullmatch(line):
+        return match[2], _PYTEST_STATES[match[1]]
+    match = _VERBOSE_END.search(line) if "::" in line else None
+    name = line[: match.start()] if match else ""
+    if match is None or "::" not in name or name.startswith((" ", "FAILED ", "ERROR ", "E  ")):
+        return None
+    return name, _PYTEST_STATES[match[1]]
+
+
+def _pytest_short(lines: Sequence[str]) -> list[str]:
+    """The tests, and the files that could not be collected, that its short summaries name."""
+    names, inside = [], False
+    for line in lines:
+        if "short test summary info" in line and line.startswith("="):
+            inside = True
+        elif PYTEST_SUMMARY.fullmatch(line):
+            inside = False
+        elif inside and (match := _SHORT.fullmatch(line)):
+            names.append(match[1])
+    return names
+
+
+def unittest(lines: Sequence[str]) -> ParsedTests | None:
+    """By the lines of `-v`; else those that fail, by the headers of their tracebacks."""
+    ran = sum(int(match[1]) for line in lines if (match := _RAN.fullmatch(line)))
+    if not any(_RAN.fullmatch(line) for line in lines):
+        return None
+    bad = Counter(
+        _unittest_name(match[1], match[2]) for line in lines if (match := _UNITTEST_BAD.fullmatch(line))
+    )
+    states = _unittest_lines(lines)
+    names = [name for name, _ in states]
+    if states and sum(not name.endswith(_FIXTURES) for name in names) >= ran:
+        tests = ParsedTests("unittest's output")
+        for name, state in states:
+            tests.add(name, FAILED if name in bad else state)
+        for name in bad.keys() - set(names):
+            tests.add(name, FAILED)
+        return tests
+    tests = ParsedTests("unittest's output", whole=False)
+    for name in bad:
+        tests.add(name, FAILED)
+    tests.totals = _unittest_totals(lines, ran, len([name for name in bad if not name.endswith(_FIXTURES)]))
+    return tests
+
+
+def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Each test with its state. A test's own output may stand between the two, on the same line or on others."""
+    states: list[tuple[str, str]] = []
+    pending, inside = "", True
+    for line in lines:
+        if line in _RULES:
+            pending, inside = "", False
+        elif not inside:
+            # After the tracebacks of one run another may follow.
+            inside = bool(_UNITTEST_END.fullmatch(line))
+        else:
+            rest = line
+            if started := _UNITTEST_LINE.fullmatch(line):
+                pending, rest = _unittest_name(started[1], started[2]), started[3]
+            if pending and (state := _unittest_state(rest)):
+                states.append((pending, state))
+                pending = ""
+    return states
+
+
+def _unittest_state(rest: str) -> str:
+    """By the end of the line; empty where it does not say."""
+    if rest.endswith(("'", '"')) and "skipped " in rest:
+        return SKIPPED
+    return next((state for word, state in _UNITTEST_STATES.items() if rest.endswith(word)), "")
+
+
+def _unittest_name(test: str, where: str) -> str:
+    """The dotted name, which Python 3.11 prints whole and those before it without the method."""
+    if where == _NOT_LOADED:
+        return test
+    where = where.removeprefix(f"{_NOT_LOADED}.")
+    return where if where == test or where.endswith(f".{test}") else f"{where}.{test}"
+
+
+def _unittest_totals(lines: Sequence[str], ran: int, failed: int) -> dict[str, int]:
+    skipped = 0
+    for line in lines:
+        if match := _UNITTEST_END.fullmatch(line):
+            figures = dict(_UNITTEST_FIGURE.findall(match[1] or ""))
+            skipped += int(figures.get("skipped", 0)) + int(figures.get("expected failures", 0))
+    return {PASSED: max(ran - failed - skipped, 0), FAILED: failed, SKIPPED: skipped}

@@ -1,0 +1,109 @@
+"""Test names and their states, as parsed from a report or from output, bounded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from itertools import islice
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+STATES = (PASSED, FAILED, SKIPPED)
+
+MOST_NAMES = 100_000
+_LONGEST = 300
+_MOST_TEXT = 6 * 1024 * 1024
+"""Characters of all names together: as JSON they must fit into one frame, where each may take six bytes."""
+_MOST_REASONS = 1_000
+
+
+class ParsedTests:
+    """What one run told. `whole` is false where only tests that fail are named: the others are then unknown by name.
+    A name may come more than once. `totals` are a runner's own figures, where the names do not give them."""
+
+    def __init__(self, source: str, *, whole: bool = True) -> None:
+        self.source = source
+        self.whole = whole
+        self.names: dict[str, list[str]] = {state: [] for state in STATES}
+        self.counts = dict.fromkeys(STATES, 0)
+        self.totals: dict[str, int] | None = None
+        self.reasons: dict[str, str] = {}
+        self.notes: list[str] = []
+        self._failed: set[str] = set()
+        self._explained = 0
+        self._text = 0
+        self._named = 0
+        self._full = False
+
+    def add(self, name: str, state: str) -> None:
+        """One more test; over the bounds only counted."""
+        self.counts[state] += 1
+        if self._full:
+            return
+        name = shortened(name)
+        self._text += (len(name) if name.isascii() else 6 * len(name)) + 4
+        self._named += 1
+        if self._text > _MOST_TEXT or self._named > MOST_NAMES:
+            self._full = True
+            self.notes.append("there are too many tests to name")
+            self.names = {state: [] for state in STATES}
+            return
+        self.names[state].append(name)
+        if state == FAILED:
+            self._failed.add(name)
+
+    def explain(self, name: str, reason: str) -> None:
+        """Why a test failed, in one line, of which the first counts. The last part of its name may stand for it."""
+        self._explained += 1
+        if not reason or self._explained > _MOST_REASONS or self._full:
+            return
+        name = shortened(name)
+        ends = (f" > {name}", f" {name}", f"::{name}")
+        some = self.names[FAILED][:_MOST_REASONS]
+        known = [name] if name in self._failed else [one for one in some if one.endswith(ends)]
+        if whole := next((one for one in known if one not in self.reasons), ""):
+            self.reasons[whole] = reason
+
+    def merge(self, other: ParsedTests) -> None:
+        """Take up what another runner of the same check told."""
+        self.source = ", ".join(dict.fromkeys((*self.source.split(", "), other.source)))
+        self.whole = self.whole and other.whole
+        mine, theirs = self.figures(), other.figures()
+        for state in STATES:
+            for name in other.names[state]:
+                self.add(name, state)
+        self.totals = {state: mine[state] + theirs[state] for state in STATES} if mine and theirs else None
+        self.reasons |= dict(islice(other.reasons.items(), max(_MOST_REASONS - len(self.reasons), 0)))
+        self.notes += other.notes
+        self._full = self._full or other._full
+
+    def figures(self) -> dict[str, int] | None:
+        """How many passed, failed and were skipped; `None` where nobody says."""
+        if self.totals is not None:
+            return self.totals
+        return dict(self.counts) if self.whole else None
+
+    def message(self) -> dict[str, object]:
+        """As it goes to the supervisor."""
+        return {
+            "source": self.source,
+            "whole": self.whole and not self._full,
+            "named": not self._full,
+            "names": self.names,
+            "counts": self.figures(),
+            "reasons": self.reasons,
+            "note": "; ".join(dict.fromkeys(self.notes))[:_LONGEST],
+        }
+
+
+def shortened(name: str) -> str:
+    """`name` on one line; of a long one the beginning and a digest, so that two stay two."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in name[: 64 * _LONGEST]).split())
+    if len(line) <= _LONGEST and len(name) <= 64 * _LONGEST:
+        return line or "(no name)"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{line[: _LONGEST - 12]}… {digest}"
+
+
+def path_of(parts: Iterable[str]) -> str:
+    """The name of a test in its suites."""
+    return " > ".join(part.strip() for part in parts if part.strip())

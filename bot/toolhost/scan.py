@@ -1,0 +1,311 @@
+"""Report the files of the work tree that changed since the last scan, for the journal.
+
+Only a file whose size, times, inode or mode changed is read. Ignored files are left out, as in `listing`. What a tool
+wrote is in that tool's result and is not reported again (`note`).
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from bot.toolhost import listing, programs
+from bot.toolhost.context import Context
+from bot.toolhost.listing import RACY, Stamp
+from bot.toolhost.programs import Cancellation
+
+CONTENT_LIMIT = 1024 * 1024
+"""Bytes of one file that are sent; a larger one is only hashed."""
+
+_READ_LIMIT = 64 * 1024 * 1024
+"""Bytes of a file over which it is not even hashed: `truncate -s 8T` takes a moment, reading it takes for ever.
+The gate lets out nothing near that size."""
+
+_QUICK = 5_000
+"""Files that are looked at in about 15 ms."""
+
+_TOTAL_LIMIT = 64 * 1024 * 1024
+_FRAME_LIMIT = 4 * 1024 * 1024
+_BATCH = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """`digest` is `None` where nobody read the file yet."""
+
+    stamp: Stamp
+    digest: str | None
+    racy: bool
+
+
+@dataclass(slots=True)
+class Scanner:
+    """One a workspace. Not thread-safe: the host works on one thing at a time."""
+
+    context: Context
+    note_for_people: str = ""
+    _known: dict[str, _Known] = field(default_factory=dict)
+    _commit: str = ""
+    _root: int = -1
+    _listed: list[str] | None = None
+    _wanted: list[str] = field(default_factory=list)
+
+    def take_base(self) -> None:
+        """Remember the work tree as it is now: what the first `changes` is compared with."""
+        # Paths relative to a descriptor: half the time of absolute ones, and there are 50,000 of them.
+        self._root = os.open(self.context.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._commit = self._git("rev-parse", "HEAD").decode("ascii", "replace").strip()
+        now = time.time_ns()
+        for path in self.context.files.names():
+            if (stamp := _stamp(self._root, path)) is not None:
+                racy = now - stamp[1] < RACY
+                self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
+
+    def changes(self) -> Iterator[list[dict[str, Any]]]:
+        """Batches, each fit for one frame, of the files that differ from what is known, and is then."""
+        moved, gone, now = self._moved()
+        unread = [
+            path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None
+        ]
+        base = self._base_digests(unread)
+        self.note_for_people = ""
+        batch: list[dict[str, Any]] = []
+        size = total = 0
+        for entry, content in self._entries(moved, gone, base, now):
+            if content is not None and total + len(content) > _TOTAL_LIMIT:
+                content, entry["oversize"] = None, True
+                self.note_for_people = (
+                    f"over {_TOTAL_LIMIT >> 20} MiB changed at once: the contents of some files are missing"
+                )
+            length = len(content or b"")
+            if (batch and size + length > _FRAME_LIMIT) or len(batch) >= _BATCH:
+                yield batch
+                batch, size = [], 0
+            entry["content"] = None if content is None else base64.b64encode(content).decode("ascii")
+            batch.append(entry)
+            size, total = size + length, total + length
+        if batch:
+            yield batch
+
+    def touched(self, wanted: Callable[[str], bool]) -> list[str]:
+        """Files of `wanted` names that were written, made or removed since they were known, by their stat data alone;
+        none of a tree too large to be looked through in a moment. The next `changes` will tell of them as well."""
+        if len(self._known) > _QUICK:
+            return []
+        names = self.context.files.names()
+        if names is not self._listed:  # it is the same list until a folder moves
+            self._listed, self._wanted = names, [path for path in names if wanted(path)]
+            present = set(names)
+            left = [path for path in self._known if path not in present and wanted(path)]
+            gone = [path for path in left if self._is_gone(path)]
+        else:
+            gone = []
+        return gone + [
+            path
+            for path in self._wanted
+            if (stamp := _stamp(self._root, path)) is not None
+            and ((known := self._known.get(path)) is None or known.stamp != stamp)
+        ]
+
+    def base_content(self, path: str) -> bytes | None:
+        """A file's bytes in the commit that the workspace started on; `None` where it is not in it."""
+        if not self._commit or "\n" in path:
+            return None
+        answer = self._git("cat-file", "--batch", stdin=os.fsencode(f"{self._commit}:{path}\n"))
+        header, _, rest = answer.partition(b"\n")
+        fields = header.rsplit(b" ", 2)
+        if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
+            return None
+        return rest[: int(fields[2])]
+
+    def export(self, folder: Path) -> bool:
+        """Write the files of that commit below `folder`; whether that went well. From any thread."""
+        if not self._commit:
+            return False
+        environment = {**self.context.environment, "GIT_INDEX_FILE": f"{folder}.index"}
+        commands = (
+            ["read-tree", self._commit],
+            ["checkout-index", "--all", "--force", f"--prefix={folder}/"],
+        )
+        try:
+            return all(self._run_git(arguments, environment) for arguments in commands)
+        except OSError:
+            return False
+
+    def note(self, metadata: Mapping[str, Any]) -> None:
+        """A tool changed the files that its result's metadata names: known from now on."""
+        several = metadata.get("files")  # of a search it is their number
+        for file in several if isinstance(several, list) else [metadata]:
+            path, digest = file.get("path"), file.get("after_hash")
+            if not isinstance(path, str) or "after_hash" not in file:
+                continue
+            if digest is None:
+                self._known.pop(path, None)
+            elif (stamp := _stamp(self._root, path)) is not None:
+                self._known[path] = _Known(stamp, digest, racy=True)
+
+    def _is_gone(self, path: str) -> bool:
+        try:
+            os.stat(path, dir_fd=self._root, follow_symlinks=False)
+        except OSError:
+            return True
+        return False
+
+    def _digest(self, path: str, stamp: Stamp) -> str | None:
+        if stamp[2] > _READ_LIMIT:
+            return None
+        try:
+            return _read(self._root, path, stamp[4])[1]
+        except OSError:
+            return None  # not ours to read: what it was stays unknown
+
+    def _moved(self) -> tuple[dict[str, Stamp], list[str], int]:
+        """Files whose stat data is not the known one (or too young to tell), files gone, and when it was."""
+        now = time.time_ns()
+        moved: dict[str, Stamp] = {}
+        present: set[str] = set()
+        for path in self.context.files.names():
+            if (stamp := _stamp(self._root, path)) is None:
+                continue
+            present.add(path)
+            known = self._known.get(path)
+            if known is None or known.racy or known.stamp != stamp:
+                moved[path] = stamp
+        # A file that is no longer listed may also have become ignored: gone is only what is not there.
+        gone = [path for path in self._known if path not in present and self._is_gone(path)]
+        return moved, sorted(gone), now
+
+    def _entries(
+        self, moved: Mapping[str, Stamp], gone: list[str], base: Mapping[str, str], now: int
+    ) -> Iterator[tuple[dict[str, Any], bytes | None]]:
+        for path in sorted(moved):
+            known, stamp = self._known.get(path), moved[path]
+            if stamp[2] > _READ_LIMIT:
+                self._known[path] = _Known(stamp, None, racy=False)
+                self.note_for_people = f"files over {_READ_LIMIT >> 20} MiB were not looked at"
+                continue
+            try:
+                content, digest, link = _read(self._root, path, stamp[4])
+            except OSError:
+                continue  # gone or closed to us meanwhile: the next scan sees it again
+            before = None if known is None else known.digest or base.get(path)
+            self._known[path] = _Known(stamp, digest, now - stamp[1] < RACY)
+            same_mode = known is None or known.stamp[4] == stamp[4]
+            if known is not None and before == digest and same_mode:
+                continue
+            yield (
+                _entry(
+                    path,
+                    before,
+                    digest,
+                    stat.S_IMODE(stamp[4]),
+                    link=link,
+                    oversize=content is None and link is None,
+                ),
+                content,
+            )
+        for path in gone:
+            known = self._known.pop(path)
+            yield (
+                _entry(path, known.digest or base.get(path), None, stat.S_IMODE(known.stamp[4])),
+                None,
+            )
+
+    def _base_digests(self, paths: list[str]) -> dict[str, str]:
+        """The digests that files nobody read had when the workspace started, from the commit it started on.
+
+        A file that git does not have stays without; so do all of them when the model broke its `.git`.
+        """
+        if not paths or not self._commit:
+            return {}
+        names = [path for path in paths if "\n" not in path]
+        wanted = b"".join(os.fsencode(f"{self._commit}:{name}\n") for name in names)
+        answer = self._git("cat-file", "--batch", stdin=wanted)
+        digests: dict[str, str] = {}
+        at = 0
+        for name in names:
+            end = answer.find(b"\n", at)
+            header = answer[at:end].split(b" ")
+            at = end + 1
+            if end < 0 or header[-1] == b"missing" or len(header) != 3 or not header[2].isdigit():
+                continue
+            size = int(header[2])
+            digests[name] = sha256(answer[at : at + size]).hexdigest()
+            at += size + 1
+        return digests
+
+    def _run_git(self, arguments: list[str], environment: Mapping[str, str]) -> bool:
+        done = programs.run_program(
+            ["git", *arguments],
+            cwd=self.context.root,
+            environment=environment,
+            timeout=60,
+            cap=1 << 20,
+            cancelled=Cancellation(),
+        )
+        return done.exit_code == 0
+
+    def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """What git says of the disposable `.git`, which the model may have broken: empty then."""
+        try:
+            finished = programs.run_program(
+                ["git", *arguments],
+                cwd=self.context.root,
+                environment=self.context.environment,
+                timeout=30,
+                cap=256 * 1024 * 1024,
+                cancelled=self.context.cancelled,
+                stdin=stdin,
+            )
+        except OSError:
+            return b""
+        return finished.output if finished.exit_code == 0 else b""
+
+
+def _entry(
+    path: str,
+    before: str | None,
+    after: str | None,
+    mode: int,
+    *,
+    link: str | None = None,
+    oversize: bool = False,
+) -> dict[str, Any]:
+    return {
+        "path": path,
+        "before": before,
+        "after": after,
+        "mode": mode,
+        "content": None,
+        "oversize": oversize,
+        "link": link,
+    }
+
+
+def _stamp(root: int, path: str) -> Stamp | None:
+    """What moves when a file changes. `None` for what is absent, or neither a file nor a link."""
+    stamp = listing.file_stamp(root, path)
+    return stamp if stamp and stat.S_IFMT(stamp[4]) in (stat.S_IFREG, stat.S_IFLNK) else None
+
+
+def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | None]:
+    """Content (`None` when over the limit, or a link), sha256, and the target of a link."""
+    if stat.S_ISLNK(mode):
+        target = os.readlink(path, dir_fd=root)
+        return None, sha256(os.fsencode(target)).hexdigest(), os.fsencode(target).decode("utf-8", "replace")
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root)
+    with open(fd, "rb") as file:
+        content = file.read(CONTENT_LIMIT + 1)
+        digest = sha256(content)
+        if len(content) <= CONTENT_LIMIT:
+            return content, digest.hexdigest(), None
+        while more := file.read(1 << 20):
+            digest.update(more)
+    return None, digest.hexdigest(), None

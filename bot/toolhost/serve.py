@@ -1,0 +1,288 @@
+"""Serve calls and scans one after the other, in the order in which they arrive, and handle the messages that arrive
+meanwhile."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts import wire
+from bot.contracts.tools import ToolOutcome, Variation
+from bot.toolhost import descendants
+from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.history import History
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.records import Records
+from bot.toolhost.registry import RUN
+from bot.toolhost.scan import Scanner
+from bot.toolhost.specs import BASH
+
+if TYPE_CHECKING:
+    from bot.toolhost.diagnosing import Diagnosing
+
+
+import select
+from collections.abc import Callable
+from contextlib import suppress
+
+_LAST_SECONDS = 3.0
+"""How long a tool may go on after the supervisor went away."""
+
+_Message = Mapping[str, Any]
+
+
+class Server:
+    """Serves one supervisor from `start_message` to the end of the pipe. `run` does not return before."""
+
+    def __init__(
+        self, start_message: _Message, incoming: int, outgoing: int, monitor: ProcessMonitor
+    ) -> None:
+        self._incoming = Incoming(incoming, self._deal_with, self._leave)
+        self._outgoing = outgoing
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._cancelled: set[int] = set()
+        self._gone = False
+        self._over = threading.Event()
+        self._context = Context(
+            root=Path(start_message["root"]),
+            tmp=Path(start_message["tmp"]),
+            spill=Path(start_message["spill"]),
+            environment=start_message["environment"],
+            ask=self._ask,
+            records=Records(),
+            history=History(Path(start_message["history"])),
+            assume_read=start_message["assume_read"],
+            readable=tuple(map(Path, start_message.get("readable", ()))),
+            programs=start_message.get("programs", {}),
+            monitor=monitor,
+            busy=self._incoming.busy,
+        )
+        self._records: dict[str, Records] = {}
+        self._variation = Variation(start_message.get("seed", ""))
+        self._scanner = Scanner(self._context)
+        self._diagnosing = self._new_diagnosing(start_message.get("diagnostics"))
+
+    def run(self) -> None:
+        self._incoming.start()
+        try:
+            self._incoming.busy()
+            self._scanner.take_base()
+            while (message := self._incoming.next()) is not None:
+                if message["type"] == "call":
+                    self._call(message)
+                else:
+                    self._scan(message)
+        except wire.WireError:
+            return  # the supervisor is gone: there is nobody left to tell
+        finally:
+            descendants.sweep()
+            self._over.set()
+
+    def _leave(self) -> None:
+        """The supervisor is gone: see to it that the process ends too, whatever a tool does."""
+        with self._lock:
+            self._gone = True
+            self._context.cancelled.set()
+        self._answers.put(Answer(False, "the supervisor is gone"))
+        descendants.kill_children()
+        if not self._over.wait(_LAST_SECONDS):
+            os._exit(1)
+
+    def _deal_with(self, message: _Message) -> bool:
+        """Whether it was no work, but a word on what is going on."""
+        kind = message["type"]
+        if kind == "answer":
+            self._answers.put(Answer(message["allow"], message["reason"]))
+        elif kind == "cancel":
+            self._cancel(message["id"])
+        return kind in ("answer", "cancel")
+
+    def _cancel(self, identity: int) -> None:
+        with self._lock:
+            self._cancelled.add(identity)
+            if identity == self._running:
+                self._context.cancelled.set()
+                self._answers.put(Answer(False, "the call was cancelled"))
+
+    def _begin(self, identity: int) -> None:
+        with self._lock:
+            self._running = identity
+            if self._gone or identity in self._cancelled:
+                self._context.cancelled.set()
+
+    def _end(self) -> None:
+        with self._lock:
+            self._running = 0
+            self._cancelled.clear()
+            self._context.cancelled.clear()
+            while not self._answers.empty():
+                self._answers.get_nowait()
+
+    def _call(self, message: _Message) -> None:
+        self._context.seq = message["seq"]
+        self._context.records = self._records.setdefault(message.get("agent", ""), Records())
+        self._context.echo = self._echo if message.get("echo") is True else None
+        self._begin(message["id"])
+        if message["tool"] != BASH.name:
+            self._incoming.busy()  # a command says so itself, once it takes a while
+        try:
+            if self._diagnosing is not None:
+                self._diagnosing.before(message["tool"])
+            if message["tool"] == "standing":
+                outcome = self._standing()
+            else:
+                outcome = run_tool(message["tool"], message["arguments"], self._context)
+                outcome = self._variation.vary(outcome, message["arguments"])
+            self._scanner.note(outcome.metadata)
+            if self._diagnosing is not None:
+                outcome = self._diagnosing.after(
+                    message["tool"], outcome, more_edits=message.get("more_edits") is True
+                )
+            frame = _result(message["id"], outcome)
+        finally:
+            self._end()
+        wire.send_encoded(self._outgoing, frame)
+        self._context.monitor.tidy()
+
+    def _echo(self, line: str) -> None:
+        wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})
+
+    def _new_diagnosing(self, options: _Message | None) -> Diagnosing | None:
+        if not options:
+            return None
+        from bot.toolhost.diagnosing import Diagnosing
+
+        return Diagnosing(self._context, self._scanner, options)
+
+    def _standing(self) -> ToolOutcome:
+        """The supervisor's own question, at the end: what of the problems found is still there."""
+        standing = self._diagnosing.standing() if self._diagnosing is not None else {}
+        return ToolOutcome("", metadata=standing)
+
+    def _scan(self, message: _Message) -> None:
+        self._incoming.busy()
+        try:
+            for batch in self._scanner.changes():
+                wire.send(
+                    self._outgoing,
+                    {"type": "changes", "id": message["id"], "files": batch, "done": False, "note": ""},
+                )
+                if self._diagnosing is not None:
+                    self._diagnosing.changed_meanwhile([entry["path"] for entry in batch])
+            note = self._scanner.note_for_people
+        except OSError as error:
+            note = f"the work tree could not be scanned: {error}"
+        done = {"type": "changes", "id": message["id"], "files": [], "done": True, "note": note}
+        wire.send(self._outgoing, done)
+
+    def _ask(self, tool: str, files: Sequence[tuple[str, str]], diff: str) -> Answer:
+        question = {
+            "type": "ask",
+            "id": self._running,
+            "tool": tool,
+            "files": [{"path": path, "action": action} for path, action in files],
+            "diff": diff,
+        }
+        wire.send(self._outgoing, question)
+        return self._answers.get()
+
+
+def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    """Run one tool. The one place where whatever a tool raises becomes an error result."""
+    try:
+        return RUN[name](arguments, context)
+    except ToolFailure as failure:
+        return ToolOutcome(str(failure), is_error=True)
+    except wire.WireError:
+        raise  # the pipe broke under a question; no result can be sent either
+    except Exception as error:  # noqa: BLE001 - any bug in a tool must still answer its call
+        return _from_exception(name, error)
+
+
+def _from_exception(name: str, error: Exception) -> ToolOutcome:
+    import traceback  # 4 ms that only a failure pays
+
+    frames = traceback.extract_tb(error.__traceback__)[-3:]
+    where = "; ".join(f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}" for frame in frames)
+    content = f"The tool {name} failed: {type(error).__name__}: {error} ({where})"
+    return ToolOutcome(content, is_error=True, metadata={"exception": type(error).__name__})
+
+
+def _result(identity: int, outcome: ToolOutcome) -> bytes:
+    def frame(of: ToolOutcome) -> bytes:
+        return wire.encode(
+            {
+                "type": "result",
+                "id": identity,
+                "content": of.content,
+                "is_error": of.is_error,
+                "metadata": dict(of.metadata),
+            }
+        )
+
+    try:
+        return frame(outcome)
+    except (wire.WireError, TypeError, ValueError) as error:
+        return frame(ToolOutcome(f"The tool's result could not be sent: {error}", is_error=True))
+
+
+Message = Mapping[str, Any]
+
+
+class Incoming:
+    """Of the pipe `fd`. `at_once` is given each message first, on either thread, and says whether it dealt with it;
+    `gone` is called on the thread when the pipe ends while the worker is busy."""
+
+    def __init__(self, fd: int, at_once: Callable[[Message], bool], gone: Callable[[], None]) -> None:
+        self._fd = fd
+        self._at_once = at_once
+        self._gone = gone
+        self._waiting: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._reading = threading.Lock()
+        self._busy = threading.Event()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
+
+    def start(self) -> None:
+        threading.Thread(target=self._listen, name="frames", daemon=True).start()
+
+    def next(self) -> Message | None:
+        """For the worker: the next message that is its work, in the order in which they came; `None` at the end of the
+        pipe. Raises `WireError`."""
+        self._busy.clear()
+        with self._reading:
+            while True:
+                message = self._waiting.get() if not self._waiting.empty() else wire.receive(self._fd)
+                if message is None or not self._at_once(message):
+                    return message
+
+    def busy(self) -> None:
+        """Until it asks for the `next`, the worker may be busy for long. May be called again."""
+        self._busy.set()
+
+    def _listen(self) -> None:
+        try:
+            with suppress(wire.WireError):  # half a frame is the end, too
+                while self._take():
+                    continue
+        finally:
+            self._waiting.put(None)
+            self._gone()
+
+    def _take(self) -> bool:
+        """False at the end of the pipe."""
+        self._busy.wait()
+        self._poll.poll()
+        with self._reading:
+            if not self._poll.poll(0):
+                return True  # the worker, which is busy no more, took it
+            message = wire.receive(self._fd)
+            if message is not None and not self._at_once(message):
+                self._waiting.put(message)
+            return message is not None

@@ -1,0 +1,255 @@
+"""Run the model's commands, watch them and end them. It returns plain results; tools word and truncate them.
+
+Nothing here sleeps: a loop waits for the output pipe, the subreaper and the cancellation at once. Output goes through
+a pipe and not to a file, since `> /dev/stderr` in a script would truncate a file. The command is over when it exits,
+not when the pipe closes, so a background child that keeps the pipe open does not block it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from bot.toolhost import descendants
+from bot.toolhost.limits import Over
+from bot.toolhost.process_monitor import Ending, ProcessMonitor
+from bot.toolhost.programs import TERM_GRACE, Cancellation, Sink, milliseconds_to, pump
+from bot.toolhost.subreaper import DONE, ENDED, FAILED, Report, Subreaper
+from bot.toolhost.usage import CommandUsage
+
+_MOST_NAMED = 5
+_MOST_LOOKED_AT = 16
+_LAST_OUTPUT = 0.1
+"""Seconds in which what a command left running, a `tee` say, may still print."""
+
+_KILLED = -int(signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a shell command ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
+    seconds; `limit` is the one it was stopped for. `swept` counts the processes it had left running, which were
+    killed; `running` are the command lines of what ran when it was stopped, `quiet` the seconds in which it had
+    printed nothing by then. `all_ended` says that everything in the workspace was ended with it."""
+
+    exit_code: int
+    timed_out: bool = False
+    cancelled: bool = False
+    duration: float = 0.0
+    swept: int = 0
+    running: tuple[str, ...] = ()
+    limit: Over | None = None
+    quiet: float = 0.0
+    all_ended: bool = False
+
+    @property
+    def stopped(self) -> bool:
+        return self.timed_out or self.cancelled or self.limit is not None
+
+
+def run_command(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout: float,
+    cancelled: Cancellation,
+    sink: Sink,
+    monitor: ProcessMonitor,
+    usage: Callable[[], CommandUsage],
+    printed: Callable[[], None] | None = None,
+    started: Callable[[], None] | None = None,
+    lasting: Callable[[], None] | None = None,
+) -> Ended:
+    """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
+
+    When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
+    lost their parent included. Others may run beside it. `usage` is called when it has been started, and `printed` when
+    nothing more can come to the sink, mostly a little before the command's end: what is only needed from then on can
+    be made meanwhile. `lasting` is called whenever it is looked after, from its first 50 ms on. Raises `OSError` when
+    it cannot be started.
+    """
+    began = time.monotonic()
+    output, write_end = os.pipe()
+    try:
+        try:
+            subreaper = monitor.run(argv, cwd, environment, write_end, report_start=started is not None)
+        finally:
+            os.close(write_end)
+        os.set_blocking(output, False)
+        command = _Command(
+            subreaper, output, sink, printed=printed, cancelled=cancelled, deadline=began + timeout
+        )
+        try:
+            command.see_off(usage(), started, lasting)
+        except EOFError:  # the process above it is gone, and the command with it
+            command.note_ending(monitor.lost(subreaper))
+        except BaseException:  # `usage` or a sink raised (a full disk): nothing may stay behind
+            _end(subreaper, monitor)
+            raise
+        finally:
+            monitor.release(subreaper)
+        command.take_the_rest()
+    finally:
+        os.close(output)
+    return command.ended(time.monotonic() - began)
+
+
+def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
+    if not subreaper.done:
+        try:
+            subreaper.sweep()
+        except EOFError:
+            monitor.lost(subreaper)
+
+
+class _Command:
+    """One that runs. `see_off` returns when nothing of it is left; raises `EOFError` when its subreaper is gone, and
+    `OSError` where it could not be started."""
+
+    def __init__(
+        self,
+        subreaper: Subreaper,
+        output: int,
+        sink: Sink,
+        *,
+        printed: Callable[[], None] | None,
+        cancelled: Cancellation,
+        deadline: float,
+    ) -> None:
+        self.exit_code = 0
+        self.swept = 0
+        self._subreaper = subreaper
+        self._output = output
+        self._sink = sink
+        self._printed_all = printed
+        self._cancelled = cancelled
+        self._deadline = deadline
+        self._late = self._was_cancelled = False
+        self._limit: Over | None = None
+        self._running: tuple[str, ...] = ()
+        self._all_ended = False
+        self._printed = time.monotonic()
+        self._quiet = 0.0
+        self._open = True
+        self._poll = select.poll()
+        for fd in (subreaper.fileno(), output, cancelled.fileno()):
+            self._poll.register(fd, select.POLLIN)
+
+    def see_off(
+        self, usage: CommandUsage, started: Callable[[], None] | None, lasting: Callable[[], None] | None
+    ) -> None:
+        while True:
+            until = min(self._deadline, usage.due)
+            ready = {fd for fd, _ in self._poll.poll(milliseconds_to(until))}
+            if self._output in ready and self._take():
+                return self._sweep()
+            if self._subreaper.fileno() in ready:
+                report = self._subreaper.report()
+                if report.kind == FAILED:
+                    raise OSError(report.code, os.strerror(report.code))
+                if report.kind == DONE:
+                    return self._note(report)
+                if report.kind == ENDED:
+                    return self._leave_the_rest()
+                if started is not None:
+                    started()
+            if self._cancelled.fileno() in ready or time.monotonic() >= self._deadline:
+                if self._was_cancelled or self._late:
+                    return self._sweep()
+                self._ask_to_end()
+            elif time.monotonic() >= usage.due:
+                if lasting is not None:
+                    lasting()
+                if (limit := usage.over(self._subreaper.pid)) is not None:
+                    return self._end_for(limit)
+
+    def note_ending(self, ending: Ending) -> None:
+        """Everything was ended, this command with it."""
+        self.exit_code = _KILLED
+        self._all_ended = True
+        self._limit = ending.over or self._limit
+        self._running = self._running or ending.running
+
+    def _end_for(self, limit: Over) -> None:
+        self._limit = limit
+        self._running = _running(self._subreaper.pid)
+        self._sweep()
+
+    def take_the_rest(self) -> None:
+        """What is still in the pipe, now that nobody writes to it any more."""
+        until = time.monotonic() + _LAST_OUTPUT
+        late = False
+        while self._open and not late:
+            left = milliseconds_to(until)
+            late = not left  # once even so: the machine may have stood still meanwhile
+            if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
+                break
+        if self._open:
+            self._close()
+
+    def ended(self, duration: float) -> Ended:
+        return Ended(
+            self.exit_code,
+            self._late,
+            self._was_cancelled,
+            duration,
+            self.swept,
+            self._running,
+            self._limit,
+            self._quiet,
+            self._all_ended,
+        )
+
+    def _take(self) -> bool:
+        """Whether the sink has enough."""
+        self._printed = time.monotonic()
+        self._open, enough = pump(self._output, self._sink)
+        if not self._open:
+            self._close()
+        return enough
+
+    def _close(self) -> None:
+        self._open = False
+        self._poll.unregister(self._output)
+        if self._printed_all is not None:
+            self._printed_all()
+
+    def _ask_to_end(self) -> None:
+        self._was_cancelled = self._cancelled.is_set()
+        self._late = not self._was_cancelled
+        self._running = _running(self._subreaper.pid)
+        self._quiet = time.monotonic() - self._printed  # before its last words, of being told to end
+        self._poll.unregister(self._cancelled.fileno())
+        descendants.signal_below(self._subreaper.pid, signal.SIGTERM)
+        self._deadline = time.monotonic() + TERM_GRACE
+
+    def _leave_the_rest(self) -> None:
+        """The command is over and left something running: let it say its last words."""
+        until = time.monotonic() + _LAST_OUTPUT
+        while self._open and (left := milliseconds_to(until)):
+            ready = {fd for fd, _ in self._poll.poll(left)}
+            if self._subreaper.fileno() in ready:
+                return self._note(self._subreaper.report())
+            if self._output not in ready or self._take():
+                break
+        return self._sweep()
+
+    def _sweep(self) -> None:
+        self._note(self._subreaper.sweep())
+
+    def _note(self, report: Report) -> None:
+        self.exit_code, self.swept = report.code, report.swept
+
+
+def _running(subreaper: int) -> tuple[str, ...]:
+    """The command lines of what runs beneath a command, once each; its own where it runs nothing."""
+    processes = list(islice(descendants.below(subreaper), _MOST_LOOKED_AT))
+    lines = dict.fromkeys(map(descendants.command_line, processes[1:] or processes))
+    return tuple(line for line in lines if line)[:_MOST_NAMED]

@@ -1,0 +1,160 @@
+"""The tool descriptions for the model, and the limits that they name.
+
+They are separate from the tools' code: the supervisor needs them before the first request, the code runs only inside.
+"""
+
+from __future__ import annotations
+
+from bot.contracts.tools import ToolSpec
+
+MAX_LINES = 2000
+MAX_ENTRIES = 1000
+MAX_FILES = 100
+MAX_MATCHES = 100
+
+MODES = ("lines", "files", "count")
+"""Of `grep`."""
+
+DEFAULT_TIMEOUT = 120
+MAX_TIMEOUT = 600
+"""Seconds. What a model may ask for: the supervisor holds its calls to the schema."""
+
+MAX_WAIT = 100
+"""Seconds. Under what the supervisor waits for a call that names no time limit."""
+
+VIEW = ToolSpec(
+    name="view",
+    description="Show a text file with numbered lines `12|text`, at most 2000 or 50 KiB a call.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "offset": {"type": "integer", "description": "first line"},
+            "limit": {"type": "integer"},
+        },
+        "required": ["path"],
+    },
+)
+
+LS = ToolSpec(
+    name="ls",
+    description="List a folder as a tree, without ignored files.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}},
+)
+
+GLOB = ToolSpec(
+    name="glob",
+    description="Find files, newest first: `*.py` at any depth, `src/**/*.{ts,tsx}` from path on.",
+    parameters={
+        "type": "object",
+        "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}},
+        "required": ["pattern"],
+    },
+)
+
+GREP = ToolSpec(
+    name="grep",
+    description="Search the lines of files that are not ignored with a Perl-compatible regex.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string"},
+            "glob": {"type": "string"},
+            "literal": {"type": "boolean"},
+            "context": {"type": "integer"},
+            "mode": {"type": "string", "enum": list(MODES)},
+        },
+        "required": ["pattern"],
+    },
+)
+
+EDIT = ToolSpec(
+    name="edit",
+    description="Replace `old`, which must occur exactly once in a viewed file, with `new`.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "old": {"type": "string"},
+            "new": {"type": "string"},
+            "replace_all": {"type": "boolean"},
+        },
+        "required": ["path", "old", "new"],
+    },
+    writes=True,
+)
+
+WRITE = ToolSpec(
+    name="write",
+    description="Write a whole file. View an existing one in full first.",
+    parameters={
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+    },
+    writes=True,
+)
+
+PATCH = ToolSpec(
+    name="patch",
+    description=(
+        "Change viewed files, all or nothing:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n"
+        " context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch\n"
+        "Context must be found once; @@ lines narrow it. `*** Move to: path` may follow Update File."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {"patch": {"type": "string"}},
+        "required": ["patch"],
+    },
+    writes=True,
+)
+
+BASH = ToolSpec(
+    name="bash",
+    description=(
+        "Run a command without network or input. The working folder carries over, variables do not. What still runs at "
+        "its end is stopped: start a server with background. Prefer view, grep, glob and edit."
+    ),
+    parameters={
+        "type": "object",
+        "properties": {
+            "command": {"type": "string"},
+            "timeout": {
+                "type": "integer",
+                "maximum": MAX_TIMEOUT,
+                "description": f"seconds, {DEFAULT_TIMEOUT} if left out",
+            },
+            "background": {"type": "boolean"},
+        },
+        "required": ["command"],
+    },
+    writes=True,
+)
+
+BASH_OUTPUT = ToolSpec(
+    name="bash_output",
+    description="New output of a background command, or all from a line on.",
+    parameters={
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "offset": {"type": "integer"},
+            "wait": {"type": "integer", "description": "seconds"},
+        },
+        "required": ["id"],
+    },
+    writes=True,
+)
+
+BASH_KILL = ToolSpec(
+    name="bash_kill",
+    description="End a background command, or all of them.",
+    parameters={"type": "object", "properties": {"id": {"type": "integer"}}},
+    writes=True,
+)
+
+SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
+"""In the fixed order in which the model sees them. The schemas say what a model could not guess: the tools themselves
+refuse numbers that are too small, and say in their results what they left out."""

@@ -1,0 +1,239 @@
+"""Write the complete output of a command as plain text to a file outside the work tree, which `view` and `grep` can
+read.
+
+Over the size limit the end is kept besides the beginning, since errors are at the end.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+
+from bot.contracts.plain_text import CONTROLS, SEQUENCES
+
+CAP = 50 * 1024 * 1024
+"""Bytes of one command's text that are kept from its beginning."""
+
+END = 512 * 1024
+"""Bytes that are kept from the end of longer text."""
+
+_SNIFF = 8192
+_NEAR = 2048
+_LONGEST_LINE = 200
+
+
+class Spill:
+    """A sink for `shell.run_command`, which may write on another thread than the one that reads. A context manager
+    that makes the file, which stays after it; `open` and `close` do the same by hand.
+
+    `path` is where the file is, once it is open. `cap` is in bytes of text. `total` counts the bytes the program wrote,
+    `size` and `newlines` those of the text they make, `left_out` what is not in the file; none of them stops at the
+    cap. `binary` is true for output that is no text: it is kept raw.
+    """
+
+    path: Path
+
+    def __init__(self, folder: Path, seq: int, cap: int = CAP) -> None:
+        self.total = 0
+        self.size = 0
+        self.newlines = 0
+        self.left_out = 0
+        self.binary = False
+        self.last_at = time.monotonic()
+        self.cap = cap
+        self._folder, self._seq = folder, seq
+        self._held = 0
+        self._end = bytearray()
+        self._terminal = Terminal()
+        self._lock = Lock()
+        self._fd = -1
+
+    def open(self) -> None:
+        """Make the file. Before that nothing can be put into it. Raises `OSError`."""
+        # Not before: a command that is to start waits for that.
+        self.path = self._folder / f"{self._seq:04d}.txt"
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+        # Read back through the same descriptor: the command may write in this folder and swap the file.
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    def __enter__(self) -> Spill:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __call__(self, piece: bytes) -> bool:
+        with self._lock:
+            self.last_at = time.monotonic()
+            if self.total < _SNIFF and b"\0" in piece[: _SNIFF - self.total]:
+                self.binary = True
+            self.total += len(piece)
+            self._keep(piece if self.binary else self._terminal.take(piece))
+        return False
+
+    def finish(self) -> None:
+        """The program ended: what is held back goes into the file."""
+        with self._lock:
+            self._keep(self._terminal.finish())
+            if self._end:
+                self._append_end()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    @property
+    def held(self) -> int:
+        """Bytes in the file."""
+        return self._held
+
+    def read(self, start: int, size: int) -> bytes:
+        """Up to `size` bytes of the file, from byte `start` on."""
+        return os.pread(self._fd, max(0, min(size, self._held - start)), start)
+
+    def last(self, size: int) -> bytes:
+        """Up to `size` bytes from the end of the text."""
+        with self._lock:
+            if self._end:
+                return bytes(self._end[-size:])
+        return self.read(max(0, self._held - size), size)
+
+    def last_line(self) -> str:
+        """The last line with something in it, cut; empty for output that is no text."""
+        if self.binary or self._fd < 0:
+            return ""
+        text = self.last(_NEAR).decode("utf-8", "replace")
+        return next(
+            (line.strip()[:_LONGEST_LINE] for line in reversed(text.splitlines()) if line.strip()), ""
+        )
+
+    def unfinished(self) -> bytes:
+        """What there is of a line that the program has not ended yet."""
+        with self._lock:
+            return self._terminal.unfinished()
+
+    def _keep(self, text: bytes) -> None:
+        self.size += len(text)
+        self.newlines += text.count(b"\n")
+        remaining = max(self.cap - self._held, 0)
+        if remaining:
+            self._held += _write(self._fd, text[:remaining], self._held)
+        if len(text) > remaining:
+            self._end += text[remaining:]
+            self.left_out += len(text) - remaining
+            if len(self._end) > 2 * END:
+                del self._end[:-END]
+
+    def _append_end(self) -> None:
+        end = bytes(self._end[-END:])
+        self._end.clear()
+        note = b""
+        if self.left_out > len(end):
+            end = end[end.find(b"\n") + 1 :]  # from the beginning of a line on
+            note = b"\n[%d bytes are left out here]\n" % (self.left_out - len(end))
+        self.left_out -= len(end)
+        self._held += _write(self._fd, note + end, self._held)
+
+
+def _write(fd: int, text: bytes | bytearray, at: int) -> int:
+    """All of `text` at the byte `at`; a full disk raises."""
+    view = memoryview(text)
+    done = 0
+    while done < len(view):
+        done += os.pwrite(fd, view[done:], at + done)
+    return done
+
+
+LONGEST = 256 * 1024
+"""Bytes of a line that are held until its end is known. Of a longer one the beginning is given away as it is; of
+a longer row of progress states only the last is held."""
+
+_HELD_BACK = 8 * 1024
+_ODD = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
+
+
+class Terminal:
+    """Takes output in pieces of any size and gives back whole lines of what is to be seen."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+
+    def take(self, piece: bytes) -> bytes:
+        """What can be said for sure once `piece` came."""
+        cut = piece.rfind(b"\n") + 1
+        if not cut:
+            self._line += piece
+            return self._beginning() if len(self._line) > LONGEST else b""
+        whole = bytes(self._line) + piece[:cut] if self._line else piece[:cut]
+        self._line = bytearray(piece[cut:])
+        return plain(whole)
+
+    def unfinished(self) -> bytes:
+        """What is to be seen of the line that has not ended yet."""
+        return plain(bytes(self._line))
+
+    def finish(self) -> bytes:
+        """The last line, where it had no end."""
+        left = self.unfinished()
+        self._line.clear()
+        return left
+
+    def _beginning(self) -> bytes:
+        """Make room in a line that is too long to be held."""
+        state = self._line.rfind(b"\r", 0, -1)
+        if state >= 0:
+            visible = self._line[state:] if self._line[state:].strip() else _last_state_of(self._line)
+            self._line = visible if len(visible) <= LONGEST else visible[:LONGEST]
+            return b""
+        at = len(self._line) - _HELD_BACK
+        while self._line[at] & 0xC0 == 0x80:  # not within a character
+            at -= 1
+        line, self._line = bytes(self._line[:at]), self._line[at:]
+        return plain(line)
+
+
+def plain(raw: bytes) -> bytes:
+    """`raw` as plain UTF-8. Every line feed stays one line end."""
+    if raw.isascii() and len(raw.translate(None, _ODD)) == len(raw):
+        return raw  # most of what programs print: 20 times as fast
+    return _plain(raw.decode("utf-8", "replace")).encode()
+
+
+def _plain(text: str) -> str:
+    text = SEQUENCES.sub("", text.replace("\r\n", "\n"))
+    if "\x08" in text:
+        text = "\n".join(map(_overstruck, text.split("\n")))
+    if "\r" in text:
+        text = "\n".join(map(_last_state, text.split("\n")))
+    return CONTROLS.sub("", text).replace("\u2028", " ").replace("\u2029", " ")
+
+
+def _overstruck(line: str) -> str:
+    """`line` as it is after its backspaces, each of which takes the character before it."""
+    if "\x08" not in line:
+        return line
+    left: list[str] = []
+    for character in line:
+        if character != "\x08":
+            left.append(character)
+        elif left:
+            left.pop()
+    return "".join(left)
+
+
+def _last_state(line: str) -> str:
+    """What a terminal would show of a line that was written over: the last state that is not blank."""
+    return next((state for state in reversed(line.split("\r")) if state.strip()), "")
+
+
+def _last_state_of(line: bytearray) -> bytearray:
+    return next((state for state in reversed(line.split(b"\r")) if state.strip()), bytearray())

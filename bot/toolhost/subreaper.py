@@ -1,0 +1,252 @@
+"""The process between the tool host and a command, which adopts the command's orphans.
+
+Whatever the command does (new sessions, double forks, an empty environment), a process that loses its parent becomes
+a child of this one. It reports when the command has exited and when nothing of it is left, and kills the rest on
+request or when the host has ended. Then it waits for the next command: a new fork waits 30 to 40 ms for the processor
+on a busy machine, a process that is woken 8.
+"""
+
+from __future__ import annotations
+
+import _socket  # the C module alone: the start waits for this, and `socket` costs 9 ms more
+import contextlib
+import ctypes
+import errno
+import gc
+import marshal
+import os
+import select
+import signal
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from bot.toolhost import descendants, limits
+from bot.toolhost.limits import Limits
+
+BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
+
+_REPLY = struct.Struct("=iii")
+_RUN, _SWEEP = b"R", b"S"
+_DESCRIPTORS = struct.Struct("=ii")
+_SWEEP_LIMIT = 5.0
+"""Seconds for it to end what is left. A command can stop it, or kill it, but gains nothing by that."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_FIRST_FD = 3
+_libc = ctypes.CDLL(None, use_errno=True)
+
+# A stop, an end or a hang-up that a command sends to whatever it can find is not for this process.
+_IGNORED = {
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGVTALRM,
+    signal.SIGPROF,
+    signal.SIGIO,
+    signal.SIGXCPU,
+}
+_DEFAULTS = (*sorted(_IGNORED), signal.SIGPIPE, signal.SIGXFSZ)
+
+
+class Report(NamedTuple):
+    """`BEGUN`; `FAILED`, with the error's number; `ENDED`, with the exit code, where something still runs; or `DONE`,
+    with the exit code and how many processes were killed, when nothing of the command is left."""
+
+    kind: int
+    code: int
+    swept: int
+
+
+class Subreaper:
+    """The host's end of one. `endings` is how often everything had been ended before its command was started;
+    `returncode` is `None` until nobody needs it any more."""
+
+    def __init__(self, chosen: Limits) -> None:
+        """Raises `OSError`."""
+        self.endings = 0
+        self.returncode: int | None = None
+        self.done = True
+        self._sock, there = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self.pid = os.fork()
+        if self.pid == 0:
+            _live(there, chosen)
+        there.close()
+
+    def fileno(self) -> int:
+        """Readable when there is a report."""
+        return self._sock.fileno()
+
+    def start(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        output: int,
+        *,
+        report_start: bool,
+    ) -> None:
+        """Start a command in `cwd`, with both its outputs going to the descriptor `output`. A report follows where that
+        fails, and where it is done if it should `report_start`. Raises `EOFError` when the process is gone."""
+        self.done = False
+        order = os.memfd_create("order", os.MFD_CLOEXEC)
+        try:
+            with open(order, "wb", closefd=False) as file:
+                marshal.dump((list(argv), str(cwd), dict(environment), report_start), file)
+            descriptors = _DESCRIPTORS.pack(order, output)
+            self._sock.sendmsg([_RUN], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)])
+        except OSError as error:
+            raise EOFError from error
+        finally:
+            os.close(order)
+
+    def report(self) -> Report:
+        """The next one. Raises `EOFError` when the process is gone."""
+        try:
+            report = Report(*_REPLY.unpack(self._sock.recv(_REPLY.size)))
+        except (OSError, struct.error) as error:
+            raise EOFError from error
+        self.done = report.kind in (FAILED, DONE)
+        return report
+
+    def sweep(self) -> Report:
+        """Have all that is left of the command killed; the last report. Raises `EOFError` when it does not come."""
+        with contextlib.suppress(OSError):
+            os.kill(self.pid, signal.SIGCONT)
+            self._sock.send(_SWEEP)
+        deadline = time.monotonic() + _SWEEP_LIMIT
+        poll = select.poll()
+        poll.register(self._sock.fileno(), select.POLLIN)
+        while poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            report = self.report()
+            if self.done:
+                return report
+        raise EOFError
+
+    def close(self) -> None:
+        """The process ends by that, and is waited for as any orphan is."""
+        self._sock.close()
+        self.returncode = 0
+
+
+def _live(sock: _socket.socket, chosen: Limits) -> NoReturn:
+    try:
+        _settle(sock.fileno(), chosen)
+        woken = _signalled(signal.SIGCHLD)
+        while True:
+            message, passed, _, _ = sock.recvmsg(
+                1, _socket.CMSG_SPACE(_DESCRIPTORS.size), _socket.MSG_CMSG_CLOEXEC
+            )
+            if not message:
+                return  # type: ignore[misc]  # the host is gone
+            if passed:  # else it is a `_SWEEP` that crossed the report that nothing is left
+                order, output = _DESCRIPTORS.unpack(passed[0][2])
+                _run(order, output, sock, woken)
+    finally:
+        os._exit(0)
+
+
+def _run(order: int, output: int, sock: _socket.socket, woken: int) -> None:
+    try:
+        with open(order, "rb") as file:
+            file.seek(0)
+            argv, cwd, environment, report_start = marshal.load(file)  # noqa: S302 - the host's own
+        os.chdir(cwd)
+        leader = _spawn(argv, environment, output)
+    except (OSError, ValueError) as error:
+        _say(sock, FAILED, getattr(error, "errno", None) or errno.EINVAL)
+        return
+    finally:
+        os.chdir("/")
+        os.close(output)
+    if report_start:
+        _say(sock, BEGUN, leader)
+    _see_off(leader, sock, woken)
+
+
+def _settle(sock: int, chosen: Limits) -> None:
+    """Let go of all that is the host's, and become what this process is."""
+    gc.disable()  # it makes no cycles, and a collection would make all pages it shares with the host its own
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd >= _FIRST_FD and fd != sock:
+            with contextlib.suppress(OSError):  # the one that the listing itself used
+                os.close(fd)
+    os.setsid()
+    if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+    for number in _IGNORED:
+        signal.signal(number, _do_nothing)
+    limits.apply(chosen)
+
+
+def _do_nothing(number: int, frame: object) -> None:
+    pass
+
+
+def _signalled(number: int) -> int:
+    """A descriptor that is readable when the signal came, which then does nothing else: no handler is in the way."""
+    mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << number - 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    descriptor: int = _libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "signalfd failed")
+    return descriptor
+
+
+def _see_off(leader: int, sock: _socket.socket, woken: int) -> None:
+    """Until nothing of the command is left."""
+    poll = select.poll()
+    poll.register(sock.fileno(), select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    codes: dict[int, int] = {}
+    swept = 0
+    reported = False
+    while descendants.reap(codes):
+        if leader in codes and not reported:
+            reported = True
+            _say(sock, ENDED, codes[leader])
+        ready = {fd for fd, _ in poll.poll()}
+        if woken in ready:
+            os.read(woken, 4096)
+        if sock.fileno() in ready:
+            message = sock.recv(1)
+            swept += descendants.sweep(codes)
+            if not message:
+                os._exit(0)  # the host is gone
+    _say(sock, DONE, codes.get(leader, -signal.SIGKILL), swept)
+
+
+def _say(sock: _socket.socket, kind: int, code: int, swept: int = 0) -> None:
+    with contextlib.suppress(OSError):  # the host is gone; the next read ends this process
+        sock.sendall(_REPLY.pack(kind, code, swept))
+
+
+def _spawn(argv: list[str], environment: Mapping[str, str], output: int) -> int:
+    return os.posix_spawn(
+        _executable(argv[0], environment.get("PATH", os.defpath)),
+        argv,
+        environment,
+        file_actions=(
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, output, 1),
+            (os.POSIX_SPAWN_DUP2, output, 2),
+        ),
+        setsid=True,
+        setsigmask=(),
+        setsigdef=_DEFAULTS,
+    )
+
+
+def _executable(program: str, path: str) -> str:
+    """`program` by the PATH of the command; as it is where it is a path already."""
+    places = (os.path.join(folder, program) for folder in path.split(":"))
+    return next((path for path in places if "/" not in program and os.access(path, os.X_OK)), program)

@@ -1,0 +1,158 @@
+"""Decode and encode files without losing a byte: byte order marks, encodings, line ends.
+
+A text keeps the line ends of its file; no module of this package opens a file in text mode.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+SNIFF = 8192
+
+# UTF-32's little-endian mark begins with UTF-16's, so it comes first.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class NotTextError(Exception):
+    """The bytes are not text in any encoding that can be told from them. The message says why."""
+
+
+class NotEncodableError(Exception):
+    """Text cannot be written in the file's encoding. The message names the character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a file's bytes become text. `guessed` means Latin-1 for want of anything better: every byte survives,
+    but what a byte above 127 stands for is not known."""
+
+    name: str = "utf-8"
+    mark: bytes = b""
+    guessed: bool = False
+
+    @property
+    def label(self) -> str:
+        """For people and models; empty for plain UTF-8."""
+        if self.guessed:
+            return "encoding unknown, shown as Latin-1"
+        if self.name == "utf-8":
+            return "UTF-8 with byte order mark" if self.mark else ""
+        return self.name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file's text with the encoding that turns it into the same bytes again."""
+
+    content: str
+    encoding: Encoding = Encoding()
+
+
+def sniff(head: bytes) -> tuple[str, bytes]:
+    """Codec and byte order mark that the first bytes of a file announce; UTF-8 without one."""
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name, mark
+    return "utf-8", b""
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins with `head` is not text: a NUL in its first 8 KiB, as git tells it."""
+    name, _ = sniff(head)
+    return name == "utf-8" and b"\0" in head[:SNIFF]
+
+
+def decode(data: bytes) -> Text:
+    """The text of `data`. `encode` gives the same bytes back. Raises `NotTextError`."""
+    if is_binary(data):
+        raise NotTextError("it is a binary file")
+    name, mark = sniff(data)
+    try:
+        return Text(data[len(mark) :].decode(name), Encoding(name, mark))
+    except UnicodeDecodeError as error:
+        if mark:
+            raise NotTextError(
+                f"it begins with the mark of {name.upper()} but is not: {error.reason}"
+            ) from None
+        return Text(data.decode("latin-1"), Encoding("latin-1", guessed=True))
+
+
+def encode(text: Text, known: str = "") -> bytes:
+    """The bytes of `text`. Raises `NotEncodableError`.
+
+    In a file whose encoding was guessed, only ASCII and characters that occur in `known` (text that was in the
+    file) may be written: for any other character the right bytes are not known.
+    """
+    encoding = text.encoding
+    if encoding.guessed:
+        strange = sorted({c for c in text.content if c > "\x7f"} - set(known))
+        if strange:
+            raise NotEncodableError(f'the file is not UTF-8 and nothing says how it writes "{strange[0]}"')
+    try:
+        return encoding.mark + text.content.encode(encoding.name)
+    except UnicodeEncodeError as error:
+        strange_one = ascii(error.object[error.start])
+        raise NotEncodableError(f"{strange_one} cannot be written in {encoding.name.upper()}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class LineEnds:
+    """How often each line end occurs. A lone carriage return counts only where nothing else ends a line."""
+
+    lf: int
+    crlf: int
+    cr: int
+
+    @property
+    def uniform(self) -> str | None:
+        """The file's one line end; `None` when it has several or no line ends at all."""
+        if self.lf and not self.crlf:
+            return "\n"
+        if self.crlf and not self.lf:
+            return "\r\n"
+        return "\r" if self.cr else None
+
+    @property
+    def label(self) -> str:
+        """For people and models; empty for plain line feeds."""
+        if self.lf and self.crlf:
+            return f"mixed line ends: {self.lf} LF, {self.crlf} CRLF"
+        return {"\r\n": "CRLF line ends", "\r": "CR line ends"}.get(self.uniform or "", "")
+
+
+def line_ends(content: str) -> LineEnds:
+    if "\r" not in content:  # looking is much faster than counting
+        return LineEnds(content.count("\n"), 0, 0)
+    crlf = content.count("\r\n")
+    lf = content.count("\n") - crlf
+    return LineEnds(lf, crlf, 0 if lf or crlf else content.count("\r"))
+
+
+def to_lf(content: str) -> str:
+    """`content` with every line end a line feed. A carriage return within a line of such text stays."""
+    if "\r" not in content:
+        return content
+    ends = line_ends(content)
+    if ends.cr:
+        return content.replace("\r", "\n")
+    return content.replace("\r\n", "\n") if ends.crlf else content
+
+
+def count_lines(content: str) -> int:
+    """Lines of LF text; a last line without a line end counts."""
+    return content.count("\n") + (not content.endswith("\n") and content != "")
+
+
+def split_lines(content: str) -> list[str]:
+    """The lines of LF text without their ends. Unlike `str.splitlines`, only a line feed ends a line."""
+    lines = content.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines

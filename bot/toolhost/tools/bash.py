@@ -1,0 +1,186 @@
+"""`bash`: run a shell command, for everything without a tool of its own: tests, builds, git, scripts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost import output, shell
+from bot.toolhost.background import MOST
+from bot.toolhost.context import Context, ToolFailure, flag_argument
+from bot.toolhost.exit_messages import ending, on_one_line
+from bot.toolhost.paths import inside
+from bot.toolhost.specs import DEFAULT_TIMEOUT, MAX_TIMEOUT
+from bot.toolhost.spill import Spill
+from bot.toolhost.tools import bash_output
+from bot.toolhost.usage import CommandUsage
+from bot.toolhost.working_folder import may_move, quoted
+
+_LONGEST = 6 * 3600
+"""Seconds. What the supervisor's own commands may ask for, a repository's setup and checks."""
+
+_SCRIPT_FROM = 100_000
+"""A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""
+
+_LONGEST_SHOWN = 1000
+"""Characters of the name of a folder that is not there."""
+
+_FIRST_LOOK = 0.25
+"""Seconds in which a background command that cannot run has failed already."""
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    command, timeout = _arguments(arguments)
+    in_background = flag_argument(arguments, "background")
+    cwd = _working_folder(context)
+    try:
+        if in_background:
+            return _start(command, timeout, cwd, context)
+        return _run(command, timeout or DEFAULT_TIMEOUT, cwd, context)
+    except OSError as error:
+        raise ToolFailure(f"The command could not be run: {error.strerror or error}.") from error
+
+
+def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome:
+    spill = Spill(context.spill, context.seq)
+    environment, moves = context.environment, may_move(command)
+    if moves:
+        environment = {**environment, **context.folder_note.variables(context.seq)}
+    excerpts: list[output.OutputExcerpt] = []
+
+    def usage() -> CommandUsage:
+        """Making a file takes a while, and so does the look at what there is of everything."""
+        spill.open()
+        return context.command_usage()
+
+    last_line = ""
+
+    def lasting() -> None:
+        nonlocal last_line
+        context.busy()
+        if context.echo is not None and (line := spill.last_line()) and line != last_line:
+            last_line = line
+            context.echo(line)
+
+    def printed() -> None:
+        spill.finish()
+        excerpts.append(output.present(spill))
+
+    try:
+        ended = shell.run_command(
+            ["bash", "-c", _as_argument(command, context), "bash"],
+            cwd=cwd,
+            environment=environment,
+            timeout=timeout,
+            cancelled=context.cancelled,
+            sink=spill,
+            monitor=context.monitor,
+            usage=usage,
+            printed=printed,
+            lasting=lasting,
+        )
+        limit, hints = bash_output.reached(ended, spill, context)
+    finally:
+        spill.close()
+    left = context.folder_note.take() if moves else str(cwd)
+    notes = [*ending(ended, timeout, command), *hints, *_carry_over(cwd, left, context)]
+    metadata = {
+        "command": command,
+        "exit_code": ended.exit_code,
+        "duration": round(ended.duration, 4),
+        "timed_out": ended.timed_out,
+        "limit": limit,
+        "spill": str(spill.path),
+        "truncated": excerpts[0].truncated,
+        "bytes": spill.total,
+        "running": len(context.jobs.running()),
+    }
+    return ToolOutcome(output.with_notes(excerpts[0], notes), is_error=ended.stopped, metadata=metadata)
+
+
+def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> ToolOutcome:
+    context.busy()
+    running = context.jobs.running()
+    if len(running) >= MOST:
+        names = ", ".join(f"{job.number} ({on_one_line(job.command)})" for job in running)
+        raise ToolFailure(
+            f"{MOST} commands run in the background, and no more may: {names}. End one with bash_kill."
+        )
+    job = context.jobs.start(
+        command,
+        ["bash", "-c", _as_argument(command, context), "bash"],
+        cwd=cwd,
+        environment=context.environment,
+        timeout=timeout,
+        spill=Spill(context.spill, context.seq),
+        usage=context.command_usage(),
+    )
+    job.wait(_FIRST_LOOK, context.cancelled)
+    note = (
+        f"background command {job.number} was started in {cwd}; its output goes to {job.spill.path}; see "
+        f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
+    )
+    outcome = bash_output.new_output(job, context, [note])
+    return ToolOutcome(outcome.content, outcome.is_error, {**outcome.metadata, "command": command})
+
+
+def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
+    command, timeout = arguments.get("command"), arguments.get("timeout")
+    if not isinstance(command, str) or not command.strip():
+        raise ToolFailure('"command" is empty. Give the command to run.')
+    if "\0" in command:
+        raise ToolFailure('"command" holds a NUL character, which no command line can. Write it as \\x00.')
+    if timeout is None:
+        return command, None
+    if not isinstance(timeout, int) or isinstance(timeout, bool) or not 1 <= timeout <= _LONGEST:
+        raise ToolFailure(f'"timeout" is in seconds, a whole number from 1 to {MAX_TIMEOUT}.')
+    return command, timeout
+
+
+def _as_argument(command: str, context: Context) -> str:
+    """The command as it is; a very long one as a script file."""
+    try:
+        size = len(os.fsencode(command))
+    except UnicodeEncodeError:
+        half = '"command" holds half of a character, which no program can be given. Write it again.'
+        raise ToolFailure(half) from None
+    if size <= _SCRIPT_FROM:
+        return command
+    script = context.tmp / f".command-{context.seq}.sh"
+    script.write_text(command, encoding="utf-8", errors="surrogateescape")
+    return f". {quoted(str(script))}"
+
+
+def _working_folder(context: Context) -> Path:
+    """Where to run. Nothing is run in another folder than the model believes: `rm -r *` is not to be guessed at."""
+    if context.cwd is None:
+        return context.root
+    if os.path.isdir(context.cwd) and os.access(context.cwd, os.X_OK):
+        return context.cwd
+    left, context.cwd = context.cwd, None
+    raise ToolFailure(
+        f"The working folder {left} is gone or cannot be entered, so nothing was run. It is {context.root} again: "
+        "send the command once more if it should run there."
+    )
+
+
+def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
+    """Remember the folder in which the shell ended, and say so when it is another one than before. `left` is as
+    `FolderNote.take` has it."""
+    there = context.cwd is None or os.path.isdir(before)
+    if there and left is None:
+        return [f"the working folder is still {before}"]
+    if there and left == str(before):
+        return []
+    folder = Path(left or before)
+    if not left or not os.path.isdir(folder):
+        where = folder if left != "" and len(str(folder)) < _LONGEST_SHOWN else "in which it ended"
+        if not there:
+            context.cwd = None
+        return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
+    context.cwd = folder
+    outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"
+    return [f"working folder is now {folder}{outside}"]

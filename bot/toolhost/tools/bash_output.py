@@ -1,0 +1,122 @@
+"""`bash_output`: the new output and the state of a background command. `bash_kill`: end one of them, or all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.toolhost import exit_messages, output
+from bot.toolhost.background import NO_LIMIT, Job
+from bot.toolhost.context import Context, ToolFailure, integer_argument
+from bot.toolhost.exit_messages import ending, on_one_line, silence
+from bot.toolhost.output import Start
+from bot.toolhost.shell import Ended
+from bot.toolhost.specs import MAX_WAIT
+from bot.toolhost.spill import Spill
+
+_IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
+_SIGNS_IN = 4096
+"""Bytes at the end of the output in which a program's last words are looked for."""
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    job = find(arguments, context)
+    job.wait(integer_argument(arguments, "wait", 0, 0, MAX_WAIT), context.cancelled)
+    if arguments.get("offset") is None:
+        return new_output(job, context)
+    return new_output(job, context, _from_line(job, integer_argument(arguments, "offset", 1, 1, 1 << 40)))
+
+
+def _from_line(job: Job, line: int) -> list[str]:
+    """Look from this line on; a note where there are not so many."""
+    job.next_start = output.line_start(job.spill, line)
+    beyond = line - 1 > job.next_start.lines
+    return [f"its output has {job.next_start.lines} whole lines so far"] if beyond else []
+
+
+def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
+    """What it printed since it was last looked at."""
+    ended = job.ended  # before its output: what is said to be over has nothing left to say
+    runs = job.runs
+    excerpt = output.present(job.spill, job.next_start)
+    job.next_start = Start(job.spill.size, job.spill.newlines)
+    limit, hints = "", list[str]()
+    if not runs and ended is not None:
+        limit, hints = reached(ended, job.spill, context)
+    content = output.with_notes(excerpt, [*notes, *_state(job), *hints], nothing="(no new output)\n")
+    metadata = {
+        "background": job.number,
+        "exit_code": None if runs or ended is None else ended.exit_code,
+        "duration": round(time.monotonic() - job.began if ended is None else ended.duration, 4),
+        "timed_out": ended is not None and ended.timed_out,
+        "limit": limit,
+        "spill": str(job.spill.path),
+        "truncated": excerpt.truncated,
+        "bytes": job.spill.total,
+        "running": len(context.jobs.running()),
+    }
+    return ToolOutcome(
+        content,
+        is_error=ended is not None and (ended.timed_out or ended.limit is not None),
+        metadata=metadata,
+    )
+
+
+def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str]]:
+    """The limit that a command reached, empty for none, and what `ending` does not say of it."""
+    if ended.limit is not None:
+        return ended.limit.name, []
+    if ended.exit_code == 0:
+        return "", []
+    folders = (*_IN_MEMORY, context.environment.get("HOME", "/root"), str(context.tmp), str(context.root))
+    met = exit_messages.met(ended.exit_code, spill.last(_SIGNS_IN), context.monitor.limits, folders)
+    return (met[0], [met[1]]) if met else ("", [])
+
+
+def find(arguments: Mapping[str, Any], context: Context) -> Job:
+    """The command that the call names. Raises `ToolFailure` that names those there are."""
+    number = integer_argument(arguments, "id", 0, 1, 1 << 40)
+    job = context.jobs.get(number)
+    if job is not None:
+        return job
+    known = ", ".join(
+        f"{job.number} ({on_one_line(job.command)}, {'running' if job.runs else 'over'})"
+        for job in context.jobs.known()
+    )
+    raise ToolFailure(
+        f"There is no background command {number}. "
+        + (f"There are: {known}." if known else "None was started, or they were ended for the checks.")
+        + ' Start one with bash and "background": true.'
+    )
+
+
+def _state(job: Job) -> list[str]:
+    if job.runs:
+        now = time.monotonic()
+        silent = silence(now - job.spill.last_at, "; it printed nothing", job.command)
+        return [f"running for {now - job.began:.1f} s{silent}"]
+    if job.ended is None:
+        return [f"it was killed, since its output could not be kept: {job.failure}"]
+    if job.ended.cancelled:
+        return [f"killed after {job.ended.duration:.1f} s"]
+    return ending(job.ended, job.timeout or NO_LIMIT, job.command, job.number)
+
+
+_ENDED = ("[background commands ended: {}]", "[ended background commands: {}]")
+
+
+def run_kill(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    if arguments.get("id") is None:
+        running = context.jobs.running()
+        context.jobs.end(running)
+        metadata = {"running": len(context.jobs.running())}
+        if not running:
+            return ToolOutcome("[background commands ended: none was running]", metadata=metadata)
+        ended = ", ".join(str(job.number) for job in running)
+        return varied_outcome([phrasing.format(ended) for phrasing in _ENDED], metadata)
+    job = find(arguments, context)
+    note = [] if job.runs else [f"background command {job.number} had ended already"]
+    context.jobs.end([job])
+    return new_output(job, context, note)

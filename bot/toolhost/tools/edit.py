@@ -1,0 +1,143 @@
+"""`edit`: replace one piece of text in a file that was viewed, or create a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.toolhost.commit import Change, Committed, commit
+from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
+from bot.toolhost.files import Loaded, load
+from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
+from bot.toolhost.matching import Match, find, replace
+from bot.toolhost.paths import relative, resolve
+from bot.toolhost.text import Text, split_lines, to_lf
+from bot.toolhost.window import changed_part, excerpt
+
+CREATED = ("Created {} ({}).", "{} created ({}).", "New: {} ({}).")
+_EDITED = ("Edited {} ({}).", "{} edited ({}).", "Done: {} ({}).")
+_FILLED = ("Filled {} ({}).", "{} filled ({}).", "Done: {} ({}).")
+
+_LISTED = 20
+_EXPLAINED = 5
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    raw_path = text_argument(arguments, "path")
+    old = text_argument(arguments, "old")
+    new = text_argument(arguments, "new")
+    everywhere = flag_argument(arguments, "replace_all")
+    path = resolve(context, raw_path)
+    with counted(context, lambda: [path]) as note:
+        if not old:
+            return _fill(context, path, raw_path, new, note)
+        return _replace(context, path, raw_path, old, new, note=note, everywhere=everywhere)
+
+
+def _replace(
+    context: Context, path: Path, raw_path: str, old: str, new: str, *, note: str, everywhere: bool
+) -> ToolOutcome:
+    file = load(context, path, raw_path)
+    if old == new:
+        return _unchanged(file.name, '"old" and "new" are the same')
+    require_shown(context, file, by_lines=True)
+    match = find(file.text.content, old)
+    if not match.spans:
+        raise _not_found(file, old, new)
+    if len(match.spans) > 1 and not everywhere:
+        raise _ambiguous(file, match)
+    _require_lines_shown(context, file, match)
+    replaced = replace(file.text.content, match, new, everywhere=everywhere)
+    if replaced.content == file.text.content:
+        return _unchanged(file.name, "only line ends would differ, and those of the file are kept")
+    after = Text(replaced.content, file.text.encoding)
+    lines = (replaced.first_line, replaced.last_line)
+    done = commit(context, "edit", [Change(path, file, after)])
+    metadata = done.files[0]
+    count = f", {replaced.count} occurrences" if everywhere else ""
+    counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
+    excerpt = changed_part(to_lf(after.content), *lines)
+    return edit_outcome(_EDITED, file.name, counts, note, done, excerpt=excerpt)
+
+
+def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> ToolOutcome:
+    """Empty `old`: a new file, or content for one that is empty."""
+    before = None
+    if path.exists():
+        before = load(context, path, raw_path)
+        if before.lf:
+            raise ToolFailure(
+                f'{before.name} exists and is not empty. Give the text to replace as "old", or use write to '
+                "replace the whole file."
+            )
+        if not new:
+            return _unchanged(before.name, "it is empty already")
+    after = Text(new, before.text.encoding) if before else Text(new)
+    done = commit(context, "edit", [Change(path, before, after)])
+    counts = f"+{done.files[0]['additions']} -0"
+    return edit_outcome(_FILLED if before else CREATED, relative(context, path), counts, note, done)
+
+
+def edit_outcome(
+    phrasings: Sequence[str], name: str, counts: str, note: str, done: Committed, *, excerpt: str = ""
+) -> ToolOutcome:
+    """The result of a change of one file, with an `excerpt` of it."""
+    heads = (f"{phrasing.format(name, counts)} {note}".rstrip() for phrasing in phrasings)
+    texts = ["\n".join(filter(None, [head, excerpt, done.note])) for head in heads]
+    return varied_outcome(texts, done.files[0])
+
+
+def _unchanged(name: str, reason: str) -> ToolOutcome:
+    return ToolOutcome(
+        f"{name} was not changed: {reason}.", metadata={"path": name, "additions": 0, "removals": 0}
+    )
+
+
+def _ambiguous(file: Loaded, match: Match) -> ToolFailure:
+    numbers = match.lines()
+    lines = split_lines(file.lf)
+    listed = ", ".join(map(str, numbers[:_LISTED])) + (", ..." if len(numbers) > _LISTED else "")
+    places = "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in dict.fromkeys(numbers[:_EXPLAINED]))
+    return ToolFailure(
+        f'"old" occurs {len(numbers)} times in {file.name} (lines {listed}), overlapping places counted:\n'
+        f'{places}\nExtend "old" with lines around the one you mean, or set "replace_all" to true.'
+    )
+
+
+def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
+    from bot.toolhost.matching import find_near_miss, first_difference
+
+    done = find(file.text.content, new).lines() if new.strip() else []
+    if done and old not in new:
+        return ToolFailure(
+            f'"old" is not in {file.name}, but "new" already is, at line {done[0]}. If that is the change you '
+            f"meant, it is done; else call {view_call(file.name)}."
+        )
+    near = find_near_miss(file.lf, old)
+    if near is None:
+        return ToolFailure(
+            f'"old" is not in {file.name}, nor anything like it. Search for it with grep, or call '
+            f"{view_call(file.name)} and copy the text from there."
+        )
+    lines = split_lines(file.lf)
+    message = [
+        f'"old" is not in {file.name}. The closest place is at line {near.first}: {near.cause}.',
+        excerpt(lines, near.first, near.last),
+    ]
+    sent_lines = split_lines(old.replace("\r\n", "\n"))
+    difference = first_difference(lines[near.first - 1 : near.last], sent_lines)
+    if difference is not None:
+        index, file_line, old_line = difference
+        message.append(
+            f"First difference, line {near.first + index} (· space, → tab):\nfile: {file_line}\nold:  {old_line}"
+        )
+    message.append('Send the edit again with "old" copied from the lines above, without their numbers.')
+    return ToolFailure("\n".join(message))
+
+
+def _require_lines_shown(context: Context, file: Loaded, match: Match) -> None:
+    """Of a file that was shown in part, only that part may change."""
+    for (start, end), first in zip(match.spans, match.lines(), strict=True):
+        require_lines_shown(context, file, first, first + file.lf.count("\n", start, end - 1))

@@ -1,0 +1,73 @@
+"""`glob`: files whose path matches a pattern, newest first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.toolhost.files import missing
+from bot.toolhost.globs import TooManyAlternativesError, matcher
+from bot.toolhost.paths import display_name, inside, relative, resolve_readable, search_location
+from bot.toolhost.specs import MAX_FILES
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    pattern = text_argument(arguments, "pattern")
+    raw_path = text_argument(arguments, "path", ".")
+    folder = resolve_readable(context, raw_path)
+    if not folder.is_dir():
+        if folder.exists():
+            raise ToolFailure(f"{display_name(raw_path)} is a file. Give a folder, or leave path out.")
+        raise missing(context, folder, raw_path)
+    matches = _matching(context, folder, _from_folder(context, pattern, folder))
+    if not matches:
+        where = "" if raw_path == "." else f" in {relative(context, folder)}"
+        return ToolOutcome(
+            f"No file matches {pattern}{where}. Try a wider pattern such as **/*name*, or ls.",
+            metadata={"matches": 0},
+        )
+    newest = _newest_first(folder, matches)[:MAX_FILES]
+    lines = [relative(context, folder / name) for name in newest]
+    if len(matches) > MAX_FILES:
+        lines.append(f"[the newest {MAX_FILES} of {len(matches)} files; narrow the pattern to see others]")
+    metadata = {"matches": len(matches), "truncated": len(matches) > MAX_FILES}
+    return ToolOutcome("\n".join(lines), metadata=metadata)
+
+
+def _from_folder(context: Context, pattern: str, folder: Path) -> str:
+    """The pattern relative to the folder; an absolute one counts from the root of the repository, if inside."""
+    if not pattern:
+        raise ToolFailure('"pattern" is empty. Use * for everything.')
+    if ".." in pattern.split("/"):
+        raise ToolFailure("A pattern cannot go up with ..; give the folder as path.")
+    for start in (str(folder), str(context.root)):
+        if inside(pattern, start) and folder == Path(os.path.realpath(start)):
+            return "./" + pattern[len(start) :].lstrip("/")
+    return pattern
+
+
+def _matching(context: Context, folder: Path, pattern: str) -> list[str]:
+    """Files in the folder that match, relative to it."""
+    try:
+        matches = matcher(pattern).fullmatch
+    except TooManyAlternativesError:
+        raise ToolFailure("The braces stand for too many patterns. Send fewer alternatives.") from None
+    names = search_location(context, folder).names(context)
+    # Names with brackets exist as well, such as app/[id]/page.tsx.
+    return list(filter(matches, names)) or [n for n in names if n == pattern.removeprefix("./")]
+
+
+def _newest_first(folder: Path, names: list[str]) -> list[str]:
+    start = f"{folder}/"
+
+    def age(name: str) -> tuple[int, str]:
+        try:
+            return -os.lstat(start + name).st_mtime_ns, name
+        except OSError:
+            return 0, name  # gone since it was listed
+
+    return sorted(names, key=age)

@@ -1,0 +1,211 @@
+"""`grep`: lines that match a regular expression, or the files they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost.context import (
+    Context,
+    ToolFailure,
+    choice_argument,
+    flag_argument,
+    integer_argument,
+    text_argument,
+)
+from bot.toolhost.files import missing
+from bot.toolhost.freshness import count_as_shown
+from bot.toolhost.globs import TooManyAlternativesError, matcher
+from bot.toolhost.listing import scratch_repository
+from bot.toolhost.paths import SearchLocation, display_name, resolve_readable, search_location
+from bot.toolhost.search import (
+    Engine,
+    GitEngine,
+    Hit,
+    PythonEngine,
+    Query,
+    SearchUnavailableError,
+    searched_lines,
+)
+from bot.toolhost.specs import MAX_MATCHES, MODES
+
+
+@dataclass(frozen=True, slots=True)
+class _GrepRequest:
+    """What the call asks for, read and checked."""
+
+    query: Query
+    location: SearchLocation
+    glob: str
+    mode: str
+    around: int
+    too_wide: bool = False
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    request = _read(arguments, context)
+    seen = None if request.location.plain else context.files.names_and_untracked(request.location.below)
+    with scratch_repository(request.location.root, context.tmp, context.cancelled) as git:
+        try:
+            engine: Engine = (
+                GitEngine(git, request.query, seen) if git else PythonEngine(request.query, context.cancelled)
+            )
+            return _answer(engine, request, context)
+        except SearchUnavailableError:
+            return _answer(PythonEngine(request.query, context.cancelled), request, context)
+
+
+def _read(arguments: Mapping[str, Any], context: Context) -> _GrepRequest:
+    pattern = text_argument(arguments, "pattern")
+    if not pattern:
+        raise ToolFailure('"pattern" is empty. Give the text to search for, or use glob to find files.')
+    if "\n" in pattern or "\0" in pattern:
+        raise ToolFailure(
+            "A search goes line by line; the pattern cannot hold a line break. Search for one of its lines."
+        )
+    raw_path = text_argument(arguments, "path", ".")
+    path = resolve_readable(context, raw_path)
+    if not path.exists():
+        raise missing(context, path, raw_path)
+    if not (path.is_file() or path.is_dir()):
+        raise ToolFailure(
+            f"{display_name(raw_path)} is neither a file nor a folder. Give a path that is one."
+        )
+    location = search_location(context, path)
+    names = None
+    if path.is_file():
+        names = [location.below]
+    elif location.plain:
+        names = location.full_names(context)
+    query = Query(pattern, flag_argument(arguments, "literal"), location.root, location.below, names)
+    glob = text_argument(arguments, "glob", "")
+    around = integer_argument(arguments, "context", 0, 0, MAX_CONTEXT)
+    too_wide = integer_argument(arguments, "context", 0, 0, 1 << 40) > around
+    return _GrepRequest(query, location, glob, choice_argument(arguments, "mode", MODES), around, too_wide)
+
+
+def _answer(engine: Engine, request: _GrepRequest, context: Context) -> ToolOutcome:
+    counts = _filtered(engine.counts(), request)
+    total, count = sum(counts.values()), len(counts)
+    metadata = {"matches": total, "files": count}
+    if not counts:
+        where = f" in {display_name(request.location.below)}" if request.location.below else ""
+        only = f" in files like {request.glob}" if request.glob else ""
+        return ToolOutcome(f"No line matches {request.query.pattern}{where}{only}.", metadata=metadata)
+    paths = sorted(counts)
+    if request.mode == "lines":
+        hits = _first_hits(engine, paths, counts)
+        rendered = list(render(request.location, hits, request.around))
+        lines = [line for file in rendered for line in file.text]
+        for file in rendered:
+            count_as_shown(context, file.path, file.whole)
+        cut = total > len(hits)
+        note = f'; the first {len(hits)} are shown, narrow with path or glob, or set mode "files"'
+    else:
+        lines = [
+            _named(request, path) + (f": {counts[path]}" if request.mode == "count" else "")
+            for path in paths[:MAX_MATCHES]
+        ]
+        cut = count > MAX_MATCHES
+        note = f"; the first {MAX_MATCHES} files are shown, narrow with path or glob"
+    wide = f"; context is {MAX_CONTEXT} lines at most" if request.too_wide and request.mode == "lines" else ""
+    if cut or wide:
+        lines.append(
+            f"[{_number(total, 'matching line')} in {_number(count, 'file')}{note if cut else ''}{wide}]"
+        )
+    return ToolOutcome("\n".join(lines), metadata={**metadata, "truncated": cut})
+
+
+def _filtered(counts: Mapping[str, int], request: _GrepRequest) -> dict[str, int]:
+    if not request.glob:
+        return dict(counts)
+    try:
+        matches = matcher(request.glob).fullmatch
+    except TooManyAlternativesError:
+        raise ToolFailure(
+            "The braces of glob stand for too many patterns. Send fewer alternatives."
+        ) from None
+    start = len(request.location.below) + 1 if request.location.below else 0
+    return {path: n for path, n in counts.items() if matches(path[start:] or path.rpartition("/")[2])}
+
+
+def _first_hits(engine: Engine, paths: list[str], counts: Mapping[str, int]) -> list[Hit]:
+    some: list[str] = []
+    expected = 0
+    for path in paths:
+        if expected >= MAX_MATCHES:
+            break
+        some.append(path)
+        expected += counts[path]
+    return [hit for hit, _ in zip(engine.hits(some), range(MAX_MATCHES), strict=False)]
+
+
+def _named(request: _GrepRequest, path: str) -> str:
+    return display_name(path if request.location.in_tree else str(request.location.root / path))
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+MAX_LINE = 500
+MAX_CONTEXT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """What is shown of one file: its matches and the lines around them, by their numbers. `text` is as printed."""
+
+    path: Path
+    name: str
+    numbers: Mapping[int, str]
+    text: Sequence[str]
+
+    @property
+    def whole(self) -> dict[int, str]:
+        """The lines that are shown in full."""
+        return {number: line for number, line in self.numbers.items() if len(line) <= MAX_LINE}
+
+
+def render(location: SearchLocation, hits: Sequence[Hit], around: int) -> Iterator[InFile]:
+    """A line with the file's name, then its matches as `12:text` and the lines around them as `11-text`, `--`
+    where lines are left out between them. The name is never on the line of a match, so it may hold anything."""
+    for path, group in groupby(hits, key=lambda hit: hit.path):
+        name = display_name(path if location.in_tree else str(location.root / path))
+        hits_by_line = {hit.line: hit for hit in group}
+        lines = searched_lines(location.root / path) if around else ()
+        near = {
+            n
+            for line in hits_by_line
+            for n in range(line - around, line + around + 1)
+            if 1 <= n <= len(lines)
+        }
+        numbers = {
+            n: hits_by_line[n].text if n in hits_by_line else lines[n - 1]
+            for n in sorted(near | hits_by_line.keys())
+        }
+        yield InFile(location.root / path, name, numbers, (name, *_block(hits_by_line, numbers, around)))
+
+
+def _block(hits_by_line: Mapping[int, Hit], numbers: Mapping[int, str], around: int) -> Iterator[str]:
+    previous = 0
+    for number, line in numbers.items():
+        if around and previous and number > previous + 1:
+            yield "--"
+        previous = number
+        hit = hits_by_line.get(number)
+        yield f"{number}:{_short(hit.text, hit.column)}" if hit else f"{number}-{_short(line, 1)}"
+
+
+def _short(line: str, column: int) -> str:
+    """At most `MAX_LINE` characters of the line, around the match. `column` counts bytes from 1."""
+    if len(line) <= MAX_LINE:
+        return line
+    at = len(line.encode()[: column - 1].decode("utf-8", "ignore"))
+    start = max(0, min(at - MAX_LINE // 4, len(line) - MAX_LINE))
+    end = start + MAX_LINE
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")

@@ -1,0 +1,155 @@
+"""`patch`: several files added, changed, moved and deleted in one call, wholly or not at all.
+
+What fits of a patch that is refused is kept, and the next patch may go on from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.toolhost.commit import Change, commit
+from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.toolhost.diff import Block, compare
+from bot.toolhost.freshness import counted
+from bot.toolhost.patch.grammar import Operation, Patch, Update, parse, write
+from bot.toolhost.patch.overlay import plan
+from bot.toolhost.paths import resolve
+from bot.toolhost.text import split_lines, to_lf
+from bot.toolhost.window import AROUND, ends, within_echo
+
+_PATCHED = ("Patched: {}", "Applied: {}", "Done: {}")
+_PATCHED_ALL = ("Patched {} files ({}).", "Changed {} files ({}).", "{} files patched ({}).")
+
+_RANGES = 4
+"""Places of one file that the result names."""
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    patch = parse(text_argument(arguments, "patch"))
+    operations = _together(patch, context)
+    with counted(context, lambda: list(_paths(operations, context))) as note:
+        planned = plan(context, operations)
+        done = commit(context, "patch", planned.changes)
+    context.records.drop_kept()
+    additions = sum(file["additions"] for file in done.files)
+    removals = sum(file["removals"] for file in done.files)
+    files = list(zip(_listed(done.files), planned.changes, strict=True))
+    named = [_line(*one) for one in files]
+    if len(named) == 1:
+        heads = [phrasing.format(named[0]) for phrasing in _PATCHED]
+        named = []
+    else:
+        counts = f"+{additions} -{removals}"
+        heads = [phrasing.format(len(named), counts) for phrasing in _PATCHED_ALL]
+    lines = [*named, *planned.notes]
+    if not planned.exact:  # else the result would repeat what was sent
+        lines += within_echo(_places(files), "[further changed places are not shown]")
+    metadata: dict[str, Any] = {"additions": additions, "removals": removals, "files": list(done.files)}
+    if patch.stored_number:
+        metadata["patch"] = write(operations)
+    rest = [line for line in (*lines, done.note) if line]
+    return varied_outcome(["\n".join([f"{head} {note}".rstrip(), *rest]) for head in heads], metadata)
+
+
+def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
+    """What was kept and then what is new. A patch that does not go on from what was kept drops it."""
+    if not patch.stored_number:
+        context.records.drop_kept()
+        return patch.operations
+    stored = context.records.stored_operations(patch.stored_number)
+    if not stored:
+        raise ToolFailure(
+            f"Nothing was written: nothing is kept under {patch.stored_number} any more. Send the whole patch "
+            "without that line."
+        )
+    return (*stored, *_without_repeats(stored, patch.operations))
+
+
+def _without_repeats(stored: Sequence[Operation], new: Sequence[Operation]) -> Iterator[Operation]:
+    """The new operations without what is kept already: sent again all the same, it would be put in twice."""
+    known = {write([part]) for operation in stored for part in _parts(operation)}
+    for operation in new:
+        parts = [part for part in _parts(operation) if write([part]) not in known]
+        if len(parts) == len(_parts(operation)):
+            yield operation
+        else:
+            yield from parts
+
+
+def _parts(operation: Operation) -> list[Operation]:
+    """An update that moves nothing as one for each of its sections."""
+    if not isinstance(operation, Update) or operation.move_to:
+        return [operation]
+    return [replace(operation, sections=(section,)) for section in operation.sections]
+
+
+def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
+    """The files the operations name, those outside apart: about them the plan has its own words."""
+    named: dict[Path, None] = {}
+    for operation in operations:
+        target = operation.move_to if isinstance(operation, Update) else None
+        for path in filter(None, (operation.path, target)):
+            try:
+                named[resolve(context, path)] = None
+            except ToolFailure:
+                continue
+    yield from named
+
+
+def _listed(files: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [file for file in files if "moved_to" not in file]
+
+
+def _line(file: Mapping[str, Any], change: Change) -> str:
+    counts = f"(+{file['additions']} -{file['removals']})"
+    if file["after_hash"] is None:
+        return f"D {file['path']} {counts}"
+    ranges = [f"{first}-{last}" if first < last else f"{first}" for first, last in _ranges(change)]
+    at = f" at line {', '.join(ranges)}" if ranges else ""
+    if len(ranges) > _RANGES:
+        at = f" at {len(ranges)} places in {ranges[0].partition('-')[0]}-{ranges[-1].rpartition('-')[2]}"
+    if "moved_from" in file:
+        return f"R {file['moved_from']} -> {file['path']} {counts}{at}"
+    return f"{'A' if file['created'] else 'M'} {file['path']} {counts}{at}"
+
+
+def _ranges(change: Change) -> Iterator[tuple[int, int]]:
+    """First and last changed line of each place in the file as it is now; none for a new file."""
+    for _, _, first, last in _blocks(change):
+        yield first + 1, max(first + 1, last)
+
+
+def _blocks(change: Change) -> Sequence[Block]:
+    before = change.before or change.source
+    if before is None or change.after is None:
+        return ()
+    return compare(before.lf, to_lf(change.after.content), "").blocks
+
+
+def _places(files: Sequence[tuple[Mapping[str, Any], Change]]) -> Iterator[str]:
+    """The changed lines of a patch that did not fit exactly, so that the model sees what became of it."""
+    for file, change in files:
+        lines = split_lines(to_lf(change.after.content)) if change.after else []
+        mark = f"{file['path']}:\n"
+        for window in _windows(_blocks(change)):
+            yield f"{mark}{ends(lines, *window) or '[the file is empty now]'}"
+            mark = "--\n"
+
+
+def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """First and last line to show of each place, those that would touch as one."""
+    window: tuple[int, int] | None = None
+    for _, _, first, last in blocks:
+        low, high = first + 1 - AROUND, last + AROUND
+        if window is not None and low <= window[1] + 1:
+            window = (window[0], high)
+            continue
+        if window is not None:
+            yield window
+        window = (low, high)
+    if window is not None:
+        yield window

@@ -1,0 +1,238 @@
+"""`problems_of`: one checker over a whole project, the repository or a folder of it, and its output read. A question of
+the supervisor's and no tool of the model's: which checkers there are, and how they are called, is its affair."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost import shell
+from bot.toolhost.checkers import output_forms
+from bot.toolhost.checkers.problem_record import one_line, rows
+from bot.toolhost.context import Context
+from bot.toolhost.programs import Buffer
+
+_MOST_OUTPUT = 24_000_000
+_PROBE_LIMIT = 20.0
+_NOTE = 200
+_WORDS = 4000
+
+# Before the reason Node prints where in its loader it was, Python a traceback, eslint that something went wrong.
+_SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
+_HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
+
+# The host's pipe carries both outputs in their order; what is said of a failure goes to a file: straight to it, since a
+# program between would have to be waited for, and may be kept from its end by what the checker leaves running.
+_APART = 'words=$1; shift; exec "$@" 2>"$words"'
+_TOGETHER = 'shift; exec "$@" 2>&1'
+
+
+class _Ran(NamedTuple):
+    ended: shell.Ended
+    output: bytes
+    flooded: bool
+    words: str
+
+
+class _ProjectLocation(NamedTuple):
+    """Where a checker runs: `around` are its folder and those above it, up to the repository's."""
+
+    folder: str
+    around: Sequence[Path]
+    environment: Mapping[str, str]
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    """`metadata["state"]` is complete, timed_out or unavailable; `rows` are the problems of a complete run. Their paths
+    are the repository's, also where the checker ran in a `folder` of it."""
+    began = time.monotonic()
+    checker = arguments["checker"]
+    deadline = began + float(arguments["timeout"])
+    folder = str(arguments.get("folder", ""))
+    around = folders(context.root, folder)
+    python = python_environment(around, context.environment)
+    # One in a folder looks for an environment there alone, and several projects may share the one above them.
+    shared = {"VIRTUAL_ENV": python} if folder and python else {}
+    location = _ProjectLocation(
+        folder, around, {**context.environment, **shared, **dict(checker.get("environment", ()))}
+    )
+    result = _check(checker, [f"./{path}" for path in arguments["files"]], deadline, context, location)
+    facts = {"duration": round(time.monotonic() - began, 4), "python": bool(python)}
+    return ToolOutcome(str(result.get("note", "")), metadata=result | facts)
+
+
+def _check(
+    checker: Mapping[str, Any],
+    files: Sequence[str],
+    deadline: float,
+    context: Context,
+    location: _ProjectLocation,
+) -> dict[str, Any]:
+    name = str(checker["program"])
+    if not location.around[0].is_dir():
+        return _none("unavailable", f"there is no folder {one_line(location.folder, _NOTE)}")
+    ours = {**context.programs, "python-of-the-host": sys.executable}
+    program = find(name, checker["where"], location.around, ours, location.environment)
+    if not program:
+        own = ": the project has none of its own" if list(checker["where"]) == ["project"] else ""
+        return _none("unavailable", f"{name} is not there{own}")
+    version = ""
+    if checker["version"]:
+        limit = min(deadline, time.monotonic() + _PROBE_LIMIT)
+        probe = _run([program, *checker["version"]], limit, context, location)
+        version = one_line(probe.output.decode("utf-8", "replace"), 60)
+        if probe.ended.stopped or probe.ended.exit_code or not version:
+            return _none("unavailable", f"{name} does not run here{_because(probe, context)}")
+    argv = [program, *(str(word).replace("{tmp}", str(context.tmp)) for word in checker["arguments"]), *files]
+    ran = _run(argv, deadline, context, location, together=checker["together"])
+    return {"version": version, **_result_of(checker, ran, context, location.folder)}
+
+
+def _result_of(checker: Mapping[str, Any], ran: _Ran, context: Context, folder: str) -> dict[str, Any]:
+    if ran.ended.timed_out:
+        return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
+    if ran.ended.cancelled:
+        return _none("unavailable", "the run was over before it")
+    if ran.flooded:
+        return _none("unavailable", f"it printed more than {_MOST_OUTPUT // 1_000_000} MB")
+    if ran.ended.limit is not None:
+        return _none("unavailable", f"it met a limit of the sandbox: {ran.ended.limit.name}")
+    if ran.ended.exit_code not in checker["exits"]:
+        code = ran.ended.exit_code
+        return _none("unavailable", f"it ended with exit code {code}{_because(ran, context)}")
+    try:
+        parsed = rows(
+            output_forms.FORMS[checker["form"]](ran.output.decode("utf-8", "replace")),
+            str(context.root),
+            checker["unit"],
+            folder,
+        )
+    except output_forms.FormError as error:
+        why = "" if ran.output.strip() else _because(ran, context)
+        return _none("unavailable", one_line(f"{error}{why}", _NOTE, str(context.root)))
+    if parsed.flooded:
+        return _none("unavailable", "it reported more problems than can be compared")
+    return {"state": "complete", "note": "", "rows": parsed.rows, "outside": parsed.outside}
+
+
+def _run(
+    argv: Sequence[str],
+    deadline: float,
+    context: Context,
+    location: _ProjectLocation,
+    *,
+    together: bool = False,
+) -> _Ran:
+    """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
+    output = Buffer(_MOST_OUTPUT)
+    words = _Words(context.tmp / f".words-{context.seq}")
+    script = _TOGETHER if together else _APART
+    environment = {
+        **location.environment,
+        "CARGO_NET_OFFLINE": "true",
+        "CARGO_TARGET_DIR": str(context.tmp / "cargo-target"),
+        "GOTOOLCHAIN": "local",
+        "LC_ALL": "C.UTF-8",
+    }
+    try:
+        ended = shell.run_command(
+            ["bash", "-c", script, "bash", words.path, *argv],
+            cwd=location.around[0],
+            environment=environment,
+            timeout=max(deadline - time.monotonic(), 0.1),
+            cancelled=context.cancelled,
+            sink=output,
+            monitor=context.monitor,
+            usage=context.command_usage,
+        )
+        first = words.first() or bytes(output.data[:_WORDS])
+    finally:
+        words.close()
+    return _Ran(ended, bytes(output.data), output.full, first.decode("utf-8", "replace"))
+
+
+class _Words:
+    """The file for what a program says of itself. It lies where programs write, so there may be anything else at its
+    path by the end, a pipe that nobody fills too: it is read by the descriptor with which it was made."""
+
+    def __init__(self, file: Path) -> None:
+        self.path = str(file)
+        self._fd = -1
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(file)
+            self._fd = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError:
+            self.path = os.devnull  # a full disk, or a folder of that name: the program can run all the same
+
+    def first(self) -> bytes:
+        return os.pread(self._fd, _WORDS, 0) if self._fd >= 0 else b""
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            with suppress(OSError):
+                os.unlink(self.path)
+
+
+def _because(ran: _Ran, context: Context) -> str:
+    match = _SAYS_WHY.search(ran.words)
+    words = one_line(match[0] if match else _HEAD.sub("", ran.words), _NOTE, str(context.root))
+    return f": {words}" if words else ""
+
+
+def _none(state: str, note: str) -> dict[str, Any]:
+    return {"state": state, "note": note, "rows": [], "outside": 0}
+
+
+PLACES = (".venv/bin", "venv/bin", "node_modules/.bin")
+"""Folders of the repository in which a project has programs of its own."""
+
+_ENVIRONMENTS = (".venv", "venv", "env")
+
+
+def folders(root: Path, folder: str) -> list[Path]:
+    """`folder` and those that it is in, up to the repository's own."""
+    here = root / folder
+    return [here, *(above for above in here.parents if above.is_relative_to(root))] if folder else [root]
+
+
+def find(
+    name: str,
+    where: Sequence[str],
+    around: Sequence[Path],
+    ours: Mapping[str, str],
+    environment: Mapping[str, str],
+) -> str:
+    """The program called `name`, looked for in the order of `where` (`ours`, `project`, `path`); empty for none.
+    `around` are the folders of the project."""
+    for source in where:
+        if source == "ours" and (own := ours.get(name)) and _runs(own):
+            return own
+        if source == "project":
+            for program in (str(folder / bin_folder / name) for folder in around for bin_folder in PLACES):
+                if _runs(program):
+                    return program
+        if source == "path" and (path := shutil.which(name, path=environment.get("PATH", ""))):
+            return path
+    return ""
+
+
+def python_environment(around: Sequence[Path], environment: Mapping[str, str]) -> str:
+    """Where what the project imports can be: the environment that is active, or the nearest of its own; else empty."""
+    own = (folder / name for folder in around for name in _ENVIRONMENTS)
+    return environment.get("VIRTUAL_ENV") or next(
+        (str(env) for env in own if (env / "pyvenv.cfg").is_file()), ""
+    )
+
+
+def _runs(program: str) -> bool:
+    return os.path.isfile(program) and os.access(program, os.X_OK)

@@ -1,0 +1,66 @@
+"""`write`: a whole file, new or in place of one that was viewed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost.commit import Change, commit
+from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.toolhost.files import Loaded, load
+from bot.toolhost.freshness import counted, require_all_shown, require_shown
+from bot.toolhost.paths import display_name, relative, resolve
+from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
+from bot.toolhost.tools.edit import CREATED, edit_outcome
+
+_WROTE = ("Wrote {} ({}).", "Saved {} ({}).", "{} saved ({}).")
+
+
+def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
+    raw_path = text_argument(arguments, "path")
+    content = text_argument(arguments, "content")
+    if raw_path.endswith("/"):
+        raise ToolFailure(
+            f"{display_name(raw_path)} names a folder. Give a file in it; folders are made as needed."
+        )
+    path = resolve(context, raw_path)
+    with counted(context, lambda: [path]) as note:
+        return _write(context, path, raw_path, content, note)
+
+
+def _write(context: Context, path: Path, raw_path: str, content: str, note: str) -> ToolOutcome:
+    name = relative(context, path)
+    before = load(context, path, raw_path) if os.path.lexists(path) else None
+    after = _like(before, content) if before else Text(content)
+    if before and after.content == before.text.content:
+        return ToolOutcome(
+            f"{name} has this content already; nothing was written.",
+            metadata={"path": name, "additions": 0, "removals": 0},
+        )
+    if before:
+        require_shown(context, before)
+        require_all_shown(context, before)
+    done = commit(context, "write", [Change(path, before, after)])
+    metadata = done.files[0]
+    counts = f"{_size(after, before)}; +{metadata['additions']} -{metadata['removals']}"
+    return edit_outcome(_WROTE if before else CREATED, name, counts, note, done)
+
+
+def _size(after: Text, before: Loaded | None) -> str:
+    """Bytes as they are on the disk, in the file's own encoding."""
+    size = len(encode(after, before.text.content if before else ""))
+    lines = count_lines(to_lf(after.content))
+    return f"{size} byte{'s' * (size != 1)}, {lines} line{'s' * (lines != 1)}"
+
+
+def _like(before: Loaded, content: str) -> Text:
+    """The content in the existing file's encoding and, where it has just one, with its line ends."""
+    ending = line_ends(before.text.content).uniform
+    if before.text.encoding.mark:
+        content = content.removeprefix("\ufeff")
+    if ending is not None:
+        content = to_lf(content).replace("\n", ending)
+    return Text(content, before.text.encoding)

@@ -1,0 +1,311 @@
+"""Measure the memory and the disk space that a command uses."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from bot.toolhost import descendants
+from bot.toolhost.limits import Limits, Over
+
+_PAUSE = 0.05
+"""Seconds between two looks."""
+
+_TIME_SHARE = 20
+"""A look may take one part in so many of the time: of a tree of hundreds of processes it is taken less often."""
+
+_HELD = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
+_SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
+
+
+class CommandUsage:
+    """For one command. `due` is when to look next, by `time.monotonic`."""
+
+    def __init__(self, limits: Limits, disk: DiskUse) -> None:
+        self.due = time.monotonic() + _PAUSE
+        self._limits = limits
+        self._disk = disk
+        self._added_before = disk.before()
+        self._unmapped = Unmapped(limits.memory)
+
+    def over(self, subreaper: int) -> Over | None:
+        """The limit that is passed by all that descends from the process `subreaper`."""
+        began = time.monotonic()
+        pids = list(islice(descendants.below(subreaper), self._limits.processes))
+        over = self._memory(pids) or self._disk.check(pids, self._added_before)
+        self.due = began + max(_PAUSE, (time.monotonic() - began) * _TIME_SHARE)
+        return over
+
+    def _memory(self, pids: Sequence[int]) -> Over | None:
+        # Pages that a fork shares are counted for both, so a sum over the limit is not the last word.
+        mapped = held(pids) > self._limits.memory and self._fairly_over(pids)
+        return Over("memory", self._limits.memory) if mapped or self._unmapped.over(pids) else None
+
+    def _fairly_over(self, pids: Sequence[int]) -> bool:
+        """Twice: a fork or an end between two readings of one look counts shared pages for more than they are."""
+        return all(fairly_held(pids) > self._limits.memory for _ in range(2))
+
+
+def held(pids: Iterable[int]) -> int:
+    """Bytes, of one page as often as there are processes that share it; 15 us a process."""
+    return sum(_sum(f"/proc/{pid}/status", _HELD) for pid in pids)
+
+
+def fairly_held(pids: Iterable[int]) -> int:
+    """Bytes, a shared page counted once: the kernel walks the page tables, milliseconds for each GiB. Of a process that
+    lets nobody look, what `held` says."""
+    return sum(_sum(f"/proc/{pid}/smaps_rollup", _SHARES) or held([pid]) for pid in pids)
+
+
+def _sum(path: str, names: tuple[bytes, ...]) -> int:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            text = file.read(8192)
+    except OSError:
+        return 0  # it ended, or does not let us
+    total = 0
+    for name in names:
+        _, separator, after = text.partition(name)
+        if separator:
+            total += int(after[: after.find(b"kB")])
+    return total * 1024
+
+
+_FREE_SHARE = (9, 10)
+"""Of what was free at the start. A full disk would take the journal and the answer with it."""
+
+_BLOCK = 512
+_LEAST = 4096
+"""Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
+_TIME_SHARE = 50
+"""A walk may take one part in so many of the time."""
+
+_LONGEST_WALK = 2.0
+
+
+class DiskUse:
+    """One for all commands of a workspace; may be asked from any thread. `added` and `allowed` are in bytes, `pause` in
+    seconds: two walks are not closer unless much is gone."""
+
+    def __init__(self, folders: Sequence[Path], allowed: int, pause: float = 1.0) -> None:
+        self.added = 0
+        self._folders = tuple(folders)
+        self._devices = {os.stat(folder).st_dev for folder in folders}
+        self._began = time.time() - 1  # a file's time is a tick of the kernel's clock behind ours
+        self._free = [_free(folder) for folder in folders]
+        self.allowed = min(allowed, *(min(free) * _FREE_SHARE[0] // _FREE_SHARE[1] for free in self._free))
+        self._pause = pause
+        self._gone_at_walk = 0
+        self._next_walk = time.monotonic() + pause
+        self._lock = threading.Lock()
+
+    def before(self) -> int:
+        """`added` as it is when a command begins: one that was stopped wrote more until it was."""
+        with self._lock:
+            if self.added > self.allowed:
+                self._walk((), max(map(_gone, self._free, self._folders)))
+            return self.added
+
+    def check(self, pids: Iterable[int], before: int) -> Over | None:
+        """Whether what was added is over the limit. `before` is `added` as it was when the command began, since one
+        that only deletes is let be; `pids` are its processes, which may hold files that have no name any more."""
+        with self._lock:
+            gone = max(map(_gone, self._free, self._folders))
+            much = gone > self.allowed and gone > self._gone_at_walk + self.allowed // 20
+            if much or time.monotonic() >= self._next_walk:
+                self._gone_at_walk = gone
+                self._walk(pids, gone)
+            return Over("disk", self.allowed) if self.added > max(self.allowed, before) else None
+
+    def _walk(self, pids: Iterable[int], gone: int) -> None:
+        began = time.monotonic()
+        counted: dict[tuple[int, int], int] = {}
+        endless = False
+        for file in self._new_files(pids):
+            counted[file.st_dev, file.st_ino] = max(file.st_blocks * _BLOCK, _LEAST)
+            if endless := time.monotonic() - began > _LONGEST_WALK:
+                break
+        self.added = max(sum(counted.values()), gone if endless else 0)
+        self._next_walk = began + max(self._pause, (time.monotonic() - began) * _TIME_SHARE)
+
+    def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
+        """What was made or written since the workspace began. Holes in a file take no blocks."""
+        for file in _without_name(pids):
+            if file.st_dev in self._devices:
+                yield file
+        for folder in self._folders:
+            yield from (file for file in _files_below(folder) if file.st_ctime >= self._began)
+
+
+def _free(folder: Path) -> tuple[int, int]:
+    """The bytes that its file system still takes, and what the files are worth that it still takes; as many bytes
+    where it has no number for these."""
+    at = os.statvfs(folder)
+    size = at.f_bavail * at.f_frsize
+    return size, at.f_favail * _LEAST if at.f_files else size
+
+
+def _gone(before: tuple[int, int], folder: Path) -> int:
+    return max(was - now for was, now in zip(before, _free(folder), strict=True))
+
+
+def _files_below(folder: Path) -> Iterator[os.stat_result]:
+    left = [str(folder)]
+    while left:
+        try:
+            with os.scandir(left.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append(entry.path)
+                    yield entry.stat(follow_symlinks=False)
+        except OSError:
+            continue  # it went meanwhile, or cannot be read: then what is gone on the disk still tells
+
+
+def _without_name(pids: Iterable[int]) -> Iterator[os.stat_result]:
+    """Files that processes hold open and that were deleted."""
+    for pid in pids:
+        folder = f"/proc/{pid}/fd"
+        try:
+            for fd in os.listdir(folder):
+                file = os.stat(f"{folder}/{fd}")
+                if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
+                    yield file
+        except OSError:
+            continue  # it ended meanwhile, or lets nobody look
+
+
+_TIME_SHARE = 20
+_PAUSE = 1.0
+_GROWN_SHARE = 16
+"""A walk is due when the machine's shared memory grew by one part in so many of what is allowed."""
+
+_LAST_SHARE = 16
+"""One part in so many of the machine's memory is left to nobody: without it the kernel would choose what to end."""
+
+_SEGMENTS = "/proc/sysvipc/shm"
+_MACHINE = "/proc/meminfo"
+
+_IPC_RMID, _SHM_INFO = 0, 14
+_SHM_INFO_SIZE = 128
+"""Bytes; the kernel's `struct shm_info` has 48, and how many segments there are is its first number."""
+
+
+class Machine(NamedTuple):
+    """In bytes; zeros where nobody says."""
+
+    total: int = 0
+    available: int = 0
+    shared: int = 0
+
+
+class Unmapped:
+    """For one command. `allowed` is in bytes."""
+
+    def __init__(self, allowed: int, began: Machine | None = None) -> None:
+        self._allowed = allowed
+        self._began = began or machine()
+        self._walked = self._began
+        self._held = 0
+        self._due = self._soonest = 0.0
+
+    def over(self, pids: Iterable[int], now: Machine | None = None) -> bool:
+        """Whether `pids` hold more of it than is allowed, or the machine runs out of memory while they do."""
+        there = now or machine()
+        lost = self._began.available - there.available
+        if lost > self._allowed and there.available < there.total // _LAST_SHARE:
+            return True
+        moment = time.monotonic()
+        grown = there.shared - self._walked.shared > self._allowed // _GROWN_SHARE
+        if moment >= self._due or (grown and moment >= self._soonest):
+            self._walked = there
+            self._held = files_held(pids) + segments_held()
+            took = time.monotonic() - moment
+            self._soonest, self._due = moment + took * _TIME_SHARE, moment + max(_PAUSE, took * _TIME_SHARE)
+        return self._held > self._allowed
+
+
+def machine() -> Machine:
+    """What the kernel says of the whole machine; 20 us."""
+    fields = {b"MemTotal": 0, b"MemAvailable": 0, b"Shmem": 0}
+    with contextlib.suppress(OSError, ValueError), open(_MACHINE, "rb", buffering=0) as file:
+        for line in file.read(4096).split(b"\n"):
+            name, _, value = line.partition(b":")
+            if name in fields:
+                fields[name] = int(value.split()[0]) * 1024
+    return Machine(*fields.values())
+
+
+def files_held(pids: Iterable[int]) -> int:
+    """Bytes in the files without a name that these processes hold open and that lie in memory, each file once."""
+    counted: dict[int, int] = {}
+    for file in _open_files(pids):
+        if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode):
+            counted[file.st_ino] = file.st_blocks * 512
+    return sum(counted.values())
+
+
+def segments_held() -> int:
+    """Bytes in the System V segments of this namespace; none where it is the machine's own."""
+    return sum(segment.held for segment in _segments())
+
+
+def drop_segments() -> None:
+    """Remove the segments of this namespace that no process is attached to: nobody is left who would do it."""
+    if os.getpid() != 1:
+        return
+    libc, counts = _libc(), ctypes.create_string_buffer(_SHM_INFO_SIZE)
+    if libc.shmctl(0, _SHM_INFO, counts) >= 0 and not any(counts[: ctypes.sizeof(ctypes.c_int)]):
+        return  # 20 times as quick as to read of none
+    for segment in _segments():
+        if not segment.attached:
+            libc.shmctl(segment.id, _IPC_RMID, None)
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
+class _Segment(NamedTuple):
+    id: int
+    attached: int
+    held: int
+
+
+def _segments() -> Iterator[_Segment]:
+    if os.getpid() != 1:  # behind Landlock none can be made, and without a sandbox they are somebody else's
+        return
+    with contextlib.suppress(OSError, ValueError, IndexError), open(_SEGMENTS, "rb", buffering=0) as file:
+        # key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap
+        for line in file.read(1 << 20).split(b"\n")[1:]:
+            if fields := line.split():
+                yield _Segment(int(fields[1]), int(fields[6]), int(fields[14]) + int(fields[15]))
+
+
+def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
+    for pid in pids:
+        folder = f"/proc/{pid}/fd"
+        try:
+            for fd in os.listdir(folder):
+                yield os.stat(f"{folder}/{fd}")
+        except OSError:
+            continue  # it ended meanwhile, or lets nobody look
+
+
+@cache
+def _memory_device() -> int:
+    probe = os.memfd_create("probe")
+    try:
+        return os.fstat(probe).st_dev
+    finally:
+        os.close(probe)

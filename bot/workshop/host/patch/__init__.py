@@ -1,1 +1,0 @@
-"""The patch format: what is written (`grammar`), where it goes (`locate`), what comes of it (`overlay`)."""

@@ -1,0 +1,163 @@
+"""Objects planted outside the sandbox that nobody inside may reach, and which of them were reached."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.contracts.errors import NoSandboxError
+from bot.toolhost.canaries import TRIES
+
+NAMES = tuple(TRIES)
+
+MAY_BE_CLOSED = frozenset({"kernel settings", "privileges", "io_uring", "user namespace"})
+"""What a machine may allow to nobody: then there is nothing to prove."""
+
+_DAEMON, _UDP = "process left behind", "UDP"
+
+_WORDS = {
+    "secret file": "a file outside can be read",
+    "link out": "a link leads to a file outside",
+    "environment of another process": "another process's environment can be read",
+    "write outside": "a folder outside can be written",
+    "shared temporary folder": "the machine's own temporary folder can be read",
+    "TCP": "a port of the machine can be reached",
+    "UDP": "a datagram reaches the machine",
+    "socket file": "a socket file of the machine can be reached",
+    "abstract socket": "an abstract socket of the machine can be reached",
+    "signal to another process": "processes outside can be signalled",
+    "process left behind": "a process is left when all should have ended",
+    "kernel settings": "the kernel's settings can be written",
+    "privileges": "capabilities are left, or can be had",
+    "io_uring": "io_uring can be used",
+    "user namespace": "namespaces can be made",
+}
+
+
+def in_words(names: Collection[str]) -> str:
+    return "; ".join(_WORDS.get(name, name) for name in sorted(names))
+
+
+def reached(
+    reported: Collection[str], arrived: Collection[str], tag: str, *, outlived: bool = False
+) -> set[str]:
+    """The names of those that a host reached, by what it said and by what was seen from here."""
+    seen = {_UDP} if tag in arrived else set()
+    return set(reported) | seen | ({_DAEMON} if outlived else set())
+
+
+@dataclass(frozen=True, slots=True)
+class Canaries:
+    """`shared` lies in the machine's temporary folder, in `lock` is what a host's daemon
+    holds as long as it lives; `None` where nothing is to be left behind."""
+
+    file: Path
+    link: Path
+    outside: Path
+    shared: Path
+    tcp: socket.socket
+    udp: socket.socket
+    abstract: str
+    variable: str
+    process: int
+    lock: Path | None
+
+    def message(self, tag: str) -> dict[str, Any]:
+        """As `protocol.md` has it in `hello`. `tag` tells what this host did from what another one did."""
+        return {
+            "tag": tag,
+            "file": str(self.file),
+            "link": str(self.link),
+            "outside": str(self.outside),
+            "shared": str(self.shared),
+            "socket": str(self.shared / "socket"),
+            "tcp": self.tcp.getsockname()[1],
+            "udp": self.udp.getsockname()[1],
+            "abstract": self.abstract,
+            "environment": self.variable,
+            "process": self.process,
+            "lock": str(self.lock / tag) if self.lock else "",
+        }
+
+    def arrived(self) -> set[str]:
+        """The tags of the hosts whose datagrams came."""
+        tags: set[str] = set()
+        while True:
+            try:
+                tags.add(self.udp.recv(64).decode(errors="replace"))
+            except BlockingIOError:
+                return tags
+
+    def outlived(self, tag: str) -> bool:
+        """Whether what that host left behind is still there. Ends it."""
+        if self.lock is None:
+            return False
+        path = self.lock / tag
+        try:
+            with path.open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            path.unlink()  # not before: it ends when it sees this, and may be gone by the time it is asked for
+        return False
+
+
+@contextmanager
+def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator[Canaries]:
+    """Plant them in the new folder `folder`; `visible` is one that is seen inside. `all_of_them`: also those that take
+    a process of their own. Raises `NoSandboxError` where that cannot be done here."""
+    try:
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+            # The name of a socket has at most 107 bytes.
+            short = len(os.fsencode(tempfile.gettempdir())) < 75
+            shared = Path(tempfile.mkdtemp(prefix="slash-agent-canary-", dir=None if short else "/tmp"))  # noqa: S108 - a new folder in it
+            stack.callback(shutil.rmtree, shared, ignore_errors=True)
+            tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=8))
+            udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            udp.bind(("127.0.0.1", 0))
+            udp.setblocking(False)
+            abstract = f"slash-agent-{os.urandom(8).hex()}"
+            for address in (str(shared / "socket"), f"\0{abstract}"):
+                listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+                listener.bind(address)
+                listener.listen(8)
+            file, link = folder / "secret", visible / f"link-{os.urandom(4).hex()}"
+            file.write_text(os.urandom(16).hex())
+            link.symlink_to(file)
+            stack.callback(link.unlink, missing_ok=True)
+            variable, process, lock = "", 0, None
+            if all_of_them:
+                variable = f"CANARY={os.urandom(16).hex()}"
+                process = stack.enter_context(_holder(variable))
+                lock = visible / "locks"
+                lock.mkdir()
+            yield Canaries(file, link, folder, shared, tcp, udp, abstract, variable, process, lock)
+    except OSError as error:
+        raise NoSandboxError(f"The sandbox could not be probed: {error}.") from error
+
+
+@contextmanager
+def _holder(variable: str) -> Iterator[int]:
+    """The id of a process that does nothing but have this in its environment."""
+    name, _, value = variable.partition("=")
+    nothing = subprocess.DEVNULL  # nobody who reads what we say waits for it, should we be killed
+    sleeping = subprocess.Popen(
+        ["/bin/sleep", "60"], env={name: value}, stdin=nothing, stdout=nothing, stderr=nothing
+    )
+    try:
+        yield sleeping.pid
+    finally:
+        sleeping.kill()
+        sleeping.wait()

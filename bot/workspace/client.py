@@ -1,0 +1,388 @@
+"""The supervisor's client of a tool host: starts it in the sandbox, calls its tools, answers its questions.
+
+It never opens a file of the work tree. A frame that is unexpected, too large, late or malformed ends the workspace
+with one sentence.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
+from bot.contracts.tools import PLAIN, FileChange, ToolOutcome, Variation
+from bot.contracts.wire import WireError
+from bot.workspace import frames, start
+from bot.workspace.channel import Channel
+from bot.workspace.environment import of_use
+from bot.workspace.errors import HostEndedError, WorkspaceError
+from bot.workspace.frames import Answer, Facts, Question
+from bot.workspace.plan import make_folders, plan
+from bot.workspace.process import HostProcess
+from bot.workspace.sandbox.choose import HOW_TO_FIX
+from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
+
+if TYPE_CHECKING:
+    from bot.workspace.egress.access import EgressAccess
+    from bot.workspace.egress.proxy import Proxy
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Facts",
+    "HostEndedError",
+    "Question",
+    "ScanResult",
+    "Workspace",
+    "WorkspaceError",
+]
+
+Ask = Callable[[Question], Answer]
+
+_SEND_LIMIT = 30.0
+_SCAN_LIMIT = 120.0
+_TOOL_LIMIT = 120.0
+"""Seconds for a tool call that names no `timeout` of its own; with one, that is what it gets."""
+
+_MARGIN = 15.0
+_CANCEL_LIMIT = 10.0
+"""Seconds: well above what the host takes for the worst command, one that neither ends when told to (`TERM_GRACE`, 2
+s) nor lets its subreaper go on (`_SWEEP_LIMIT`, 5 s)."""
+
+_MAX_QUESTIONS = 1000
+_MOST_PRINTED = 100_000
+_MAX_SCANNED = 500_000
+_MAX_SCANNED_BYTES = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ScanResult:
+    """What changed in the work tree since the last scan or edit. `note` says in words what is missing."""
+
+    files: tuple[FileChange, ...]
+    note: str = ""
+
+
+class Workspace:
+    """One running tool host. Calls and scans may come from different threads and are done in turn; `close`
+    may come from any, at any time. After it, or a `WorkspaceError` from any method, every process is dead."""
+
+    def __init__(
+        self,
+        process: HostProcess,
+        channel: Channel,
+        facts: Facts,
+        *,
+        ask: Ask,
+        spill: Path,
+        proxy: Proxy | None,
+        root: str,
+    ) -> None:
+        """Use `Workspace.start`. `root` is the path of the tree inside. `redirected` are the names of the files of
+        editable installs of the repository that lead into the tree."""
+        self.redirected: frozenset[str] = frozenset()
+        self.facts = facts
+        self.root = root
+        self.proxy = proxy
+        self._process = process
+        self._channel = channel
+        self._ask = ask
+        self._spill = str(spill)
+        self._turn = threading.RLock()
+        self._ending = threading.Lock()
+        self._ended = ""
+        self._next = 1
+        self._scan_open: int | None = None
+        self._scan_done: ScanResult | None = None
+        self._limits_met: dict[tuple[str, int], str] = {}
+
+    @classmethod
+    def start(
+        cls,
+        confinement: Confinement,
+        *,
+        tree: Path,
+        folder: Path,
+        mount: str | None = None,
+        environment: Mapping[str, str],
+        ask: Ask,
+        assume_read: bool = False,
+        allowed: Sequence[str] = (),
+        bring: Sequence[Path] = (),
+        skills: Path | None = None,
+        history: Path | None = None,
+        archives: Sequence[Path] = (),
+        egress: EgressAccess | None = None,
+        limits: Mapping[str, int] | None = None,
+        diagnostics: Mapping[str, Any] | None = None,
+        dependencies: Dependencies = NO_DEPENDENCIES,
+        checks: bool = False,
+        own_git: bool = False,
+        variation: Variation = PLAIN,
+    ) -> Workspace:
+        """Start a host on `tree` and check with canaries that it is confined.
+
+        `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
+        unless the file history of another workspace is continued. `mount` is the path of the tree inside, its own by
+        default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
+        folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_place`;
+        `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
+        the fields of `Limits` that differ from the defaults. `diagnostics` are the options of diagnostics, as in
+        `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
+        setup and checks, not the model's. `variation` selects the wording of success. `own_git`: the tree's `.git`
+        belongs to a person; it is read-only inside, where the sandbox can mount.
+
+        Raises `NoSandboxError` without a sandbox, or with one that cannot give `egress`, and `WorkspaceError` when the
+        host does not start.
+        """
+        folders = make_folders(folder, history)
+        if egress is not None and not confinement.supports_egress:
+            raise NoSandboxError(
+                f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox at hand "
+                f"({confinement.name}) can give none. {HOW_TO_FIX}"
+            )
+        planned = plan(
+            confinement,
+            tree,
+            folders,
+            mount=mount,
+            source=environment,
+            allowed=allowed,
+            bring=bring,
+            skills=skills,
+            archives=archives,
+            egress=egress,
+            dependencies=dependencies,
+            own_git=own_git,
+        )
+        process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
+        channel = Channel(*process.pipes, process.is_stopped)
+        try:
+            start_message = {
+                **planned.start_message,
+                "assume_read": assume_read,
+                "limits": dict(limits or {}),
+            }
+            start_message["seed"] = variation.seed
+            start_message["environment"] |= of_use(folders.tmp, checks=checks)
+            if diagnostics is not None:
+                start_message["diagnostics"] = dict(diagnostics)
+            facts = start.handshake(confinement, channel, start_message, folders)
+            process.hold_inside()
+            proxy = egress.open(process.inside) if egress and confinement.confines else None
+        except WireError as error:
+            words = process.last_words()
+            start.end(process, channel)
+            raise start.failed_start(confinement, words, error) from error
+        except BaseException:
+            start.end(process, channel)
+            raise
+        workspace = cls(
+            process,
+            channel,
+            facts,
+            ask=ask,
+            spill=folders.spill,
+            proxy=proxy,
+            root=str(start_message["root"]),
+        )
+        workspace.redirected = dependencies.redirected
+        return workspace
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        cancel: CancelToken,
+        agent: str = "",
+        *,
+        printed: Callable[[str], None] | None = None,
+        more_edits: bool = False,
+    ) -> ToolOutcome:
+        """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkspaceError`.
+
+        What a file held when it was shown is remembered for each `agent` by itself. `printed` takes the last line of
+        a command's output while it runs, about once a second: a line of anybody's. With `more_edits` another edit
+        follows at once: diagnostics wait for the last.
+        """
+        with self._turn:
+            self._collect_scan()
+            identity = self._take_number()
+            call = {
+                "type": "call",
+                "id": identity,
+                "tool": tool,
+                "arguments": dict(arguments),
+                "seq": identity,
+                "agent": agent,
+                "echo": printed is not None,
+                "more_edits": more_edits,
+            }
+            self._send(call)
+            forget = cancel.on_fire(self._channel.wake)
+            try:
+                outcome = self._await_result(identity, time.monotonic() + _limit(arguments), cancel, printed)
+                self._note_limit(identity, outcome)
+                return outcome
+            except WireError as error:
+                raise self._fail(f"during {tool}", error) from error
+            except BaseException:
+                self.close()  # `ask` raised, or a KeyboardInterrupt: the call stays open for good
+                raise
+            finally:
+                forget()
+
+    @property
+    def limits_met(self) -> Collection[str]:
+        """For each command that met a limit of the sandbox which one, in the host's word."""
+        return self._limits_met.values()
+
+    def begin_scan(self) -> None:
+        """Have the host look for changed files while the caller does something else."""
+        with self._turn:
+            if self._scan_open is None and self._scan_done is None:
+                self._scan_open = self._take_number()
+                self._send({"type": "scan", "id": self._scan_open})
+
+    def scan(self) -> ScanResult:
+        """What changed since the last scan or edit, by the scan begun or a new one. Raises `WorkspaceError`."""
+        with self._turn:
+            self.begin_scan()
+            self._collect_scan()
+            assert self._scan_done is not None
+            result, self._scan_done = self._scan_done, None
+            return result
+
+    @property
+    def closed(self) -> bool:
+        """Whether every process of the workspace is dead."""
+        with self._ending:
+            return bool(self._ended)
+
+    def close(self) -> None:
+        """End every process of the workspace and wait until they are gone. May be called again."""
+        self._end("The workspace is closed.")
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _await_result(
+        self, identity: int, deadline: float, cancel: CancelToken, printed: Callable[[str], None] | None
+    ) -> ToolOutcome:
+        questions, cancelled, lines = 0, False, 0
+        while True:
+            frame = self._channel.receive(deadline)
+            if frame is None:
+                if cancel.fired and not cancelled:
+                    cancelled = True
+                    self._send({"type": "cancel", "id": identity})
+                    deadline = min(deadline, time.monotonic() + _CANCEL_LIMIT)
+            elif frame.get("type") == "printed" and printed is not None:
+                lines += 1
+                if lines > _MOST_PRINTED:
+                    raise WireError("it tells what a command prints without end")
+                printed(frames.printed(frame, identity))
+            elif frame.get("type") == "ask":
+                questions += 1
+                if questions > _MAX_QUESTIONS:
+                    raise WireError("it asks without end")
+                asked_at = time.monotonic()
+                answer = self._ask(frames.question(frame, identity))
+                deadline += time.monotonic() - asked_at  # a person may think as long as they like
+                self._send({"type": "answer", "id": identity, "allow": answer.allow, "reason": answer.reason})
+            else:
+                outcome = self._checked(frames.outcome(frame, identity))
+                if self._ended:
+                    raise WorkspaceError(
+                        self._ended
+                    )  # closed meanwhile: what it says is only that it was stopped
+                return outcome
+
+    def _note_limit(self, identity: int, outcome: ToolOutcome) -> None:
+        limit, job = outcome.metadata.get("limit"), outcome.metadata.get("background")
+        if isinstance(limit, str) and limit:
+            # What runs in the background is looked at more than once.
+            self._limits_met["job" if type(job) is int else "call", job if type(job) is int else identity] = (
+                limit
+            )
+
+    def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
+        """A spill file is read later, by name: the name must be one in this workspace's own folder."""
+        spill = outcome.metadata.get("spill")
+        if spill is not None and not (isinstance(spill, str) and self._is_spill(spill)):
+            raise WireError("it named a spill file outside its folder")
+        return outcome
+
+    def _is_spill(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return folder == self._spill and name not in ("", ".", "..")
+
+    def _collect_scan(self) -> None:
+        if self._scan_open is None:
+            return
+        identity, self._scan_open = self._scan_open, None
+        deadline = time.monotonic() + _SCAN_LIMIT
+        files: list[FileChange] = []
+        size, done, note = 0, False, ""
+        try:
+            while not done:
+                frame = self._channel.receive(deadline)
+                if frame is not None:
+                    some, done, note = frames.changes(frame, identity)
+                    files += some
+                    size += sum(len(change.content or b"") for change in some)
+                if len(files) > _MAX_SCANNED or size > _MAX_SCANNED_BYTES:
+                    raise WireError("it reports changed files without end")
+        except WireError as error:
+            raise self._fail("during a scan", error) from error
+        self._scan_done = ScanResult(tuple(files), note)
+
+    def _take_number(self) -> int:
+        number = self._next
+        self._next += 1
+        return number
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        if self._ended:
+            raise WorkspaceError(self._ended)
+        try:
+            self._channel.send(message, time.monotonic() + _SEND_LIMIT)
+        except WireError as error:
+            raise self._fail(f"when it was sent a {message['type']}", error) from error
+
+    def _fail(self, when: str, error: WireError) -> WorkspaceError:
+        if closed := self._ended:
+            self._end(closed)
+            return WorkspaceError(closed)
+        sentence = f"The tool host failed {when}: {error}. It and all its processes were ended."
+        self._end(sentence)
+        return HostEndedError(sentence)
+
+    def _end(self, why: str) -> None:
+        with self._ending:
+            if not self._ended:
+                self._ended = why
+                self._channel.hang_up()
+                self._process.kill()
+                if self.proxy is not None:
+                    self.proxy.close()
+        # Whoever waits for the host in another thread sees the end of the pipe and lets go of the turn.
+        with self._turn:
+            self._channel.close()
+
+
+def _limit(arguments: Mapping[str, Any]) -> float:
+    seconds = arguments.get("timeout")
+    own = float(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else _TOOL_LIMIT
+    return max(own, 0.0) + _MARGIN

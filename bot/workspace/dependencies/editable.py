@@ -1,0 +1,109 @@
+"""Editable installs of the repository's own packages: which folder of the changed tree a Python must import from, where
+the tree is not seen at the place that they name."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
+
+_MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
+_LARGEST = 1 << 20
+_PACKAGE = re.compile(
+    r"(?:(?P<folder>src)/)?(?P<name>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*)/__init__\.py"
+)
+"""The file that makes a package, at the root or in `src`."""
+
+
+def dependencies(
+    folders: Sequence[EnvironmentFolder], tops: Sequence[Path], tracked: Iterable[str]
+) -> Dependencies:
+    """`folders`, with what a Python in one of them must import from elsewhere. `tops` are the places that editable
+    installs of the repository name: the checkout, or the tree that `setup:` ran in."""
+    known = {"."}
+    packages: dict[str, str] = {}
+    for path in tracked:
+        if package := _PACKAGE.fullmatch(path):
+            packages[package["name"]] = package["folder"] or "."
+        while path := path.rpartition("/")[0]:
+            known.add(path)
+    wanted: dict[str, None] = {}
+    redirected: set[str] = set()
+    copies: dict[str, str] = {}
+    for site in _site_packages(folders):
+        copies |= {name: folder for name, folder in packages.items() if _is_copy(site / name)}
+        for name, text in _hooks(site):
+            leads = list(_leads(site, name, text, tops))
+            if leads and known.issuperset(leads):
+                wanted |= dict.fromkeys(leads)
+                redirected.add(name)
+    return Dependencies(tuple(folders), tuple(wanted), frozenset(redirected), tuple(copies.items()))
+
+
+def _is_copy(package: Path) -> bool:
+    return package.is_dir() and not package.is_symlink() and (package / "__init__.py").is_file()
+
+
+def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:
+    for folder in folders:
+        if folder.programs == "bin":
+            for site in sorted(folder.source.glob("lib/python3*/site-packages")):
+                if os.path.realpath(site) == str(site):
+                    yield site
+
+
+def _hooks(site: Path) -> Iterator[tuple[str, str]]:
+    """The files of `site` that add to what Python imports, with their text."""
+    try:
+        names = os.listdir(site)
+    except OSError:
+        return
+    for name in names:
+        of_a_finder = name.startswith("__editable__") and name.endswith(".py")
+        if not (of_a_finder or name.endswith((".pth", ".egg-link"))):
+            continue
+        try:
+            # A file that commands made may be a link or a pipe.
+            descriptor = os.open(site / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                yield name, file.read(_LARGEST).decode("utf-8", "surrogateescape")
+        except OSError:
+            continue
+
+
+def _leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[str]:
+    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be had so."""
+    if name.endswith(".py"):
+        yield from _mapped(text, tops)
+        return
+    for line in text.splitlines()[: 1 if name.endswith(".egg-link") else None]:
+        if line.strip() and not line.startswith(("#", "import ", "import\t")):
+            path = os.path.normpath(os.path.join(site, line.strip()))
+            if path != str(site) and not path.startswith(f"{site}/"):
+                yield from _relative(path, tops)
+
+
+def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
+    """Of a finder as setuptools writes it: what each package is, by its name."""
+    for literal in _MAPPING.findall(text):
+        try:
+            mapping = ast.literal_eval(literal)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            yield ".."
+            continue
+        for name, path in mapping.items() if isinstance(mapping, dict) else ():
+            for relative in _relative(str(path), tops):
+                end = "/" + "/".join(str(name).split("."))
+                whole = f"/{relative.removesuffix('.py')}"
+                yield (whole[: -len(end)].lstrip("/") or ".") if whole.endswith(end) else ".."
+
+
+def _relative(path: str, tops: Collection[Path]) -> Iterator[str]:
+    for top in tops:
+        if path == str(top) or path.startswith(f"{top}/"):
+            yield os.path.relpath(path, top)
+            return

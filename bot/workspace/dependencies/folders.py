@@ -1,0 +1,183 @@
+"""The folders of installed packages, tools and builds that a checkout already has: a virtual environment,
+`node_modules`, cargo's `target`.
+
+Nothing is walked: the places are known by the manifests beside them, and git is asked once which of them it ignores. A
+folder that git does not ignore is part of the work, and never used so. No link is followed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bot.checkout.git import Git, GitError, clean_environment
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+
+_PYTHON = (".venv", "venv", "env", ".conda")
+_NODE = "node_modules"
+_AT_THE_ROOT = (*_PYTHON, _NODE, "vendor", ".tox", ".nox")
+_BESIDE = {
+    "package.json": (_NODE,),
+    "pyproject.toml": _PYTHON,
+    "setup.py": _PYTHON,
+    "requirements.txt": _PYTHON,
+    "go.mod": ("vendor",),
+    "composer.json": ("vendor",),
+    "Gemfile": ("vendor",),
+    "Cargo.toml": ("vendor", "target"),
+}
+
+_FOLDER_INSIDE = "x"
+"""Asked of git in the place of a folder's content: some environments have a `.gitignore` of their own that says `*`."""
+
+_LARGEST_POINTER = 4096
+
+
+def environment_folders(
+    top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str]
+) -> tuple[EnvironmentFolder, ...]:
+    """Those of the checkout at `top`, and the Python environment outside of it that is meant for it, if it has none
+    itself. `tracked` are the paths of its commit; `variables` is the environment of whoever asks. `top` is resolved."""
+    folders = folders_in(top, git, tracked, variables)
+    if not any(folder.programs == "bin" for folder in folders):
+        folders = (*folders, *_outside(top, tracked, variables))
+    return folders
+
+
+def folders_in(
+    top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str] | None = None
+) -> tuple[EnvironmentFolder, ...]:
+    """Those beneath `top` alone. `git` is asked for the ignore rules there."""
+    source = variables or {}
+    inside = _folders_of(tracked)
+    there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
+    paths = _ignored(git, top, there, source)
+    pythons = [path for path in paths if path.rpartition("/")[2] in _PYTHON]
+    active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
+    python = active if active in pythons else next(iter(pythons), None)
+    programs = {python: "bin", _NODE: ".bin"}
+    return tuple(EnvironmentFolder(top / path, path, programs.get(path, "")) for path in paths)
+
+
+def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
+    """From the root down, in the order of preference; nothing that the commit has a file in."""
+    places = dict.fromkeys(("", name) for name in _AT_THE_ROOT)
+    for path in sorted(tracked, key=lambda one: one.count("/")):
+        folder, _, name = path.rpartition("/")
+        places |= dict.fromkeys((folder, one) for one in _BESIDE.get(name, ()))
+    paths = (f"{folder}/{name}" if folder else name for folder, name in places)
+    return [path for path in paths if path not in inside and "\n" not in path]
+
+
+def _folders_of(tracked: Iterable[str]) -> set[str]:
+    """Every tracked path and every folder on the way to one."""
+    parents: set[str] = set()
+    for path in tracked:
+        while path and path not in parents:
+            parents.add(path)
+            path = path.rpartition("/")[0]
+    return parents
+
+
+def _is_environment(top: Path, path: str) -> bool:
+    folder = os.path.join(top, path)
+    if not os.path.isdir(folder) or os.path.realpath(folder) != folder:
+        return False
+    return path.rpartition("/")[2] not in _PYTHON or is_python(folder)
+
+
+def is_python(folder: str | Path) -> bool:
+    """Whether it is a virtual environment, or one of Conda's."""
+    return os.path.isfile(os.path.join(folder, "pyvenv.cfg")) or os.path.isdir(
+        os.path.join(folder, "conda-meta")
+    )
+
+
+def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -> list[str]:
+    """Those of `paths` of which git ignores what is in them."""
+    if not paths:
+        return []
+    names = b"".join(os.fsencode(f"./{path}/{_FOLDER_INSIDE}") + b"\0" for path in paths)
+    settings = clean_environment({"core.excludesFile": _own_excludes(git, top, source) or os.devnull})
+    settings["GIT_LITERAL_PATHSPECS"] = "0"  # check-ignore takes no other
+    try:
+        answer = git.run(
+            "check-ignore", "--no-index", "--stdin", "-z", input=names, work_tree=top, env=settings
+        )
+    except GitError:
+        return []  # none is ignored, or git cannot say
+    ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
+    return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
+
+
+def _own_excludes(git: Git, top: Path, source: Mapping[str, str]) -> str:
+    """The ignore file of whoever asks, for all of their repositories."""
+    home = source.get("HOME")
+    if not home:
+        return ""
+    own = {"HOME": home, "GIT_CONFIG_GLOBAL": os.path.join(home, ".gitconfig")}
+    try:
+        words = git.run(
+            "config", "--global", "--type=path", "--get", "core.excludesFile", work_tree=top, env=own
+        )
+        return os.fsdecode(words).strip()
+    except GitError:
+        return os.path.join(source.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "ignore")
+
+
+def _outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
+    """The first Python environment outside of the checkout that is meant for it."""
+    own = os.path.realpath(sys.prefix)
+    for name in _named_outside(top, tracked, source):
+        real = os.path.realpath(name)
+        if os.path.isabs(name) and is_python(real) and real != own:
+            yield EnvironmentFolder(Path(real), "", "bin")
+            return
+
+
+def _named_outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[str]:
+    yield source.get("VIRTUAL_ENV", "")
+    if source.get("CONDA_DEFAULT_ENV") != "base":
+        yield source.get("CONDA_PREFIX", "")
+    if "pyproject.toml" not in tracked:
+        return
+    yield source.get("UV_PROJECT_ENVIRONMENT", "")
+    if ".pdm-python" not in tracked:
+        yield os.path.dirname(os.path.dirname(_pointer(top / ".pdm-python")))
+    yield from _of_poetry(top, source)
+
+
+def _pointer(file: Path) -> str:
+    """What PDM wrote down: the path of the project's interpreter."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with open(descriptor, "rb") as opened:
+        return os.fsdecode(opened.read(_LARGEST_POINTER)).strip()
+
+
+def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
+    """Poetry names its environments by the checkout's path; the newest first, there may be one for each Python."""
+    cache = source.get("XDG_CACHE_HOME") or os.path.join(source.get("HOME", "/nonexistent"), ".cache")
+    home = source.get("POETRY_CACHE_DIR") or os.path.join(cache, "pypoetry")
+    folder = source.get("POETRY_VIRTUALENVS_PATH") or os.path.join(home, "virtualenvs")
+    digest = hashlib.sha256(os.fsencode(top)).digest()
+    mark = re.escape(base64.urlsafe_b64encode(digest).decode()[:8])
+    try:
+        with os.scandir(folder) as entries:
+            named = [entry for entry in entries if re.search(f"-{mark}-py[0-9.]+$", entry.name)]
+            yield from (one.path for one in sorted(named, key=lambda one: -one.stat().st_mtime))
+    except OSError:
+        return
+
+
+def marked_as_made(folders: Iterable[EnvironmentFolder]) -> tuple[EnvironmentFolder, ...]:
+    """The same, as made by commands of the run: nothing of ours opens what is in them."""
+    return tuple(replace(folder, created=True) for folder in folders)

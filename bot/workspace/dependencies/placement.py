@@ -1,0 +1,135 @@
+"""Puts environment folders into a work tree: as places to mount on, or as links where nothing can be mounted.
+
+A `node_modules` is a folder of links in both cases: tools write caches in it, and a link in it to a package of the
+repository (a workspace, `npm link`) must lead into the changed tree. The tree may be in the hands of commands before:
+every folder is opened by a bare name in its parent, and no link is followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bot.workspace.sandbox.confinement import STORE, EnvironmentFolder
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CACHES = frozenset({".cache", ".vite", ".vite-temp", ".vitest", STORE})
+
+
+def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str]:
+    """The links that `place_folders` makes in a work tree: where each leads to, by its path."""
+    targets: dict[str, str] = {}
+    for folder in folders:
+        if folder.path and folder.is_node:
+            targets |= _of_node(folder, moves)
+        elif folder.path and not moves:
+            targets[folder.path] = str(folder.source)
+    return targets
+
+
+def place_folders(
+    tree: Path, folders: Sequence[EnvironmentFolder], *, moves: bool
+) -> tuple[EnvironmentFolder, ...]:
+    """Make room for `folders` in `tree`; those that can be shown in it. What commands put in a place is left there."""
+    placeable: list[EnvironmentFolder] = []
+    for folder in folders:
+        with suppress(OSError):
+            _place_folder(tree, folder, moves)
+            placeable.append(folder)
+    with suppress(OSError):
+        _exclude(tree, folders)
+    return tuple(placeable)
+
+
+def _place_folder(tree: Path, folder: EnvironmentFolder, moves: bool) -> None:
+    above, _, name = folder.path.rpartition("/")
+    with _opened(tree, above) as parent:
+        if not (folder.is_node or moves):
+            with suppress(FileExistsError):
+                os.symlink(folder.source, name, dir_fd=parent)
+            return
+        _make(name, parent)
+    with _opened(tree, folder.path) as at:
+        if folder.is_node and moves:
+            _make(STORE, at)
+            os.close(os.open(STORE, _FOLDER, dir_fd=at))
+    if folder.is_node:
+        for path, target in _of_node(folder, moves).items():
+            _link(tree, path, target)
+
+
+def _link(tree: Path, path: str, target: str) -> None:
+    above, _, name = path.rpartition("/")
+    with suppress(OSError), _opened(tree, above, make_last=True) as parent:
+        os.symlink(target, name, dir_fd=parent)
+
+
+def _of_node(folder: EnvironmentFolder, moves: bool) -> dict[str, str]:
+    """By path in the tree. Scopes and `.bin` are folders of links themselves."""
+    targets: dict[str, str] = {}
+    for name, entry in _entries(folder.source):
+        if name in _CACHES:
+            continue
+        if name.startswith((".bin", "@")) and entry.is_dir(follow_symlinks=False):
+            inner = [(f"{name}/{one}", other) for one, other in _entries(Path(entry.path))]
+        else:
+            inner = [(name, entry)]
+        for path, one in inner:
+            if target := _target(folder, path, one, moves):
+                targets[f"{folder.path}/{path}"] = target
+    return targets
+
+
+def _target(folder: EnvironmentFolder, name: str, entry: os.DirEntry[str], moves: bool) -> str:
+    """Where a link of the name leads to. What is a link itself leads to the same place of the tree; one that leads out
+    of the checkout is left out."""
+    here = os.path.dirname(f"{folder.path}/{name}")
+    if entry.is_symlink():
+        top = str(folder.source)[: -len(folder.path) - 1]
+        end = os.path.normpath(os.path.join(top, here, os.readlink(entry.path)))
+        return os.path.relpath(end, os.path.join(top, here)) if end.startswith(f"{top}/") else ""
+    return os.path.join("../" * name.count("/") + STORE, name) if moves else str(folder.source / name)
+
+
+def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry.name, entry) for entry in entries]
+    except OSError:
+        return []  # gone meanwhile, or not ours to read: it cannot be read inside either
+
+
+def _exclude(tree: Path, folders: Sequence[EnvironmentFolder]) -> None:
+    """Hide them from the git of the tree: a rule such as `.venv/` matches no link."""
+    lines = "".join(f"/{_escaped(folder.path)}\n" for folder in folders if folder.path)
+    with _opened(tree, ".git/info") as at, open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file:
+        file.write(lines)
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{char}" if char in "\\*?[ " else char for char in path)
+
+
+def _make(name: str, parent: int) -> None:
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=parent)
+
+
+@contextmanager
+def _opened(tree: Path, path: str, *, make_last: bool = False) -> Iterator[int]:
+    """A descriptor of a folder of `tree`. Raises `OSError` if a link or no folder is on the way."""
+    here = os.open(tree, _FOLDER)
+    try:
+        names = path.split("/") if path else []
+        for number, name in enumerate(names, 1):
+            if make_last and number == len(names):
+                _make(name, here)
+            inner = os.open(name, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = inner
+        yield here
+    finally:
+        os.close(here)

@@ -1,0 +1,162 @@
+"""Validate the diagnostics of a tool host field by field, since the host may be compromised."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from bot.contracts.checkers import DIAGNOSTIC_TOOLS
+from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
+from bot.contracts.plain_text import printable
+from bot.contracts.wire import WireError
+
+_MOST_PROBLEMS = 20
+_MOST_FILES = 100
+_MOST_LINES = 5
+_MOST_SAID = 50
+_MOST_NUMBER = 1 << 40
+_LONGEST_PATH = 4096
+_LONGEST = 1000
+_LONGEST_TIME = 86_400.0
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class Diagnosis(NamedTuple):
+    """The diagnostics of one tool result. `announcements` are the keys of notes that the model gets once a run."""
+
+    tools: tuple[tuple[str, str], ...]
+    new: tuple[Problem, ...]
+    new_count: int
+    fixed: int
+    hidden: int
+    waited: float
+    note: str
+    announcements: tuple[str, ...]
+    servers: tuple[ServerUse, ...]
+
+
+class Standing(NamedTuple):
+    """A file as the host knew it at the end, and a line for each new error in it."""
+
+    path: str
+    sha256: str
+    errors: tuple[str, ...]
+
+
+def diagnosis(message: object) -> Diagnosis:
+    """Raises `WireError`, as `standing`, for anything but what is due."""
+    value = _mapping(message)
+    new = tuple(_problem(one) for one in _list(value, "new", _MOST_PROBLEMS))
+    new_count = _number(value, "new_count")
+    if new_count < len(new):
+        raise WireError("it shows more problems than there are")
+    return Diagnosis(
+        tuple(_tool(one) for one in _list(value, "tools", len(DIAGNOSTIC_TOOLS))),
+        new,
+        new_count,
+        _number(value, "fixed"),
+        _number(value, "hidden"),
+        _seconds(value, "waited"),
+        _text(value, "note"),
+        tuple(_line(one, 100) for one in _list(value, "said", _MOST_SAID)),
+        tuple(_use(one) for one in _list(value, "servers", 2 * len(DIAGNOSTIC_TOOLS))),
+    )
+
+
+def standing(message: object) -> tuple[tuple[Standing, ...], tuple[ServerUse, ...]]:
+    value = _mapping(message)
+    files = tuple(_standing(one) for one in _list(value, "standing", _MOST_FILES))
+    return files, tuple(_use(one) for one in _list(value, "servers", 2 * len(DIAGNOSTIC_TOOLS)))
+
+
+def _standing(one: object) -> Standing:
+    value = _mapping(one)
+    if not _SHA256.match(digest := _text(value, "sha256")):
+        raise WireError("the hash of a file with problems is not one")
+    errors = tuple(_line(line, 2 * _LONGEST) for line in _list(value, "errors", _MOST_LINES))
+    return Standing(_text(value, "path", _LONGEST_PATH), digest, errors)
+
+
+def _problem(one: object) -> Problem:
+    value = _mapping(one)
+    return Problem(
+        _name(value, "tool", DIAGNOSTIC_TOOLS),
+        _text(value, "path", _LONGEST_PATH),
+        _number(value, "line"),
+        _number(value, "column"),
+        Severity(_name(value, "severity", tuple(Severity))),
+        _text(value, "code", 100),
+        _text(value, "message"),
+        _number(value, "end_line"),
+        _number(value, "end_column"),
+        _text(value, "snippet"),
+    )
+
+
+def _tool(one: object) -> tuple[str, str]:
+    if (
+        not isinstance(one, list)
+        or len(one) != 2
+        or one[0] not in DIAGNOSTIC_TOOLS
+        or one[1] not in tuple(Answer)
+    ):
+        raise WireError("a tool that was asked about problems has no name, or no answer")
+    return str(one[0]), str(one[1])
+
+
+def _use(one: object) -> ServerUse:
+    value = _mapping(one)
+    return ServerUse(
+        _name(value, "name", DIAGNOSTIC_TOOLS),
+        _text(value, "version", 100),
+        _seconds(value, "first_answer"),
+        _number(value, "asked"),
+        _seconds(value, "waited"),
+        _number(value, "memory"),
+        _text(value, "note"),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise WireError("what it says of problems is no object")
+    return value
+
+
+def _list(value: Mapping[str, Any], name: str, most: int) -> list[Any]:
+    item = value.get(name)
+    if not isinstance(item, list) or len(item) > most:
+        raise WireError(f"the field {name!r} of its problems is no list, or too long")
+    return item
+
+
+def _name(value: Mapping[str, Any], name: str, known: tuple[str, ...]) -> str:
+    item = value.get(name)
+    if not isinstance(item, str) or item not in known:
+        raise WireError(f"the field {name!r} of its problems is none of those there are")
+    return item
+
+
+def _number(value: Mapping[str, Any], name: str) -> int:
+    item = value.get(name)
+    if type(item) is not int or not 0 <= item <= _MOST_NUMBER:
+        raise WireError(f"the field {name!r} of its problems is no number, or too large")
+    return item
+
+
+def _seconds(value: Mapping[str, Any], name: str) -> float:
+    item = value.get(name)
+    if isinstance(item, bool) or not isinstance(item, int | float) or not 0 <= item <= _LONGEST_TIME:
+        raise WireError(f"the field {name!r} of its problems is no time")  # NaN is in no range
+    return float(item)
+
+
+def _text(value: Mapping[str, Any], name: str, longest: int = _LONGEST) -> str:
+    return _line(value.get(name), longest)
+
+
+def _line(value: object, longest: int) -> str:
+    if not isinstance(value, str) or len(value) > longest:
+        raise WireError("a text of its problems is none, or too long")
+    return " ".join(printable(value).split("\n"))

@@ -1,0 +1,1 @@
+"""The only network access of a workspace: a proxy that opens tunnels to allowed hosts."""

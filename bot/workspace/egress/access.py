@@ -1,0 +1,147 @@
+"""What a workspace with network access gets: the proxy's socket inside, and the variables by which package managers
+find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot.policy.egress import Mirror, targets
+
+if TYPE_CHECKING:
+    from bot.workspace.egress.limits import Caps
+    from bot.workspace.egress.proxy import Proxy
+    from bot.workspace.egress.tunnel import Resolve
+
+
+import os
+import socket
+import subprocess
+import sys
+from functools import partial
+
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.errors import NoSandboxError
+
+PORT = 3128
+ADDRESS = f"http://127.0.0.1:{PORT}"
+
+# Enters the user namespace that owns the network (not the inner one, which owns nothing), then the network itself.
+_LISTEN = """
+import ctypes, fcntl, os, socket, sys
+pid, port, back = map(int, sys.argv[1:])
+NS_GET_USERNS = 0xB701
+NEWUSER, NEWNET = 0x10000000, 0x40000000
+libc = ctypes.CDLL(None, use_errno=True)
+def enter(fd, kind):
+    if libc.setns(fd, kind):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+network = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+owner = fcntl.ioctl(network, NS_GET_USERNS)
+if os.fstat(owner).st_ino != os.stat("/proc/self/ns/user").st_ino:
+    enter(owner, NEWUSER)
+enter(network, NEWNET)
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+listener.bind(("127.0.0.1", port))
+listener.listen(64)
+socket.send_fds(socket.socket(fileno=back), [b"x"], [listener.fileno()])
+"""
+
+_PROXY = {
+    **dict.fromkeys(("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"), ADDRESS),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
+}
+
+# Java reads no such variables. Maven 3.9 asks for the last one, older ones do not.
+_MAVEN = " ".join(
+    (
+        *(f"-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PORT}" for scheme in ("http", "https")),
+        "-Daether.connector.http.useSystemProperties=true",
+    )
+)
+
+# A package's own scripts would run with network access: a command that needs them says so (--no-binary,
+# --ignore-scripts=false). Go asks GitHub for what its proxy does not have, which is not on any list.
+_QUIET = {
+    "PIP_ONLY_BINARY": ":all:",
+    "npm_config_ignore_scripts": "true",
+    "YARN_ENABLE_SCRIPTS": "false",
+    "GOPROXY": "https://proxy.golang.org",
+    "GOTOOLCHAIN": "local",
+    "MAVEN_OPTS": _MAVEN,
+}
+
+CA_VARIABLES = (
+    "SSL_CERT_FILE",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "PIP_CERT",
+    "NODE_EXTRA_CA_CERTS",
+    "CARGO_HTTP_CAINFO",
+)
+"""Files of certificates to trust. The first stands for those that are not set."""
+
+_INDEX = {"python": "PIP_INDEX_URL", "node": "npm_config_registry", "go": "GOPROXY"}
+"""Which variable names a mirror. Cargo has none: a repository that uses one has it in its own configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class EgressAccess:
+    """`presets` may be reached, each at its mirror where `mirrors` has one. `authorities` are files of certificates by
+    the variables of `CA_VARIABLES` that name them, seen inside at their own paths. `opened` is told of each proxy."""
+
+    presets: tuple[str, ...]
+    mirrors: tuple[Mirror, ...] = ()
+    authorities: Mapping[str, Path] = field(default_factory=dict)
+    resolve: Resolve | None = None
+    caps: Caps | None = None
+    opened: Callable[[Proxy], None] = lambda proxy: None
+
+    def variables(self) -> Mapping[str, str]:
+        """What every command inside has in its environment."""
+        own = {_INDEX[mirror.preset]: mirror.url for mirror in self.mirrors if mirror.preset in _INDEX}
+        whole = self.authorities.get(CA_VARIABLES[0])
+        trusted = dict.fromkeys(CA_VARIABLES, whole) if whole else {}
+        named = {name: str(path) for name, path in {**trusted, **self.authorities}.items()}
+        return {**_PROXY, **_QUIET, **own, **named}
+
+    def files(self) -> Sequence[Path]:
+        """What must be seen inside."""
+        return tuple(dict.fromkeys(self.authorities.values()))
+
+    def open(self, pid: int) -> Proxy:
+        """The proxy, in the network of process `pid`. Raises `NoSandboxError`."""
+        from bot.workspace.egress.proxy import Proxy, system_addresses
+
+        reachable = targets(self.presets, self.mirrors)
+        resolve = self.resolve or system_addresses
+        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve, caps=self.caps)
+        self.opened(proxy)
+        return proxy
+
+
+def listener_inside(pid: int, port: int = PORT) -> socket.socket:
+    """A socket that listens on loopback in the network of process `pid`. Raises `NoSandboxError`."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours:
+        with theirs:
+            listen = partial(
+                subprocess.run,
+                [sys.executable, "-I", "-S", "-c", _LISTEN, str(pid), str(port), str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                env={},
+                capture_output=True,
+                text=True,
+                timeout=20,
+                check=False,
+            )
+            done = retry_at_capacity(listen)
+        if done.returncode:
+            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise NoSandboxError(f"The sandbox's network could not be connected to the proxy: {reason}.")
+        _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+    os.set_inheritable(fds[0], False)
+    return socket.socket(fileno=fds[0])

@@ -1,0 +1,62 @@
+"""Limits of the network access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.contracts.sandbox import Tunnel
+
+_MIB = 1024 * 1024
+_MOST_REFUSED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Bytes are of one tunnel, but `up_total`, which is of all; times are in seconds.
+
+    What goes up is small: package managers ask, and do not send. An upload is what it would be needed for.
+    """
+
+    up: int = 1 * _MIB
+    up_total: int = 32 * _MIB
+    down: int = 2048 * _MIB
+    request_time: float = 10.0
+    connect_time: float = 15.0
+    idle_time: float = 60.0
+    time: float = 900.0
+    goodbye: float = 2.0
+    parallel: int = 32
+    tunnels: int = 5000
+
+
+class Ledger:
+    """What all tunnels of one proxy came to."""
+
+    def __init__(self, caps: Caps) -> None:
+        self.caps = caps
+        self.open = 0
+        self.begun = 0
+        self.up = 0
+        self.noted: list[Tunnel] = []
+        self.left_out = 0
+        self._refused = 0
+
+    def refusal(self) -> str:
+        """Why no further tunnel may be opened, or nothing."""
+        if self.open > self.caps.parallel:
+            return f"more than {self.caps.parallel} tunnels at once"
+        if self.begun > self.caps.tunnels:
+            return f"more than {self.caps.tunnels} tunnels in one sandbox"
+        if self.up >= self.caps.up_total:
+            return "the sandbox has sent as much as it may"
+        return ""
+
+    def note(self, tunnel: Tunnel) -> None:
+        """Keep `tunnel` for the report; of more than 1,000 that were refused only the number. None of these keeps out
+        one that was allowed, of which there are at most `caps.tunnels`."""
+        if not tunnel.allowed:
+            self._refused += 1
+        if tunnel.allowed or self._refused <= _MOST_REFUSED:
+            self.noted.append(tunnel)
+        else:
+            self.left_out += 1

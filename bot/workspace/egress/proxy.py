@@ -1,0 +1,112 @@
+"""The only network access of a workspace: a proxy that opens tunnels to allowed hosts.
+
+It runs in the supervisor, on a thread of its own, and accepts on a socket that lies inside the workspace's network.
+CONNECT only. The name is resolved once, here; what it connects to is one of those addresses, and a public one. The
+first bytes must be a TLS client hello that names the same host. Every tunnel is counted, capped and noted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Collection, Sequence
+
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.sandbox import Tunnel
+from bot.policy.egress import Target
+from bot.workspace.egress.limits import Caps, Ledger
+from bot.workspace.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
+
+_MOST_OPEN = 256
+"""Connections, tunnels or not; further ones are closed without a word, so that our descriptors suffice."""
+
+
+async def system_addresses(host: str, port: int) -> Sequence[str]:
+    """What this machine's resolver says. Raises `OSError`."""
+    entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in entries]
+
+
+class Proxy:
+    """Serves `listener` and closes it in the end. `targets` may be put in place of others at any time."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        targets: Collection[Target],
+        *,
+        resolve: Resolve = system_addresses,
+        caps: Caps | None = None,
+    ) -> None:
+        self.targets = targets
+        self._resolve = resolve
+        self._ledger = Ledger(caps or Caps())
+        self._loop = asyncio.new_event_loop()
+        self._serving = threading.Event()
+        self._closing = threading.Lock()
+        self._thread = threading.Thread(target=self._run, args=(listener,), name="egress", daemon=True)
+        retry_at_capacity(self._thread.start)
+
+    @property
+    def tunnels(self) -> tuple[Tunnel, ...]:
+        """What was asked for so far and what came of it, in the order in which it ended: every tunnel, and the first
+        1,000 requests that were refused."""
+        return tuple(self._ledger.noted)
+
+    @property
+    def left_out(self) -> int:
+        """How many more were refused, or closed without a word."""
+        return self._ledger.left_out
+
+    @property
+    def open(self) -> int:
+        """How many connections there are now."""
+        return self._ledger.open
+
+    def close(self) -> None:
+        """End every tunnel and stop listening. May be called again, from any thread."""
+        with self._closing:
+            if self._thread.is_alive():
+                self._serving.wait()
+                with contextlib.suppress(RuntimeError):  # it closed meanwhile
+                    self._loop.call_soon_threadsafe(self._loop.stop)
+                self._thread.join()
+
+    def _run(self, listener: socket.socket) -> None:
+        listener.setblocking(False)
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        serve = asyncio.start_server(self._serve, sock=listener, limit=HEADER_LIMIT)
+        try:
+            server = loop.run_until_complete(serve)
+        finally:
+            self._serving.set()
+        loop.run_forever()
+        server.close()
+        loop.run_until_complete(_cancel_all())
+        # Not its threads: one may hang in a resolver, and nobody waits for that name any more.
+        loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._ledger.open += 1
+        self._ledger.begun += 1
+        try:
+            if self._ledger.open <= _MOST_OPEN:
+                serving = Serving(reader, writer, self._ledger)
+                self._ledger.note(await serving.serve(self.targets, self._resolve))
+            else:
+                self._ledger.left_out += 1
+        finally:
+            # `close` may cancel this, of which asyncio of Python 3.11 would complain to the job's log.
+            with contextlib.suppress(asyncio.CancelledError):
+                await hang_up(writer, self._ledger.caps.goodbye)
+            self._ledger.open -= 1
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

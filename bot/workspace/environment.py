@@ -1,0 +1,111 @@
+"""Build the environment of a workspace from an allow-list: nothing is inherited by default.
+
+`GITHUB_*`, `RUNNER_*`, `LD_*`, `PYTHON*`, keys and tokens are never let in.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bot.workspace.sandbox import toolchains
+from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
+from bot.workspace.sandbox.toolchains import Toolchains
+
+_FROM_HOST = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "JAVA_HOME", "GOROOT", "DOTNET_ROOT")
+
+_ALWAYS = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LESS": "-R",
+    "MANPAGER": "cat",
+    "PAGER": "cat",
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_PROGRESS_BAR": "off",
+    "PYTHONUNBUFFERED": "1",
+    "TERM": "dumb",
+    "TQDM_DISABLE": "1",
+}
+"""No pager, editor, prompt or progress bar: nobody is there to see or answer one."""
+
+_SECRET_NAME = re.compile(r"(?i)token|secret|passw|credential|private|api_?key|(^|_)(key|pat|auth)($|_)")
+_RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|PYTHON|NODE_OPTIONS$|ENV$")
+
+
+def build(
+    source: Mapping[str, str], home: Path, temporary: Path, allowed: Sequence[str] = ()
+) -> tuple[dict[str, str], Toolchains]:
+    """The variables for commands, and the folders that their PATH needs.
+
+    `allowed` names further variables of `source` to let in; a name that looks like a secret's, or that would
+    steer a program (`LD_PRELOAD`, `GIT_DIR`), is not let in even so.
+    """
+    toolset = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools())
+    names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
+    variables = {name: source[name] for name in names if name in source}
+    variables.setdefault("LANG", "C.UTF-8")
+    if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in toolset.folders:
+        variables["VIRTUAL_ENV"] = environment
+    variables |= {
+        **_ALWAYS,
+        **toolset.variables,
+        "PATH": toolset.path,
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+    }
+    return variables, toolset
+
+
+def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
+    """The variables that differ between the model's commands and checks.
+
+    `CI` turns off what tools do for people, such as writing snapshots, so only checks get it. The tree of the model's
+    commands is scanned, so Python writes its bytecode elsewhere; the trees of checks are thrown away.
+    """
+    return {"CI": "1"} if checks else {"PYTHONPYCACHEPREFIX": str(temporary / "bytecode")}
+
+
+def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: bool) -> dict[str, str]:
+    """The variables that differ with `dependencies`: its programs come first. `moved` says that the tree, seen at
+    `root`, is where editable installs expect it."""
+    programs = [
+        (f"{root}/{folder.path}" if folder.path else str(folder.source), folder.programs)
+        for folder in dependencies.folders
+        if folder.programs
+    ]
+    variables: dict[str, str] = {}
+    if programs:
+        variables["PATH"] = ":".join([*(f"{folder_path}/{name}" for folder_path, name in programs), path])
+    if python := next((folder_path for folder_path, name in programs if name == "bin"), ""):
+        # It cannot be written: without the second, `uv run` would want to install into it first.
+        variables |= {"VIRTUAL_ENV": python, "UV_NO_SYNC": "1"}
+    if dependencies.import_from and not moved:
+        variables["PYTHONPATH"] = ":".join(
+            os.path.normpath(f"{root}/{one}") for one in dependencies.import_from
+        )
+    return variables
+
+
+def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
+    """The folders of tools that Python environments need: the Python that each was made with, and itself if it is
+    outside of the tree."""
+    for folder in folders:
+        if folder.programs == "bin":
+            toolset = toolchains.needed_by(folder.source / "bin")
+            yield from (one for one in toolset if not folder.path or one != folder.source)
+
+
+def may_pass(name: str) -> bool:
+    """Whether a variable of this name may be let in when somebody asks for it."""
+    return not _SECRET_NAME.search(name) and not _RULED_OUT.match(name)
+
+
+def _own_tools() -> tuple[Path, ...]:
+    """The `bin` of the virtual environment we run in: not what a repository's commands should find."""
+    return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()

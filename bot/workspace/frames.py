@@ -1,0 +1,190 @@
+"""Validate the frames of a tool host field by field, since the host may be compromised.
+
+By hand and not with pydantic, whose import would be most of the time to the first request.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.contracts.plain_text import printable
+from bot.contracts.tools import FileChange, ToolOutcome
+from bot.contracts.wire import WireError
+
+_DEPTH = 12
+LONGEST_PRINTED = 200
+_MOST_FILES = 10_000
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_Frame = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the host said of itself. `leaks` names what it could reach and should not have."""
+
+    python: str
+    uid: int
+    pid: int
+    leaks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A tool asks whether it may make all of these changes. `files` are pairs of a path and an action ("create",
+    "change" or "delete"); they and the diff are the host's claim."""
+
+    tool: str
+    files: tuple[tuple[str, str], ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`reason` is shown to the model when `allow` is false."""
+
+    allow: bool
+    reason: str = ""
+
+
+def facts(frame: _Frame) -> Facts:
+    """Raises `WireError`, as all of these, for everything but the frame that was due."""
+    _shape(frame, "ready", {"facts": dict})
+    facts = frame["facts"]
+    _fields(facts, {"python": str, "uid": int, "pid": int, "leaks": list})
+    if not all(isinstance(leak, str) for leak in facts["leaks"]):
+        raise WireError("its list of leaks is not a list of sentences")
+    return Facts(
+        plain(facts["python"]),
+        facts["uid"],
+        facts["pid"],
+        tuple(map(plain, facts["leaks"])),
+    )
+
+
+def question(frame: _Frame, identity: int) -> Question:
+    _shape(frame, "ask", {"id": int, "tool": str, "files": list, "diff": str})
+    _about(frame, identity)
+    if not 0 < len(frame["files"]) <= _MOST_FILES:
+        raise WireError("it asked about no file, or about files without end")
+    files = tuple(map(_file_action, frame["files"]))
+    return Question(plain(frame["tool"]), files, plain(frame["diff"]))
+
+
+def _file_action(file: Any) -> tuple[str, str]:
+    if not isinstance(file, dict):
+        raise WireError("a file it asked about is not an object")
+    _fields(file, {"path": str, "action": str})
+    if file["action"] not in ("create", "change", "delete"):
+        raise WireError("it asked about an action that does not exist")
+    return plain(file["path"]), file["action"]
+
+
+def outcome(frame: _Frame, identity: int) -> ToolOutcome:
+    _shape(frame, "result", {"id": int, "content": str, "is_error": bool, "metadata": dict})
+    _about(frame, identity)
+    return ToolOutcome(plain(frame["content"]), frame["is_error"], _plain_json(frame["metadata"], _DEPTH))
+
+
+def printed(frame: _Frame, identity: int) -> str:
+    """The last line that a command printed: at most so long, and without control characters."""
+    _shape(frame, "printed", {"id": int, "line": str})
+    _about(frame, identity)
+    return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
+
+
+def changes(frame: _Frame, identity: int) -> tuple[tuple[FileChange, ...], bool, str]:
+    """The files of one frame, whether it was the last, and its note."""
+    _shape(frame, "changes", {"id": int, "files": list, "done": bool, "note": str})
+    _about(frame, identity)
+    return tuple(_changes(frame["files"])), frame["done"], plain(frame["note"])
+
+
+def plain(text: str) -> str:
+    """`text` as something that can be written as UTF-8: JSON may hold halves of surrogate pairs."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def _changes(files: list[Any]) -> Iterator[FileChange]:
+    optional = (str, type(None))
+    for entry in files:
+        if not isinstance(entry, dict):
+            raise WireError("a changed file is not an object")
+        _fields(
+            entry,
+            {
+                "path": str,
+                "before": optional,
+                "after": optional,
+                "mode": int,
+                "content": optional,
+                "oversize": bool,
+                "link": optional,
+            },
+        )
+        yield _change(entry)
+
+
+def _change(entry: _Frame) -> FileChange:
+    path, after, link = entry["path"], entry["after"], entry["link"]
+    if not _is_inside(path):
+        raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
+    if any(digest is not None and not _SHA256.match(digest) for digest in (entry["before"], after)):
+        raise WireError("a changed file's hash is not one")
+    content = None if entry["content"] is None else _decoded(entry["content"])
+    if content is not None and hashlib.sha256(content).hexdigest() != after:
+        raise WireError(f"the content of {path[:200]!r} is not what its hash says")
+    link = None if link is None else plain(link)
+    return FileChange(path, entry["before"], after, entry["mode"] & 0o7777, content, entry["oversize"], link)
+
+
+def _is_inside(path: str) -> bool:
+    parts = path.split("/")
+    return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise WireError("a changed file's content is not base64") from error
+
+
+def _shape(frame: _Frame, kind: str, fields: Mapping[str, type]) -> None:
+    if frame.get("type") != kind:
+        raise WireError(f"it sent {str(frame.get('type'))[:40]!r} where {kind!r} was due")
+    _fields(frame, {"type": str, **fields})
+
+
+def _fields(value: _Frame, fields: Mapping[str, type | tuple[type, ...]]) -> None:
+    if value.keys() != fields.keys():
+        raise WireError("a message has other fields than it should")
+    for name, wanted in fields.items():
+        item = value[name]
+        if not isinstance(item, wanted) or (wanted is int and isinstance(item, bool)):
+            raise WireError(f"the field {name!r} of a message has the wrong type")
+
+
+def _about(frame: _Frame, identity: int) -> None:
+    if frame["id"] != identity:
+        raise WireError("a message belongs to no call that is open")
+
+
+def _plain_json(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise WireError("a result's metadata is nested too deeply")
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, float) and not math.isfinite(value):  # 1e999 is JSON, and what is made of it is not
+        raise WireError("a result's metadata holds a number that is none")
+    if isinstance(value, list):
+        return [_plain_json(item, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {plain(key): _plain_json(item, depth - 1) for key, item in value.items()}
+    return value

@@ -1,0 +1,169 @@
+"""Choose the sandbox of a run by a probe; raise where none holds.
+
+The probe starts two hosts with the same canaries around them: an unconfined one, which must reach them, and a
+confined one, which must not. Then it ends both and checks what is left.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+from bot.contracts.errors import NoSandboxError
+from bot.contracts.sandbox import Canary, SandboxInfo
+from bot.contracts.wire import WireError
+from bot.workspace import canaries, frames, layout
+from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
+from bot.workspace.channel import Channel
+from bot.workspace.errors import WorkspaceError
+from bot.workspace.process import MARK, HostProcess
+from bot.workspace.sandbox.choose import HOW_TO_FIX, Off, Setting, candidates
+from bot.workspace.sandbox.confinement import Confinement, Mounts
+from bot.workspace.sandbox.landlock import version
+
+_START_LIMIT = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`confinement` starts the run's workspaces; `wall` describes it in the outcome."""
+
+    confinement: Confinement
+    wall: SandboxInfo
+
+
+def choose(setting: Setting) -> Chosen:
+    """The best sandbox that holds. Raises `NoSandboxError` where none does, with the failure of each."""
+    return first_that_holds(*candidates(setting))
+
+
+def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] = ()) -> Chosen:
+    """The first of `candidates` that holds. Its notes name why the others do not, with the reasons in `missing`."""
+    reasons = list(missing)
+    for confinement in candidates:
+        if not confinement.confines:
+            return Chosen(confinement, _off())
+        try:
+            wall = probe(confinement)
+        except NoSandboxError as error:
+            reasons.append(str(error))
+            continue
+        return Chosen(confinement, replace(wall, notes=(*_downgraded(confinement, reasons), *wall.notes)))
+    raise NoSandboxError(f"{' '.join(reasons)} {HOW_TO_FIX}")
+
+
+def probe(confinement: Confinement) -> SandboxInfo:
+    """What `confinement` holds back here. Raises `NoSandboxError` where it cannot be started, lets through what it
+    should stop, or that cannot be told: a canary that does not sing in the open proves nothing."""
+    with tempfile.TemporaryDirectory(prefix="slash-agent-probe-") as folder:
+        own_folder = Path(folder).resolve()
+        visible = own_folder / "visible"
+        visible.mkdir()
+        mounts = Mounts(visible, str(visible), program=layout.host_program())
+        with canaries.planted(own_folder / "canaries", visible, all_of_them=True) as planted:
+            in_the_open, inside = _reached(confinement, mounts, planted)
+    tried = tuple(Canary(name, name in in_the_open, name in inside) for name in canaries.NAMES)
+    silent = [one.name for one in tried if not one.outside and one.name not in MAY_BE_CLOSED]
+    if silent:
+        raise NoSandboxError(
+            f"The probe of the sandbox is itself broken here: without any sandbox, too, it could not reach: "
+            f"{', '.join(silent)}."
+        )
+    if leaks := inside - confinement.lets_through:
+        raise NoSandboxError(f"{confinement.name} does not hold: {canaries.in_words(leaks)}.")
+    known = inside & confinement.lets_through
+    notes = tuple(f"{confinement.name}: {canaries.in_words([name])}." for name in sorted(known))
+    return SandboxInfo(confinement.tier, confinement.name, os.uname().release, version(), tried, notes)
+
+
+def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tuple[set[str], set[str]]:
+    """The names of what was reached in the open, and inside."""
+    with ExitStack() as stack:
+        inside, outside = (stack.enter_context(_Host(each, mounts)) for each in (confinement, Off()))
+        for host, tag in ((inside, "inside"), (outside, "outside")):
+            host.send(planted, tag)
+        said_inside, said_outside = inside.answer(), outside.answer()
+        inside.end()
+        outside.die()
+        arrived = planted.arrived()
+        return (
+            canaries.reached(said_outside, arrived, "outside", outlived=planted.outlived("outside")),
+            canaries.reached(said_inside, arrived, "inside", outlived=planted.outlived("inside")),
+        )
+
+
+class _Host:
+    """A tool host that tries the canaries and does nothing else."""
+
+    def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
+        self._confinement = confinement
+        argv = layout.host_command(moved=confinement.moves)
+        own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
+        self._process = HostProcess(confinement, argv, mounts, own)
+        self._channel = Channel(*self._process.pipes)
+        self._ended = False
+
+    def send(self, planted: Canaries, tag: str) -> None:
+        with self._starting():
+            start_message = {"type": "probe", "canaries": planted.message(tag)}
+            self._channel.send(start_message, time.monotonic() + _START_LIMIT)
+
+    def answer(self) -> tuple[str, ...]:
+        """The names of the canaries that it reached."""
+        with self._starting():
+            frame = None
+            deadline = time.monotonic() + _START_LIMIT
+            while frame is None:
+                frame = self._channel.receive(deadline)
+            return frames.facts(frame).leaks
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        try:
+            yield
+        except WireError as error:
+            words = self._process.last_words().removeprefix("bwrap:").strip() or str(error)
+            raise NoSandboxError(f"{self._confinement.name} could not be started: {words}.") from error
+
+    def die(self) -> None:
+        """End the one process and nothing else, as an unconfined program would be ended."""
+        self._process.process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._channel.hang_up()
+            try:
+                self._process.kill()
+            except WorkspaceError as error:
+                raise NoSandboxError(f"{self._confinement.name}: {error}") from error
+            finally:
+                self._channel.close()
+
+    def __enter__(self) -> _Host:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+
+def _downgraded(confinement: Confinement, reasons: Sequence[str]) -> tuple[str, ...]:
+    if not reasons:
+        return ()
+    return (
+        f"{' '.join(reasons)} {confinement.name} is used instead, which has no network and can give none.",
+    )
+
+
+def _off() -> SandboxInfo:
+    note = "There was no sandbox: --sandbox off was given. What the agent ran could do all that its user can."
+    return SandboxInfo(Off.tier, Off.name, os.uname().release, 0, notes=(note,))

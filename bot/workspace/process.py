@@ -1,0 +1,178 @@
+"""The operating system processes of a workspace, from the first to the end of the last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+
+from bot.contracts.capacity import retry_at_capacity
+from bot.workspace.descendants import children, descendants, kill_all, state
+from bot.workspace.errors import WorkspaceError
+from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
+
+MARK = "SLASH_AGENT_WORKSHOP"
+"""A variable that every process of an unconfined workspace has, unless it wiped its environment."""
+
+_GONE_LIMIT = 10.0
+_NAMESPACE_LIMIT = 60.0
+"""The kernel does this by itself, process by process: on a machine full of them it takes its time."""
+_OWN_WAY_OUT = 2.0
+
+
+class HostProcess:
+    """The tool host, or the sandbox around it.
+
+    A thread of its own starts it and stays until it ends. The kernel's "die with parent" means the parent
+    *thread*: started on a short-lived one, the sandbox would be killed when that thread returns.
+    `pipes` are the descriptors to read from and to write to it; the caller closes them.
+    """
+
+    def __init__(
+        self, confinement: Confinement, argv: Sequence[str], mounts: Mounts, environment: Mapping[str, str]
+    ) -> None:
+        """Run `argv` behind `confinement` with what `mounts` show. Raises `WorkspaceError` where it cannot be started,
+        `NoSandboxError` where it cannot be confined."""
+        self._confined = confinement.confines
+        self._in_namespace = confinement.confines and confinement.moves
+        self._mark = environment.get(MARK, "")
+        self._inside: int | None = None
+        with InheritedFiles() as inherited:
+            command = confinement.command(argv, mounts, inherited.add_file)
+            self._errors, errors = os.pipe()
+            self.pipes, (stdin, stdout) = _pipe_pair()
+            started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()
+            start = partial(subprocess.Popen[bytes], command, env=dict(environment), cwd="/", stdin=stdin)
+            start = partial(start, stdout=stdout, stderr=errors, start_new_session=True)
+            start = partial(start, pass_fds=tuple(inherited.descriptors))
+            self._thread = threading.Thread(
+                target=_live, args=(start, started), name="workspace", daemon=True
+            )
+            retry_at_capacity(self._thread.start)
+            process = started.get()
+            for fd in (stdin, stdout, errors):
+                os.close(fd)
+        if isinstance(process, OSError):
+            for fd in (self._errors, *self.pipes):
+                os.close(fd)
+            raise WorkspaceError(f"The tool host could not be started: {process}.") from process
+        self.process = process
+
+    def hold_inside(self) -> None:
+        """Take hold of the sandbox's first process, so that `kill` can wait for the end of all of it."""
+        if self._in_namespace and self._inside is None:
+            pids = children(self.process.pid)
+            if pids:
+                with contextlib.suppress(ProcessLookupError):
+                    self._inside = os.pidfd_open(pids[0])
+
+    @property
+    def inside(self) -> int:
+        """The number of the sandbox's first process. Raises `WorkspaceError` when there is none."""
+        pids = children(self.process.pid)
+        if not pids:
+            raise WorkspaceError("The sandbox has no process inside it.")
+        return pids[0]
+
+    def last_words(self) -> str:
+        """The last line on its standard error, for the sentence about a failed start."""
+        os.set_blocking(self._errors, False)
+        try:
+            text = os.read(self._errors, 1 << 16).decode("utf-8", "replace")
+        except BlockingIOError:
+            return ""
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return lines[-1][:500] if lines else ""
+
+    def is_stopped(self) -> bool:
+        """Whether a signal stopped the tool host, as a command can where no namespace is between them."""
+        hosts = children(self.process.pid)[:1] if self._confined else [self.process.pid]
+        return any(state(pid) == "T" for pid in hosts)
+
+    def wait(self) -> None:
+        """Until the process itself has ended, whatever it leaves behind."""
+        self._thread.join(_GONE_LIMIT)
+
+    def kill(self) -> None:
+        """End every process of the workspace and return when they are gone. Hang up first; call it once."""
+        self.hold_inside()
+        if self._in_namespace:
+            self._kill_namespace()
+        elif self._confined:
+            self._kill_kept()
+        else:
+            self._kill_unconfined()
+        self._thread.join(_GONE_LIMIT)
+        os.close(self._errors)
+        if self._thread.is_alive():
+            raise WorkspaceError(f"The tool host (process {self.process.pid}) could not be killed.")
+
+    def _kill_kept(self) -> None:
+        """Its guardian ends everything beneath it and goes last."""
+        self.process.terminate()
+        self._thread.join(_GONE_LIMIT)
+        if self._thread.is_alive():
+            # Stopped, or starved: what is beneath it first, since it would go to nobody afterwards.
+            kill_all(lambda: descendants(self.process.pid), limit=_GONE_LIMIT)
+            self.process.kill()
+
+    def _kill_namespace(self) -> None:
+        """Its first process is PID 1 of a namespace: when that is gone, the kernel has ended all others."""
+        if self._inside is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._inside, signal.SIGKILL)
+        self.process.kill()
+        if self._inside is not None:
+            gone = select.poll()
+            gone.register(self._inside, select.POLLIN)
+            done = gone.poll(_NAMESPACE_LIMIT * 1000)
+            os.close(self._inside)
+            self._inside = None
+            if not done:
+                raise WorkspaceError("The sandbox's processes could not be killed.")
+
+    def _kill_unconfined(self) -> None:
+        """The host goes when its pipe ends and takes its orphans with it; then end by hand what is left."""
+        self._thread.join(_OWN_WAY_OUT)
+        if self._thread.is_alive():
+            # Before the host: while it lives, orphans come to it and can be found beneath it.
+            kill_all(lambda: descendants(self.process.pid), limit=1.0)
+            self.process.kill()
+        kill_all(self._marked, limit=_GONE_LIMIT)
+
+    def _marked(self) -> Iterator[int]:
+        wanted = f"{MARK}={self._mark}".encode()
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    with open(f"/proc/{entry}/environ", "rb") as environ:
+                        if wanted in environ.read().split(b"\0"):
+                            yield int(entry)
+                except OSError:
+                    continue  # another user's, or gone
+
+
+def _live(
+    start: Callable[[], subprocess.Popen[bytes]],
+    started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError],
+) -> None:
+    try:
+        process = retry_at_capacity(start)
+    except OSError as error:
+        started.put(error)
+        return
+    started.put(process)
+    process.wait()
+
+
+def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Two pipes: (to read from the host, to write to it), and its ends of them (standard input, output)."""
+    from_host, its_output = os.pipe()
+    its_input, to_host = os.pipe()
+    return (from_host, to_host), (its_input, its_output)

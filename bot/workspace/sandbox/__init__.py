@@ -1,0 +1,1 @@
+"""The back ends that confine a tool host: bubblewrap, Landlock, or none."""

@@ -1,0 +1,168 @@
+"""Bubblewrap: new namespaces of every kind, a root built from nothing, no capability, no network.
+
+The first process inside is PID 1 of its namespace: no signal from inside reaches it, the kernel ends every
+other process when it ends, and there is no process of bubblewrap's own whose environment could be read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import NoSandboxError
+from bot.workspace.sandbox import seccomp
+from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.system import ROOTS, hidden, is_below
+
+_MIB = 1024 * 1024
+_SIZES = {
+    "/tmp": 2048 * _MIB,  # noqa: S108 - inside, of its own
+    "/var/tmp": 256 * _MIB,  # noqa: S108
+    "/run": 64 * _MIB,
+    "/home": 256 * _MIB,
+    "/root": 256 * _MIB,
+}
+"""Folders in memory, and how many bytes each may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """`program` is the absolute path of bwrap, `version` what it says it is."""
+
+    program: str
+    version: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return "bubblewrap " + ".".join(map(str, self.version))
+
+    @property
+    def tier(self) -> str:
+        return "T1"
+
+    @property
+    def confines(self) -> bool:
+        return True
+
+    @property
+    def moves(self) -> bool:
+        return True
+
+    @property
+    def supports_egress(self) -> bool:
+        return True
+
+    @property
+    def lets_through(self) -> frozenset[str]:
+        return frozenset()
+
+    def root(self, mounts: Mounts) -> str:
+        return mounts.mount
+
+    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+        machine = seccomp.here()
+        if machine is None:
+            raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
+        return [
+            self.program,
+            *self._isolation(),
+            *("--seccomp", add_file(seccomp.filter_for(machine, sockets=True))),
+            *_system(),
+            *self._scratch(),
+            *_folders(mounts),
+            # Last, since mount points are made in it: else it would be memory without a limit.
+            *("--remount-ro", "/"),
+            *("--chdir", mounts.mount),
+            "--",
+            *argv,
+        ]
+
+    def _isolation(self) -> list[str]:
+        options = ["--unshare-user", "--unshare-all", "--die-with-parent", "--new-session", "--as-pid-1"]
+        # A host name that /etc/hosts knows: Java's tools and many tests look up the address of their own host.
+        options += ["--cap-drop", "ALL", "--clearenv", "--hostname", "localhost"]
+        if self.version >= (0, 8):
+            options.append("--disable-userns")
+        return options
+
+    def _scratch(self) -> Iterator[str]:
+        # Read-only: the root of the host still owns the files of /proc/sys, inside as well, and a core_pattern
+        # written here would run on the host. Bubblewrap covers them only where it finds the folder writable.
+        yield from ("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev")
+        home = os.path.expanduser("~")
+        extra = {home: 64 * _MIB} if is_below(home, ROOTS) else {}
+        for folder, size in ({"/dev/shm": 512 * _MIB} | _SIZES | extra).items():  # noqa: S108
+            yield from self._tmpfs(folder, size)
+        yield from ("--remount-ro", "/dev")
+
+    def _tmpfs(self, folder: str, size: int) -> Iterator[str]:
+        if self.version >= (0, 8):
+            yield from ("--size", str(size))
+        yield from ("--tmpfs", folder)
+
+
+def _system() -> Iterator[str]:
+    """The system's programs and settings, read-only, less what only an administrator should read."""
+    for folder in ROOTS:
+        if os.path.islink(folder):
+            yield from ("--symlink", os.readlink(folder), folder)
+        elif os.path.isdir(folder):
+            yield from ("--ro-bind", folder, folder)
+    for path in hidden():
+        yield from _mask(path)
+
+
+def _folders(mounts: Mounts) -> Iterator[str]:
+    for path in _outermost((*mounts.read_only, *mounts.toolchains)):
+        if not is_below(str(path), ROOTS):
+            yield from ("--ro-bind", str(path), str(path))
+    # Never looked for in `read_only`: one of those was made by commands of the repository, links and all.
+    for path in mounts.toolchains:
+        if not is_below(str(path), ROOTS):
+            for secret in credentials_in(path):
+                yield from _mask(os.path.realpath(secret))
+    under, over = _by_place(mounts)
+    yield from under
+    yield from ("--bind", str(mounts.tree), mounts.mount)
+    git = mounts.tree / ".git"
+    if mounts.own_git and git.exists() and not git.is_symlink():
+        yield from ("--ro-bind", str(git), f"{mounts.mount}/.git")
+    for folder in mounts.environment:
+        target = folder.path_in(mounts.mount)
+        yield from ("--ro-bind", str(folder.source), target)
+        for name in folder.credentials():
+            yield from _mask(f"{target}/{name}", os.path.isdir(folder.source / name))
+    yield from over
+    for path in mounts.writable:
+        yield from ("--bind", str(path), str(path))
+
+
+def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
+    """Our own program: what the tree lies in is mounted before it, all else over it, so that it hides nothing."""
+    under: list[str] = []
+    over: list[str] = []
+    for path, target in mounts.program:
+        if not (str(path) == target and is_below(target, ROOTS)):
+            side = under if is_below(mounts.mount, (target,)) else over
+            side.extend(("--ro-bind", str(path), target))
+            if str(path) == target:  # the interpreter, which somebody may have installed for more than us
+                side.extend(
+                    word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))
+                )
+    return under, over
+
+
+def _outermost(paths: Sequence[Path]) -> list[Path]:
+    """`paths` without those that lie beneath another one of them, in order, once each."""
+    unique = dict.fromkeys(paths)
+    return [path for path in unique if not any(other in path.parents for other in unique)]
+
+
+def _mask(path: str, folder: bool | None = None) -> tuple[str, ...]:
+    """Cover `path` with something empty. `folder` says what it is, if that cannot be seen out here."""
+    if os.path.isdir(path) if folder is None else folder:
+        return ("--tmpfs", path, "--remount-ro", path)
+    return ("--ro-bind", "/dev/null", path)

@@ -1,0 +1,147 @@
+"""Find the sandboxes of this machine, the better one first. Canaries show whether one holds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from bot.contracts.errors import NoSandboxError
+from bot.workspace.sandbox import seccomp
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
+from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.landlock import OLDEST, Landlock, granted_of_the_system, version
+
+Setting = Literal["auto", "strict", "landlock", "off"]
+"""`auto`: what holds, bubblewrap before Landlock. `strict`: bubblewrap alone. `landlock`: that alone."""
+
+
+class Off:
+    """The tool host as an ordinary process: clean environment, no confinement."""
+
+    name = "off"
+    tier = "none"
+    confines = False
+    moves = False
+    lets_through: frozenset[str] = frozenset()
+    supports_egress = True  # all of the network is open anyway
+
+    def root(self, mounts: Mounts) -> str:
+        return str(mounts.tree)
+
+    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+        return list(argv)
+
+
+Sandbox = Bubblewrap | Landlock | Off
+Candidates = tuple[list[Sandbox], list[str]]
+
+HOW_TO_FIX = (
+    "Install bubblewrap (apt-get install bubblewrap); on GitHub's runners keep the action's input setup-sandbox "
+    "on; at your own terminal, and only for a repository and a request that you trust, use --sandbox off."
+)
+
+_USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
+
+
+_PACKAGES = {
+    "apt-get": "sudo apt-get install bubblewrap",
+    "dnf": "sudo dnf install bubblewrap",
+    "zypper": "sudo zypper install bubblewrap",
+    "pacman": "sudo pacman -S bubblewrap",
+    "apk": "sudo apk add bubblewrap",
+}
+_PROFILE = "/etc/apparmor.d/slash-agent-bwrap"
+_ALLOW = (
+    "printf '%s\\n' 'abi <abi/4.0>,' 'include <tunables/global>' "
+    f"'profile slash-agent-bwrap {{program}} flags=(unconfined) {{{{ userns, }}}}' | sudo tee {_PROFILE}\n"
+    f"sudo apparmor_parser -r {_PROFILE}"
+)
+# Switches of the kernel that keep programs from making user namespaces, with the value that does and what mends it.
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
+)
+
+
+def remedy(system: Path = Path("/proc/sys")) -> str:
+    """The commands that make bubblewrap work on this machine, one a line, as far as they can be told."""
+    program = _program()
+    if program is None:
+        known = next((command for manager, command in _PACKAGES.items() if shutil.which(manager)), None)
+        return known or "install bubblewrap with the package manager of your system"
+    for name, value, command in _SWITCHES:
+        if _switch(system / name) == value:
+            return command
+    if _switch(system / "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return _ALLOW.format(program=program)
+    return f"{program} --unshare-all --ro-bind / / true says why; a container needs the right to make user namespaces"
+
+
+def _switch(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def candidates(setting: Setting) -> Candidates:
+    """The confinements for `setting` that are here, and of each that is not why. Nothing is started yet. Raises
+    `NoSandboxError` where there is none at all."""
+    if setting == "off":
+        return [Off()], []
+    if sys.platform != "linux":
+        raise NoSandboxError(f"There is no sandbox for {sys.platform}; the agent runs on Linux. {HOW_TO_FIX}")
+    if seccomp.here() is None:
+        raise NoSandboxError(f"There is no sandbox for {os.uname().machine}, only for x86_64 and aarch64.")
+    both: tuple[Callable[[], Sandbox], ...] = (bubblewrap, landlock)
+    factories = {"strict": both[:1], "landlock": both[1:]}.get(setting, both)
+    sandboxes: list[Sandbox] = []
+    missing: list[str] = []
+    for create in factories:
+        try:
+            sandboxes.append(create())
+        except NoSandboxError as error:
+            missing.append(str(error))
+    if not sandboxes:
+        raise NoSandboxError(f"{' '.join(missing)} {HOW_TO_FIX}")
+    return sandboxes, missing
+
+
+def bubblewrap() -> Bubblewrap:
+    """The one that is installed. Raises `NoSandboxError`."""
+    program = _program()
+    if program is None:
+        raise NoSandboxError("bubblewrap (bwrap) is not installed.")
+    return Bubblewrap(os.path.abspath(program), _version(program))
+
+
+def _program() -> str | None:
+    return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or shutil.which("bwrap")
+
+
+def landlock() -> Landlock:
+    """The kernel's. Raises `NoSandboxError`."""
+    abi = version()
+    if abi < OLDEST:
+        has = f"version {abi} of Landlock" if abi else "no Landlock"
+        raise NoSandboxError(f"This kernel ({os.uname().release}) has {has}; version {OLDEST} is needed.")
+    return Landlock(abi, granted_of_the_system())
+
+
+def _version(program: str) -> tuple[int, ...]:
+    try:
+        answer = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, check=True, env={}, timeout=10
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoSandboxError(f"{program} --version failed: {error}.") from error
+    match = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
+    if match is None:
+        raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}.")
+    return tuple(map(int, match.groups()))

@@ -1,0 +1,165 @@
+"""The interface of a sandbox back end: a command line that runs a program confined."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from bot.workspace.sandbox.credentials import credentials_in
+
+STORE = ".slash-agent"
+"""In a `node_modules` of links, the folder that they lead into."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFolder:
+    """A folder of installed packages and tools, shown read-only and never copied.
+
+    `source` is where it is on this machine, `path` where the work tree has it, empty for one outside of the checkout.
+    `programs` is the folder in it that goes on PATH, empty for none. One that commands of the run `created` is not
+    opened by us: it may hold anything.
+    """
+
+    source: Path
+    path: str
+    programs: str = ""
+    created: bool = False
+
+    @property
+    def is_node(self) -> bool:
+        """Tools write caches beside the packages of Node, so that the folder itself is made anew, of links."""
+        return self.path.rpartition("/")[2] == "node_modules"
+
+    @property
+    def is_build_output(self) -> bool:
+        """Cargo's `target`: builds write in it, so that each tree gets a copy."""
+        return self.path.rpartition("/")[2] == "target"
+
+    def path_in(self, root: str) -> str:
+        """Where it is mounted, if things can be; `root` is where the work tree is."""
+        return f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}"
+
+    def credentials(self) -> Iterator[str]:
+        """The paths in it, relative and without links, that are or hold somebody's credentials."""
+        if self.created:
+            return
+        for secret in credentials_in(self.source, versions=False):
+            real = os.path.realpath(secret)
+            if real.startswith(f"{self.source}/"):
+                yield os.path.relpath(real, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What a work tree needs beside the files of its commit. `import_from` are folders of the tree that Python must
+    import from where an editable install leads elsewhere; `redirected` are the files of such installs, by name, that
+    this covers. `copies` are packages of the repository that are installed without `-e`, each with its folder in the
+    tree that would have to be imported from."""
+
+    folders: tuple[EnvironmentFolder, ...] = ()
+    import_from: tuple[str, ...] = ()
+    redirected: frozenset[str] = frozenset()
+    copies: tuple[tuple[str, str], ...] = ()
+
+
+NO_DEPENDENCIES = Dependencies()
+
+
+@dataclass(frozen=True, slots=True)
+class Mounts:
+    """What exists inside besides the system. All host paths absolute and resolved.
+
+    `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths. `toolchains` are
+    read-only as well, less what in them looks like somebody's credentials. `environment` is shown in the tree, in the
+    same way. `program` is what the tool host is made of, each part with where it is seen; the tree never hides it.
+    With `own_git` the tree's `.git` is somebody's own and not a disposable one: where things can be mounted,
+    read-only.
+    """
+
+    tree: Path
+    mount: str
+    writable: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
+    toolchains: tuple[Path, ...] = ()
+    program: tuple[tuple[Path, str], ...] = ()
+    environment: tuple[EnvironmentFolder, ...] = ()
+    own_git: bool = False
+
+
+class Confinement(Protocol):
+    """One way to run the tool host. It starts nothing; who does gives the command a clean environment."""
+
+    @property
+    def name(self) -> str:
+        """For people and the outcome: "bubblewrap 0.8.0", "Landlock ABI 7", "off"."""
+        ...
+
+    @property
+    def tier(self) -> str:
+        """T1: namespaces. T2: a list of what may be opened. Else "none"."""
+        ...
+
+    @property
+    def confines(self) -> bool:
+        """Whether it confines: canaries are unreachable, and no process outlives the first one."""
+        ...
+
+    @property
+    def moves(self) -> bool:
+        """Whether a path may differ inside: the tree is then at the repository's own path."""
+        ...
+
+    @property
+    def supports_egress(self) -> bool:
+        """Whether the supervisor's proxy can listen inside, which egress presets need."""
+        ...
+
+    @property
+    def lets_through(self) -> frozenset[str]:
+        """The names of the canaries that it is known not to stop; the result of a run lists them."""
+        ...
+
+    def root(self, mounts: Mounts) -> str:
+        """The path of the work tree inside."""
+        ...
+
+    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+        """The command line that runs `argv` with access to `mounts` and the system only. `add_file` passes contents
+        to the program as an inherited descriptor. Raises `NoSandboxError` where that is not possible on this
+        machine."""
+        ...
+
+
+AddFile = Callable[[bytes], str]
+"""Takes contents, returns the descriptor's number as it stands on the command line."""
+
+
+class InheritedFiles:
+    """Contents in memory, for one program that is started before `close`."""
+
+    def __init__(self) -> None:
+        self.descriptors: list[int] = []
+
+    def add_file(self, content: bytes) -> str:
+        descriptor = os.memfd_create("handed", os.MFD_CLOEXEC)
+        self.descriptors.append(descriptor)
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return str(descriptor)
+
+    def close(self) -> None:
+        while self.descriptors:
+            os.close(self.descriptors.pop())
+
+    def __enter__(self) -> InheritedFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,174 @@
+"""Landlock and seccomp: files that may be opened are a list, sockets cannot be made, no capability is left.
+
+For where bubblewrap cannot make namespaces, as in most containers; no root is needed. The program confines itself
+(`bot/toolhost/confine.py`) by a plan made here, before it reads anything. Every path is the same inside.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.contracts.errors import NoSandboxError
+from bot.workspace.sandbox import seccomp, system
+from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.credentials import credentials_in
+
+OLDEST = 3
+"""From this version on a file that may not be written cannot be emptied either."""
+
+SIGNALS = 6
+"""From this version on processes outside cannot be signalled."""
+
+_CREATE_RULESET = 444
+_ASK_VERSION = 1
+
+_CONFINE = "import sys; sys.path.insert(0, sys.argv[1]); from bot.toolhost.confine import main; main()"
+
+_MACHINE = ("/proc", "/sys/devices/system/cpu")
+_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+
+
+def version() -> int:
+    """Which version of Landlock the kernel has, 0 for none."""
+    abi = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
+    return max(int(abi), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """`abi` is the kernel's version of it. `system` is what is granted of the machine's own programs and settings,
+    looked for once a run. `kept_capabilities`, by number, is for tests of what then gets through."""
+
+    abi: int
+    system: tuple[str, ...] = ()
+    kept_capabilities: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"Landlock ABI {self.abi}"
+
+    @property
+    def tier(self) -> str:
+        return "T2"
+
+    @property
+    def confines(self) -> bool:
+        return True
+
+    @property
+    def moves(self) -> bool:
+        return False
+
+    @property
+    def supports_egress(self) -> bool:
+        return False
+
+    @property
+    def lets_through(self) -> frozenset[str]:
+        return frozenset() if self.abi >= SIGNALS else frozenset({"signal to another process"})
+
+    def root(self, mounts: Mounts) -> str:
+        return str(mounts.tree)
+
+    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+        """Raises `NoSandboxError` where commands could change the program that confines them."""
+        machine = seccomp.here()
+        if machine is None:
+            raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
+        own = _own_package(mounts)
+        plan = {
+            "abi": self.abi,
+            "run": list(_seen(self.system or granted_of_the_system(), mounts)),
+            "read": list(_MACHINE),
+            "write": [str(path) for path in (mounts.tree, *mounts.writable)],
+            "devices": list(_DEVICES),
+            "seccomp": seccomp.filter_for(machine, sockets=False).hex(),
+            "kept_capabilities": list(self.kept_capabilities),
+        }
+        python = os.path.realpath(sys.executable)
+        return [python, "-I", "-S", "-c", _CONFINE, own, add_file(json.dumps(plan).encode()), *argv]
+
+
+def granted_of_the_system() -> tuple[str, ...]:
+    """What of the system is granted here; 5 ms."""
+    return tuple(_granted(system.ROOTS, system.hidden()))
+
+
+def _own_package(mounts: Mounts) -> str:
+    """Where our own package is imported from; not where it could be changed."""
+    package = Path(__file__).resolve().parents[3]
+    for part in (package / "bot", Path(os.path.realpath(sys.executable))):
+        if any(part.is_relative_to(path) for path in (mounts.tree, *mounts.writable)):
+            raise NoSandboxError(
+                f"{part} lies in what commands may change, and Landlock cannot take it out of that. Install "
+                "Slash Agent outside of the repository, or use bubblewrap."
+            )
+    return str(package)
+
+
+def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
+    """The system, toolchains and our own program, less the folder that the tree stands for: what leads there would find
+    the code as it was before the change, and its `.git`. Tools that lie in it are granted by their own names."""
+    origin = os.path.realpath(mounts.mount)
+    on_the_way = {str(parent) for parent in Path(origin).parents}
+    # The tree lies in it where a tool is called on a checkout itself.
+    holes = () if system.is_below(str(mounts.tree), (origin,)) else (origin,)
+    for path in (*granted, *_tools(mounts, origin), *_program(mounts)):
+        if holes and (path == origin or path in on_the_way):
+            yield from _beside(path, holes, on_the_way)
+        else:
+            yield path
+    yield from map(str, mounts.read_only)
+    for folder in mounts.environment:
+        hidden = (str(folder.source / name) for name in folder.credentials())
+        yield from _granted([str(folder.source)], hidden)
+
+
+def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
+    """Toolchains less credentials, but for those that the system is granted with."""
+    for folder in mounts.toolchains:
+        if not system.is_below(str(folder), system.ROOTS) or system.is_below(str(folder), (origin,)):
+            yield from _granted([str(folder)], map(str, credentials_in(folder)))
+
+
+def _program(mounts: Mounts) -> Iterator[str]:
+    """Our own program; of its interpreter no credentials, since somebody may have installed it for more than us."""
+    for path, _ in mounts.program:
+        if path.is_file():
+            yield str(path)
+        elif not system.is_below(str(path), system.ROOTS):
+            yield from _granted([str(path)], map(str, credentials_in(path)))
+
+
+def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:
+    """`folders` less `hidden`, as paths of which each is granted with all that lies beneath it: nothing can be taken
+    out of what is granted, so it is what stands beside."""
+    holes = {os.path.realpath(path) for path in hidden}
+    on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
+    for folder in folders:
+        real = os.path.realpath(folder)
+        if os.path.isdir(real):
+            yield from _beside(real, holes, on_the_way)
+
+
+def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> Iterator[str]:
+    if path in holes:
+        return
+    if path not in on_the_way:
+        yield path
+        return
+    try:
+        listing = os.scandir(path)
+    except PermissionError:
+        return  # somebody else's, who lets us pass and not look: what stands beside the hole is not ours to name
+    with listing as entries:
+        for entry in entries:
+            # Nothing is granted through a link: what it leads to is granted by its own name, or not.
+            if not entry.is_symlink():
+                yield from _beside(entry.path, holes, on_the_way)

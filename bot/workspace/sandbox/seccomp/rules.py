@@ -1,0 +1,194 @@
+"""The refused system calls with their error numbers, and the numbers of system calls by machine, which tests check
+against the kernel's headers."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_NEW_NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (NEWTIME is none of clone's flags.)"""
+
+_PUTS_WORDS_INTO_A_TERMINAL = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX."""
+
+_UNIX, _INTERNET, _INTERNET_6, _NETLINK = 1, 2, 10, 16
+_ROUTE = 0
+"""The protocol of netlink by which a program lists network interfaces and addresses, as Node.js and `getifaddrs` do. To
+change them takes a capability, and there is none inside."""
+
+_STREAM, _DATAGRAM, _SEQUENCED = 1, 2, 5
+_TYPE = 0xF
+"""The rest of a socket's type are flags."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyBit:
+    """True where the argument has a bit of `mask`."""
+
+    argument: int
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    argument: int
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """True where the argument's bits in `mask` are none of `values`."""
+
+    argument: int
+    values: tuple[int, ...]
+    mask: int = 0xFFFFFFFF
+
+
+Condition = AnyBit | OneOf | NoneOf
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The calls fail with `error`, always or if all of `when` holds. A machine without such a call needs no rule."""
+
+    error: int
+    calls: tuple[str, ...]
+    when: Condition | tuple[Condition, ...] | None = None
+
+
+REFUSED = (
+    # A namespace inside the sandbox could make more paths visible, and exposes more of the kernel to attacks.
+    Rule(
+        errno.EPERM,
+        (
+            "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr",
+            "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "mount_setattr",
+        ),
+    ),
+    Rule(errno.EPERM, ("clone",), AnyBit(0, _NEW_NAMESPACES)),
+    # Its flags are in memory, where no filter can look; every libc then asks for `clone`.
+    Rule(errno.ENOSYS, ("clone3",)),
+    # Into other processes.
+    Rule(
+        errno.EPERM,
+        (
+            "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
+            "pidfd_getfd", "move_pages",
+        ),
+    ),
+    # One's own limits are asked for as those of process 0. A bound on another's CPU time would be a signal to it: it
+    # ended the guardian, or any program of the same user, where no process namespace is between them.
+    Rule(errno.EPERM, ("prlimit64",), NoneOf(0, (0,))),
+    # Memory that no account of a process shows.
+    Rule(errno.ENOSYS, ("memfd_secret",)),
+    # It opens files and sockets without asking for them by calls that a filter sees.
+    Rule(errno.ENOSYS, ("io_uring_setup", "io_uring_enter", "io_uring_register")),
+    Rule(
+        errno.EPERM,
+        (
+            "bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "fanotify_init",
+            "open_by_handle_at", "name_to_handle_at", "lookup_dcookie",
+        ),
+    ),
+    # The machine itself.
+    Rule(
+        errno.EPERM,
+        (
+            "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module",
+            "query_module", "get_kernel_syms", "acct", "swapon", "swapoff", "quotactl", "quotactl_fd",
+            "nfsservctl", "reboot", "sethostname", "setdomainname", "settimeofday", "clock_settime", "syslog",
+            "vhangup", "ioperm", "iopl", "modify_ldt", "uselib",
+        ),
+    ),
+    Rule(errno.EPERM, ("ioctl",), OneOf(1, _PUTS_WORDS_INTO_A_TERMINAL)),
+)  # fmt: skip
+
+PLAIN_SOCKETS = (
+    Rule(errno.EAFNOSUPPORT, ("socket",), NoneOf(0, (_UNIX, _INTERNET, _INTERNET_6, _NETLINK))),
+    Rule(errno.EAFNOSUPPORT, ("socket",), (OneOf(0, (_NETLINK,)), NoneOf(2, (_ROUTE,)))),
+    Rule(
+        errno.EPERM,
+        ("socket",),
+        (NoneOf(0, (_NETLINK,)), NoneOf(1, (_STREAM, _DATAGRAM, _SEQUENCED), mask=_TYPE)),
+    ),
+    Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
+)
+"""Where a network namespace bounds the rest: no packet, vsock, raw or stranger sockets, of netlink the one protocol."""
+
+NO_SOCKETS = (
+    Rule(errno.EAFNOSUPPORT, ("socket",)),
+    Rule(errno.EAFNOSUPPORT, ("socketpair",), NoneOf(0, (_UNIX,))),
+    # Segments, queues and semaphores have no file: those of other programs could be used, and ours would outlive us.
+    Rule(
+        errno.ENOSYS,
+        (
+            "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop",
+            "semctl", "mq_open", "mq_unlink",
+        ),
+    ),
+)  # fmt: skip
+"""Where nothing else bounds them: what leads nowhere but to oneself."""
+
+
+NEWEST = 469
+"""The last call that was looked at (Linux 6.17). What comes later is answered as an old kernel would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`architecture` is what the kernel calls it (`AUDIT_ARCH_*`); calls from `foreign` on are those of another
+    calling convention that shares this architecture (x32), 0 where there is none."""
+
+    architecture: int
+    calls: Mapping[str, int]
+    foreign: int = 0
+
+
+_SHARED = {
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
+    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "clone3": 435, "pidfd_getfd": 438,
+    "process_madvise": 440, "mount_setattr": 442, "quotactl_fd": 443, "memfd_secret": 447,
+    "process_mrelease": 448, "open_tree_attr": 467,
+}  # fmt: skip
+"""From 424 on every machine has the same numbers."""
+
+X86_64 = Machine(
+    0xC000003E,
+    {
+        "acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_settime": 227, "clone": 56,
+        "create_module": 174, "delete_module": 176, "fanotify_init": 300, "finit_module": 313,
+        "get_kernel_syms": 177, "init_module": 175, "ioctl": 16, "ioperm": 173, "iopl": 172, "kcmp": 312,
+        "kexec_file_load": 320, "kexec_load": 246, "keyctl": 250, "lookup_dcookie": 212, "modify_ldt": 154,
+        "mount": 165, "move_pages": 279, "mq_open": 240, "mq_unlink": 241, "msgctl": 71, "msgget": 68,
+        "msgrcv": 70, "msgsnd": 69, "name_to_handle_at": 303, "nfsservctl": 180, "open_by_handle_at": 304,
+        "perf_event_open": 298, "pivot_root": 155, "prlimit64": 302, "process_vm_readv": 310, "process_vm_writev": 311,
+        "ptrace": 101, "query_module": 178, "quotactl": 179, "reboot": 169, "request_key": 249, "semctl": 66,
+        "semget": 64, "semop": 65, "semtimedop": 220, "setdomainname": 171, "sethostname": 170, "setns": 308,
+        "settimeofday": 164, "shmat": 30, "shmctl": 31, "shmget": 29, "socket": 41, "socketpair": 53,
+        "swapoff": 168, "swapon": 167, "syslog": 103, "umount2": 166, "unshare": 272, "uselib": 134,
+        "userfaultfd": 323, "vhangup": 153,
+    } | _SHARED,
+    foreign=0x40000000,
+)  # fmt: skip
+
+AARCH64 = Machine(
+    0xC00000B7,
+    {
+        "acct": 89, "add_key": 217, "bpf": 280, "chroot": 51, "clock_settime": 112, "clone": 220,
+        "delete_module": 106, "fanotify_init": 262, "finit_module": 273, "init_module": 105, "ioctl": 29,
+        "kcmp": 272, "kexec_file_load": 294, "kexec_load": 104, "keyctl": 219, "lookup_dcookie": 18,
+        "mount": 40, "move_pages": 239, "mq_open": 180, "mq_unlink": 181, "msgctl": 187, "msgget": 186,
+        "msgrcv": 188, "msgsnd": 189, "name_to_handle_at": 264, "nfsservctl": 42, "open_by_handle_at": 265,
+        "perf_event_open": 241, "pivot_root": 41, "prlimit64": 261, "process_vm_readv": 270, "process_vm_writev": 271,
+        "ptrace": 117, "quotactl": 60, "reboot": 142, "request_key": 218, "semctl": 191, "semget": 190,
+        "semop": 193, "semtimedop": 192, "setdomainname": 162, "sethostname": 161, "setns": 268,
+        "settimeofday": 170, "shmat": 196, "shmctl": 195, "shmget": 194, "socket": 198, "socketpair": 199,
+        "swapoff": 225, "swapon": 224, "syslog": 116, "umount2": 39, "unshare": 97, "userfaultfd": 282,
+        "vhangup": 58,
+    } | _SHARED,
+)  # fmt: skip
+
+MACHINES: Mapping[str, Machine] = {"x86_64": X86_64, "aarch64": AARCH64}
+"""By what `uname -m` says."""

@@ -1,0 +1,175 @@
+"""Find the folders of the host that a command needs for the tools on its PATH."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
+NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+_NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
+"""Variables that name a folder of tools, be it on PATH or not."""
+
+_HOMES = set(
+    """
+    .pyenv .rbenv .nodenv .nvm .volta .asdf .cargo .rustup .deno .bun .sdkman .ghcup .dotnet .goenv .mise
+    go hostedtoolcache
+    """.split()  # noqa: SIM905
+)
+"""Folders of version managers: their programs need the whole of it, not the one folder on PATH. In a person's home they
+are shown also where PATH has nothing of them."""
+
+_IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python")
+"""And what uv downloads, to which the virtual environments that it makes lead."""
+
+_LARGEST_SETTINGS = 1 << 16
+
+_FINDS_ITSELF = {
+    ".rustup": "RUSTUP_HOME",
+    ".nvm": "NVM_DIR",
+    ".pyenv": "PYENV_ROOT",
+    ".rbenv": "RBENV_ROOT",
+    ".sdkman": "SDKMAN_DIR",
+    ".asdf": "ASDF_DATA_DIR",
+}
+"""By what variable a version manager finds its folder: it would look in HOME, which is another one inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchains:
+    """`path` is the PATH for inside, `folders` what it needs mounted read-only, `variables` what tools need
+    to find themselves there."""
+
+    path: str
+    folders: tuple[Path, ...]
+    variables: Mapping[str, str]
+
+
+def find(
+    path: str,
+    *,
+    source: Mapping[str, str] | None = None,
+    leave_out: tuple[Path, ...] = (),
+    never: Sequence[str] = NEVER,
+) -> Toolchains:
+    """What of the host's PATH can be had inside, and the tools that `source` names or that lie in the home. Relative
+    entries, folders that are missing, private or kept in memory, those in `leave_out` (the agent's own virtual
+    environment) and what lies beneath `never` are dropped."""
+    entries: list[str] = []
+    folders: list[Path] = []
+    excluded = {os.path.realpath(folder) for folder in leave_out}
+    for entry in path.split(":"):
+        real = os.path.realpath(entry)
+        if not os.path.isabs(entry) or not os.path.isdir(entry) or real in excluded:
+            continue
+        if not _is_below(real, _SYSTEM):
+            needed = list(_needed(Path(entry), never))
+            if not needed:
+                continue
+            folders += needed
+        entries.append(entry)
+    folders += _elsewhere(source or {}, excluded, never)
+    defaults = [entry for entry in _DEFAULT_PATH.split(":") if entry not in entries]
+    unique = tuple(dict.fromkeys(folders))
+    return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
+
+
+def needed_by(programs: Path) -> Iterator[Path]:
+    """The folders behind `programs`, the `bin` of a Python environment."""
+    base = _base_of(programs.parent)
+    if base and _may_be_shown(base, NEVER) and (python := _whole(base)):
+        yield python
+    if _may_be_shown(programs.parent, NEVER):
+        yield programs.parent
+
+
+def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequence[str]) -> Iterator[Path]:
+    """Folders of tools that PATH says nothing of: those that a variable names, and the homes of version managers."""
+    for name in _NAMED:
+        folder = source.get(name, "")
+        own = os.path.realpath(os.path.join(folder, "bin")) in excluded
+        if os.path.isabs(folder) and os.path.isdir(folder) and not own:
+            real = os.path.realpath(folder)
+            if not _is_below(real, _SYSTEM):
+                yield from _needed(Path(folder), never)
+    if "HOME" in source:
+        for name in _IN_THE_HOME:
+            folder = os.path.join(os.path.expanduser("~"), name)
+            if os.path.isdir(folder) and not os.path.islink(folder):
+                yield from _needed(Path(folder), never)
+
+
+def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
+    """The folders behind one PATH entry outside the system's; none when it is not to be shown."""
+    real = Path(os.path.realpath(entry))
+    if not _may_be_shown(real, never):
+        return
+    whole = _whole(real)
+    yield whole or real
+    environment = whole or real
+    if environment.name == ".cargo" and (rustup := environment.parent / ".rustup").is_dir():
+        yield rustup
+    # What a virtual environment says of its Python is somebody's word: only what is one is shown for it.
+    if (base := _base_of(environment)) and _may_be_shown(base, never) and (python := _whole(base)):
+        yield python
+    if real != entry:
+        yield entry  # through a link: it must exist under this name too
+
+
+def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
+    home = Path(os.path.expanduser("~"))
+    return not (_is_below(str(real), never) or real in (Path("/"), home) or real in home.parents)
+
+
+def _whole(folder: Path) -> Path | None:
+    """What the programs in `folder` need the whole of: a version manager's home, or what it is the `bin` of, a virtual
+    environment, Conda's, a Python's own or Node's. `None` where it is none of these."""
+    for up in (folder, *folder.parents):
+        if up.name in _HOMES and _is_toolchain(up):
+            return up
+    prefix, home = folder.parent, Path(os.path.expanduser("~"))
+    if (prefix / "pyvenv.cfg").is_file():
+        return prefix
+    if folder.name != "bin" or prefix.name == ".local" or prefix == home or prefix in home.parents:
+        return None
+    is_one = (prefix / "conda-meta").is_dir() or (prefix / "lib/node_modules/npm").is_dir()
+    return prefix if is_one or any(prefix.glob("lib/python3.*/os.py")) else None
+
+
+def _base_of(environment: Path) -> Path | None:
+    """The folder of programs of the Python that a virtual environment was made with, where it is not the system's."""
+    settings = environment / "pyvenv.cfg"
+    if not settings.is_file():
+        return None
+    with settings.open(errors="replace") as file:
+        match = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
+    real = os.path.realpath(match[1]) if match else ""
+    return Path(real) if real and not _is_below(real, _SYSTEM) else None
+
+
+def _is_toolchain(folder: Path) -> bool:
+    """Not every folder called "go": that one only directly in a home."""
+    return folder.name != "go" or folder.parent == Path(os.path.expanduser("~"))
+
+
+def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
+    """How tools find themselves, and what was downloaded for them before. What they write goes to HOME, as ever."""
+    variables: dict[str, str] = {}
+    for folder in folders:
+        if name := _FINDS_ITSELF.get(folder.name):
+            variables[name] = str(folder)
+        elif folder.name == ".cargo" and (folder / "registry").is_dir():
+            variables["CARGO_HOME"] = str(folder)
+        elif folder.name == "go" and (downloads := folder / "pkg/mod/cache/download").is_dir():
+            # Read as a proxy: as the cache itself it would have to be written.
+            variables["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"
+    return variables
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)

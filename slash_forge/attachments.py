@@ -1,0 +1,103 @@
+"""What people upload into a thread: an address in their text, which sends whoever may see it on to a signed one.
+
+A private repository's is found by its signed address alone, which the API gives in a text's `body_html` and which a
+token beside it does not open. The addresses are those of a GitHub server of one's own: all on one host.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from slash_forge import errors
+from slash_forge.call import Call, Reply
+from slash_forge.shapes.site import Site
+from slash_forge.state import Attachment, Repository, State, User
+
+UPLOADED = "/user-attachments/assets"
+_FILES = "/user-attachments/files"
+STORED = "/storage/user"
+_ADDRESS = re.compile(
+    r"/user-attachments/assets/(?P<id>[0-9a-f-]{36})|/user-attachments/files/(?P<file>\d+)/[^/]+|/storage/user/\d+/files/(?P<stored>[0-9a-f-]{36})"
+)
+
+
+def upload(state: State, repository: Repository, by: User, data: bytes, content_type: str) -> str:
+    """Keep `data` and return its path."""
+    name = str(uuid4())
+    state.attachments[name] = Attachment(data, content_type, by.id, repository.private, secrets.token_hex(16))
+    return f"{UPLOADED}/{name}"
+
+
+def upload_file(state: State, repository: Repository, by: User, name: str, data: bytes) -> str:
+    """Keep a file that is no picture and return its path. No text has a signed address of one."""
+    identity = upload(state, repository, by, data, "application/octet-stream").rpartition("/")[2]
+    state.attached_files[str(number := len(state.attached_files) + 1)] = identity
+    return f"{_FILES}/{number}/{name}"
+
+
+def recognise(path: str) -> bool:
+    return _ADDRESS.fullmatch(path) is not None
+
+
+def answer(
+    state: State, site: Site, path: str, query: Mapping[str, str], headers: Mapping[str, str]
+) -> Reply:
+    """As the store of logs, this one refuses a request with a token beside the address."""
+    match = _ADDRESS.fullmatch(path)
+    with state.lock:
+        listed = state.attached_files.get(match["file"] or "", "") if match else ""
+        name = (match["id"] or match["stored"] or listed) if match else ""
+        result = state.attachments.get(name)
+    if match is None or result is None:
+        raise errors.not_found()
+    if not match["stored"]:
+        if result.private:
+            raise errors.not_found()
+        return Reply(302, b"", {"Location": signed_url(site, name, result)}, "text/html")
+    if "authorization" in headers:
+        return Reply(400, b"InvalidAuthenticationInfo", content_type="application/xml")
+    if not secrets.compare_digest(query.get("token", ""), result.token):
+        raise errors.not_found()
+    return Reply(200, result.data, content_type=result.content_type)
+
+
+def signed_url(site: Site, name: str, match: Attachment) -> str:
+    return f"{site.html}{STORED}/{match.by}/files/{name}?token={match.token}"
+
+
+def in_full(call: Call, shape: dict[str, Any]) -> dict[str, Any]:
+    """`shape` with its text as HTML too, where the Accept header asks for it."""
+    if not call.wants("full"):
+        return shape
+    body = shape["body"] or ""
+    return {**shape, "body_html": _rendered(call.state, call.site, body), "body_text": body}
+
+
+def _rendered(state: State, site: Site, body: str) -> str:
+    """With the signed addresses of the uploads in it."""
+    from markdown_it import MarkdownIt
+
+    def sign(match: re.Match[str]) -> str:
+        result = state.attachments.get(match[1])
+        return signed_url(site, match[1], result) if result else match[0]
+
+    html = str(MarkdownIt("commonmark", {"html": True}).render(body))
+    return re.sub(rf"{re.escape(site.html + UPLOADED)}/([0-9a-f-]{{36}})", sign, html)
+
+
+PATH = "/_store"
+
+
+def download_reply(state: State, path: str, headers: Mapping[str, str]) -> Reply:
+    """The real store refuses a request with a token: a client must not pass its own on to another host."""
+    if "authorization" in headers:
+        return Reply(400, b"InvalidAuthenticationInfo", content_type="application/xml")
+    with state.lock:
+        match = state.downloads.get(path.removeprefix(f"{PATH}/"))
+    if match is None:
+        raise errors.not_found()
+    return Reply(200, match.data, content_type=match.content_type)

@@ -1,0 +1,215 @@
+"""The changes between two commits by file, and the lines of a diff that a review comment can anchor to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from slash_forge.git import BareRepository
+
+_SECTION = re.compile(rb"^diff --git ", re.MULTILINE)
+_STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
+_NO_BLOB = "0" * 40
+# Beyond this GitHub leaves the patch of a file out of its answers.
+_PATCH_LIMIT = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """`patch` is the hunks alone: None for a binary file, a pure rename, a huge one. `sha` names the blob."""
+
+    path: str
+    previous: str | None
+    status: str
+    additions: int
+    deletions: int
+    patch: str | None
+    sha: str
+
+
+def changed_files(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
+    """Every file that differs, in git's order. `base` is usually the merge base; both are whole ids."""
+    return git.remembered(("changed-files", base, head), lambda: _compared(git, base, head))
+
+
+def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
+    changes = _raw(git, base, head)
+    counts = _counts(git, base, head)
+    patches = iter(_SECTION.split(git.run("diff-tree", "-r", "-p", "-M", "--no-ext-diff", base, head))[1:])
+    files = []
+    for status, previous, path, sha in changes:
+        section = next(patches)
+        if status == "T":
+            # A change of type is written as a removal and an addition.
+            section += next(patches)
+        additions, deletions = counts[path]
+        files.append(ChangedFile(path, previous, _STATUS[status], additions, deletions, _hunks(section), sha))
+    return files
+
+
+def unified(git: BareRepository, base: str, head: str) -> bytes:
+    """The `.diff` form."""
+    return git.run("diff-tree", "-r", "-p", "-M", "--full-index", "--no-ext-diff", base, head)
+
+
+def mail_patches(git: BareRepository, base: str, head: str) -> bytes:
+    """The `.patch` form: one mail a commit."""
+    return git.run("format-patch", "--stdout", "--no-signature", f"{base}..{head}")
+
+
+def empty_tree(git: BareRepository) -> str:
+    """The tree to compare a first commit with."""
+    return git.run("hash-object", "-w", "-t", "tree", "--stdin").decode().strip()
+
+
+def _raw(git: BareRepository, base: str, head: str) -> list[tuple[str, str | None, str, str]]:
+    output = git.run("diff-tree", "-r", "-M", "-z", "--raw", "--no-abbrev", base, head)
+    fields = iter(output.decode(errors="replace").split("\0"))
+    changes = []
+    for meta in fields:
+        if not meta:
+            continue
+        _, _, old, new, letter = meta.lstrip(":").split(" ")
+        status = letter[0]
+        first = next(fields)
+        previous, path = (first, next(fields)) if status in "RC" else (None, first)
+        changes.append((status, previous, path, old if new == _NO_BLOB else new))
+    return changes
+
+
+def _counts(git: BareRepository, base: str, head: str) -> dict[str, tuple[int, int]]:
+    output = git.run("diff-tree", "-r", "-M", "-z", "--numstat", base, head)
+    fields = iter(output.decode(errors="replace").split("\0"))
+    counts = {}
+    for line in fields:
+        if not line:
+            continue
+        added, removed, path = line.split("\t")
+        if not path:
+            # A rename: the names follow as fields of their own.
+            next(fields)
+            path = next(fields)
+        counts[path] = (0, 0) if added == "-" else (int(added), int(removed))
+    return counts
+
+
+def _hunks(section: bytes) -> str | None:
+    start = section.find(b"\n@@ ")
+    if start < 0 or len(section) > _PATCH_LIMIT:
+        return None
+    return section[start + 1 :].decode(errors="replace").rstrip("\n")
+
+
+Side = Literal["LEFT", "RIGHT"]
+
+_HEADER = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a file's diff. `position` counts from 1 below the file's first hunk header."""
+
+    hunk: int
+    position: int
+    old: int | None
+    new: int | None
+
+    def line(self, side: Side) -> int | None:
+        """LEFT is for what was removed alone: an unchanged line is the new file's."""
+        if side == "RIGHT":
+            return self.new
+        return self.old if self.new is None else None
+
+
+class FileDiff:
+    """The hunks of one file, for finding rows and for quoting them."""
+
+    def __init__(self, patch: str) -> None:
+        self._text = patch.split("\n")
+        self.rows = list(_rows(self._text))
+        self._by_line = {
+            (side, line): row for row in self.rows for side in _SIDES if (line := row.line(side)) is not None
+        }
+        self._by_position = {row.position: row for row in self.rows}
+
+    def find(self, side: Side, line: int) -> Row | None:
+        return self._by_line.get((side, line))
+
+    def at(self, position: int) -> Row | None:
+        return self._by_position.get(position)
+
+    def quote(self, row: Row) -> str:
+        """`diff_hunk`: from the hunk's header to the row."""
+        start = row.position
+        while not _HEADER.match(self._text[start]):
+            start -= 1
+        return "\n".join(self._text[start : row.position + 1])
+
+
+_SIDES: tuple[Side, ...] = ("LEFT", "RIGHT")
+
+
+def _rows(lines: list[str]) -> Iterator[Row]:
+    hunk = -1
+    old = new = 0
+    for position, text in enumerate(lines):
+        header = _HEADER.match(text)
+        if header:
+            hunk, old, new = hunk + 1, int(header[1]), int(header[2])
+        elif text.startswith("+"):
+            yield Row(hunk, position, None, new)
+            new += 1
+        elif text.startswith("-"):
+            yield Row(hunk, position, old, None)
+            old += 1
+        elif not text.startswith("\\"):
+            yield Row(hunk, position, old, new)
+            old, new = old + 1, new + 1
+
+
+def file_diff(git: BareRepository, base: str, head: str, path: str) -> FileDiff | None:
+    """The file's diff between two commits; None where it has none, or none that is shown."""
+    file = _by_path(git, base, head).get(path)
+    if file is None or file.patch is None:
+        return None
+    patch = file.patch
+    return git.remembered(("file-diff", base, head, path), lambda: FileDiff(patch))
+
+
+def is_changed(git: BareRepository, base: str, head: str, path: str) -> bool:
+    return path in _by_path(git, base, head)
+
+
+def _by_path(git: BareRepository, base: str, head: str) -> Mapping[str, ChangedFile]:
+    def ask() -> Mapping[str, ChangedFile]:
+        return {file.path: file for file in changed_files(git, base, head)}
+
+    return git.remembered(("changed-by-path", base, head), ask)
+
+
+def moved(git: BareRepository, before: str, after: str, path: str, line: int) -> int | None:
+    """Where line `line` of a file at one commit is at another; None where it was changed or is gone."""
+    if before == after or not _touched(git, before, after, path):
+        return line
+    diff = file_diff(git, before, after, path)
+    if diff is None:
+        return None
+    shift = 0
+    # Linear in the rows of one file's diff, of which a file under review has few.
+    for row in diff.rows:
+        if row.old is not None and row.old >= line:
+            if row.old == line:
+                return row.new
+            break
+        shift += (row.old is None) - (row.new is None)
+    return line + shift
+
+
+def _touched(git: BareRepository, before: str, after: str, path: str) -> bool:
+    def ask() -> frozenset[str]:
+        changed = changed_files(git, before, after)
+        return frozenset(name for file in changed for name in (file.path, file.previous) if name)
+
+    return path in git.remembered(("touched", before, after), ask)

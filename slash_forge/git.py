@@ -1,0 +1,403 @@
+"""One bare repository on disk; all refs, commits and trees are read from it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+_ID_LINE = re.compile(r"[0-9a-f]{40}\n")
+# How many answers about commits are kept.
+_FACTS = 4096
+# `git log` fields, separated by NUL; the message comes last because it may hold anything else.
+_COMMIT_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
+_COMMIT_FIELDS = 10
+_NOTHING = "0" * 40
+# GitHub serves any object of the repository by its id, and partial clones.
+_CONFIG = """
+[http]
+    receivepack = true
+[uploadpack]
+    allowAnySHA1InWant = true
+    allowFilter = true
+[receive]
+    hideRefs = refs/pull
+    autogc = false
+[gc]
+    auto = 0
+"""
+# GitHub takes changes of workflows only from who has the permission `workflows`; Actions' own token never has.
+_UPDATE_HOOK = """\
+#!/bin/sh
+if [ -n "$FORGE_BRANCHES" ] && ! printf %s "$FORGE_BRANCHES" | grep -Fqx -- "$1"; then
+    echo "permission denied: only the head of the pull request may be written" >&2
+    exit 1
+fi
+while IFS= read -r pattern; do
+    [ -n "$pattern" ] || continue
+    case $1 in
+    $pattern) echo "error: GH013: Repository rule violations found for $1." >&2; exit 1 ;;
+    esac
+done <<PATTERNS
+$FORGE_GUARDED
+PATTERNS
+[ -n "$FORGE_WORKFLOWS" ] && exit 0
+case $3 in *[!0]*) ;; *) exit 0 ;; esac
+touched=$(git log --format= --name-only "$3" --not --all -- .github/workflows | sed -n 1p)
+[ -z "$touched" ] && exit 0
+echo "refusing to allow a GitHub App to create or update workflow \\`$touched\\` without \\`workflows\\` permission" >&2
+exit 1
+"""
+
+
+class GitFailed(Exception):
+    """A git command said no; the message is its last line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who and when; `at` is seconds since the epoch."""
+
+    name: str
+    email: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    author: Signature
+    committer: Signature
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """`kind` is the type of the object it points at: commit or tag, as a rule."""
+
+    name: str
+    sha: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a tree. `size` is 0 for anything but a blob."""
+
+    path: str
+    mode: str
+    kind: str
+    sha: str
+    size: int
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What every git of the forge runs with: nothing of the user's configuration."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "HOME": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_TERMINAL_PROMPT": "0",
+        **(extra or {}),
+    }
+
+
+class BareRepository:
+    """Git's plumbing on one folder. Thread-safe, as git's own locks are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._facts: dict[tuple[object, ...], object] = {}
+        # Refs that are told otherwise than they are: with another commit, or None for not at all.
+        self.hidden: Mapping[str, str | None] = {}
+
+    @classmethod
+    def create(cls, path: Path, default_branch: str) -> BareRepository:
+        path.mkdir(parents=True)
+        repository = cls(path)
+        repository.run(
+            "init", "--quiet", "--bare", "--template=", f"--initial-branch={default_branch}", str(path)
+        )
+        with (path / "config").open("a") as config:
+            config.write(_CONFIG)
+        hook = path / "hooks" / "update"
+        hook.parent.mkdir()
+        hook.write_text(_UPDATE_HOOK)
+        hook.chmod(0o755)
+        return repository
+
+    def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
+        """Git's standard output. Raises `GitFailed`."""
+        done = self._call(args, stdin, env)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise GitFailed(lines[-1] if lines else f"git {args[0]} exited with {done.returncode}")
+        return done.stdout
+
+    def text(self, *args: str) -> str:
+        return self.run(*args).decode(errors="replace").strip()
+
+    def succeeds(self, *args: str) -> bool:
+        return self._call(args, None, None).returncode == 0
+
+    def _call(
+        self, args: Sequence[str], stdin: bytes | None, env: Mapping[str, str] | None
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            ["git", f"--git-dir={self.path}", *args],
+            input=stdin if stdin is not None else b"",
+            capture_output=True,
+            env=environment(env),
+            cwd=self.path,
+            check=False,
+        )
+
+    # -- refs
+
+    def resolve(self, revision: str) -> str | None:
+        """The commit a branch, tag or id means; None where it means none."""
+        if not revision or revision.startswith("-"):
+            return None
+        if f"refs/heads/{revision}" in self.hidden:
+            return self.hidden[f"refs/heads/{revision}"]
+        for name in (f"refs/heads/{revision}", f"refs/tags/{revision}", revision):
+            done = self._call(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), None, None)
+            if done.returncode == 0:
+                return done.stdout.decode().strip()
+        return None
+
+    def branch(self, name: str) -> str | None:
+        """The commit at the tip of a branch, and of nothing else that has its name."""
+        if f"refs/heads/{name}" in self.hidden:
+            return self.hidden[f"refs/heads/{name}"]
+        if not any(part.startswith(".") for part in name.split("/")):
+            # Asked so often that a process each time is felt.
+            try:
+                match = (self.path / "refs" / "heads" / name).read_text()
+            except (OSError, ValueError):
+                match = ""
+            if _ID_LINE.fullmatch(match):
+                return match.strip()
+        ref = self.ref(f"refs/heads/{name}")
+        return ref.sha if ref else None
+
+    def ref(self, name: str) -> Ref | None:
+        return next((ref for ref in self.refs(name) if ref.name == name), None)
+
+    def refs(self, prefix: str) -> list[Ref]:
+        """All refs whose name is `prefix` or begins with `prefix` and a slash, sorted by name."""
+        if not prefix.startswith("refs/") or set(prefix) & set("*?[\\"):
+            return []
+        lines = self.run("for-each-ref", "--format=%(refname)%00%(objectname)%00%(objecttype)", prefix)
+        matches = [Ref(*line.split("\0")) for line in lines.decode().splitlines()]
+        if not self.hidden:
+            return matches
+        visible = {ref.name: ref for ref in matches if ref.name not in self.hidden}
+        for name, sha in self.hidden.items():
+            if sha is not None and (name == prefix or name.startswith(f"{prefix.rstrip('/')}/")):
+                visible[name] = Ref(name, sha, "commit")
+        return [visible[name] for name in sorted(visible)]
+
+    def name_is_valid(self, name: str) -> bool:
+        return self.succeeds("check-ref-format", name)
+
+    def exists(self, sha: str) -> bool:
+        return self.succeeds("cat-file", "-e", sha)
+
+    def kind(self, sha: str) -> str | None:
+        done = self._call(("cat-file", "-t", sha), None, None)
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+    def set_ref(self, name: str, sha: str) -> None:
+        self.run("update-ref", name, sha)
+
+    def delete_ref(self, name: str) -> None:
+        self.run("update-ref", "-d", name)
+
+    # -- history
+
+    def commit(self, sha: str) -> Commit:
+        """Of its whole id."""
+        return self.remembered(("commit", sha), lambda: self.commits([sha], limit=1)[0])
+
+    def commits(self, revisions: Sequence[str], limit: int = 250, path: str | None = None) -> list[Commit]:
+        """Newest first. `revisions` are what `git log` takes, such as `base..head`; ids or ranges only."""
+        # No -z: it would separate the commits with the byte that separates the fields.
+        output = self.run(
+            "log",
+            f"--max-count={limit}",
+            f"--format={_COMMIT_FORMAT}%x00%x00",
+            *revisions,
+            "--",
+            *([path] if path else []),
+        ).decode(errors="replace")
+        return [_commit(record) for record in output.split("\0\0\n") if record]
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """Of two commits named by their whole ids."""
+
+        def ask() -> str | None:
+            done = self._call(("merge-base", one, other), None, None)
+            return done.stdout.decode().strip() if done.returncode == 0 else None
+
+        return self.remembered(("merge-base", one, other), ask)
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Of two commits named by their whole ids."""
+
+        def ask() -> bool | None:
+            arguments = ("merge-base", "--is-ancestor", ancestor, descendant)
+            return {0: True, 1: False}.get(self._call(arguments, None, None).returncode)
+
+        return bool(self.remembered(("is-ancestor", ancestor, descendant), ask))
+
+    def ahead_behind(self, base: str, head: str) -> tuple[int, int]:
+        """Commits only `head` has, commits only `base` has."""
+        behind, ahead = self.text("rev-list", "--left-right", "--count", f"{base}...{head}").split()
+        return int(ahead), int(behind)
+
+    def remembered(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
+        """What is true of commits stays true of them, so it is worked out once. None is not an answer."""
+        if key in self._facts:
+            return cast(T, self._facts[key])
+        answer = ask()
+        if answer is not None:
+            if len(self._facts) >= _FACTS:
+                self._facts.clear()
+            self._facts[key] = answer
+        return answer
+
+    def merges_cleanly(self, base: str, head: str) -> bool | None:
+        """None where this git is too old to say (before 2.38)."""
+        done = self._call(("merge-tree", "--write-tree", base, head), None, None)
+        return {0: True, 1: False}.get(done.returncode)
+
+    def merged_tree(self, base: str, head: str) -> str:
+        """Raises `GitFailed` for a conflict."""
+        return self.text("merge-tree", "--write-tree", base, head).splitlines()[0]
+
+    # -- contents
+
+    def tree(self, treeish: str, *, recursive: bool = False) -> list[Entry]:
+        flags = ["-r", "-t"] if recursive else []
+        output = self.run("ls-tree", "-z", "--long", *flags, treeish).decode(errors="surrogateescape")
+        return [_entry(line) for line in output.split("\0") if line]
+
+    def entry(self, commit: str, path: str) -> Entry | None:
+        """What is at `path` (no leading slash; empty for the root) at a commit."""
+        if not path:
+            return Entry("", "040000", "tree", self.text("rev-parse", f"{commit}^{{tree}}"), 0)
+        output = self.run("--literal-pathspecs", "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
+        lines = [line for line in output.decode(errors="surrogateescape").split("\0") if line]
+        return _entry(lines[0]) if len(lines) == 1 else None
+
+    def blob(self, sha: str) -> bytes:
+        return self.run("cat-file", "blob", sha)
+
+    # -- writing
+
+    def commit_folder(self, folder: Path, message: str, author: Signature, branch: str) -> str:
+        """Commit the files of `folder`, ignore rules applied, as the next commit of `branch`."""
+        scratch = {"GIT_INDEX_FILE": str(self.path / "folder.index")}
+        self.run(f"--work-tree={folder}", "-c", "core.bare=false", "add", "--all", str(folder), env=scratch)
+        tree = self.run("write-tree", env=scratch).decode().strip()
+        (self.path / "folder.index").unlink()
+        return self.commit_tree(tree, message, author, branch)
+
+    def commit_tree(self, tree: str, message: str, author: Signature, branch: str) -> str:
+        """Put a commit of `tree` on top of `branch`, which may not exist yet."""
+        parent = self.branch(branch)
+        sha = self.write_commit(tree, [parent] if parent else [], message, author)
+        self.set_ref(f"refs/heads/{branch}", sha)
+        return sha
+
+    def write_commit(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: Signature,
+        committer: Signature | None = None,
+    ) -> str:
+        signature = {}
+        for role, one in (("AUTHOR", author), ("COMMITTER", committer or author)):
+            signature[f"GIT_{role}_NAME"] = one.name
+            signature[f"GIT_{role}_EMAIL"] = one.email
+            signature[f"GIT_{role}_DATE"] = f"{one.at} +0000"
+        flags = [flag for parent in parents for flag in ("-p", parent)]
+        return self.run("commit-tree", tree, *flags, stdin=message.encode(), env=signature).decode().strip()
+
+    def write_files(
+        self, parent: str | None, files: Mapping[str, bytes | None], message: str, author: Signature
+    ) -> str:
+        """A commit on top of `parent` in which these files have these contents; None removes one."""
+        scratch = {"GIT_INDEX_FILE": str(self.path / "files.index")}
+        self.run("read-tree", *([parent] if parent else ["--empty"]), env=scratch)
+        changes = []
+        for path, content in files.items():
+            blob = _NOTHING if content is None else self.write_blob(content)
+            changes.append(f"{'0' if content is None else '100644'} {blob}\t{path}\0")
+        self.run("update-index", "-z", "--index-info", stdin="".join(changes).encode(), env=scratch)
+        tree = self.run("write-tree", env=scratch).decode().strip()
+        (self.path / "files.index").unlink()
+        return self.write_commit(tree, [parent] if parent else [], message, author)
+
+    def write_tree(self, base: str | None, entries: Sequence[tuple[str, str, str | None]]) -> str:
+        """A tree like `base` in which these paths have these modes and objects; an object None removes one."""
+        scratch = {"GIT_INDEX_FILE": str(self.path / "tree.index")}
+        self.run("read-tree", *([base] if base else ["--empty"]), env=scratch)
+        for path, mode, sha in entries:
+            if mode == "040000" and sha is not None:
+                there = (
+                    self.run("ls-tree", "-r", "-z", "--name-only", base, "--", f"{path}/") if base else b""
+                )
+                lines = [f"0 {_NOTHING}\t{name}" for name in there.decode().split("\0") if name]
+                lines += [
+                    f"{one.mode} {one.sha}\t{path}/{one.path}"
+                    for one in self.tree(sha, recursive=True)
+                    if one.kind != "tree"
+                ]
+                everything = "".join(f"{line}\0" for line in lines)
+                self.run("update-index", "-z", "--index-info", stdin=everything.encode(), env=scratch)
+                continue
+            line = f"{'0' if sha is None else mode} {sha or _NOTHING}\t{path}\0"
+            self.run("update-index", "-z", "--index-info", stdin=line.encode(), env=scratch)
+        tree = self.run("write-tree", env=scratch).decode().strip()
+        (self.path / "tree.index").unlink()
+        return tree
+
+    def write_blob(self, content: bytes) -> str:
+        return self.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+
+    def take(self, source: Path, refspec: str) -> None:
+        """Fetch from another repository on this disk: a fork, or one to begin with."""
+        self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(source), refspec)
+
+
+def _commit(record: str) -> Commit:
+    fields = record.split("\0", _COMMIT_FIELDS - 1)
+    sha, tree, parents, an, ae, at, cn, ce, ct, message = fields
+    return Commit(
+        sha=sha.strip(),
+        tree=tree,
+        parents=tuple(parents.split()),
+        author=Signature(an, ae, int(at)),
+        committer=Signature(cn, ce, int(ct)),
+        message=message.rstrip("\n"),
+    )
+
+
+def _entry(line: str) -> Entry:
+    meta, path = line.split("\t", 1)
+    mode, kind, sha, size = meta.split()
+    return Entry(path, mode, kind, sha, int(size) if size.isdigit() else 0)

@@ -1,0 +1,228 @@
+"""GraphQL types: repositories, pull requests and review threads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slash_forge import errors, pulls, reviews
+from slash_forge.access import visible
+from slash_forge.call import Call
+from slash_forge.graphql.execution import Object, QueryError, connection
+from slash_forge.reviews import Review, ReviewComment, Thread
+from slash_forge.shapes.people import association
+from slash_forge.shapes.site import node_id
+from slash_forge.state import Issue, Pull, Repository, Role, User
+
+_ACTOR = frozenset({"Actor", "Node"})
+_NODE = frozenset({"Node"})
+
+
+def query(call: Call) -> Object:
+    def find(arguments: Mapping[str, Any]) -> Object:
+        name = f"{arguments.get('owner')}/{arguments.get('name')}"
+        try:
+            moved = call.state.moved(name)
+            name = moved.full_name if moved else name
+            return repository(call, visible(call.state, call.caller, name))
+        except errors.ApiError as error:
+            message = f"Could not resolve to a Repository with the name '{name}'."
+            raise QueryError("NOT_FOUND", message) from error
+
+    return Object("Query", {"repository": find, "viewer": lambda _: _viewer(call.user)})
+
+
+def actor(user: User | None) -> Object | None:
+    """Bots without the `[bot]` of REST; null for somebody who deleted their account."""
+    if user is None:
+        return None
+    return _person(user)
+
+
+def _viewer(user: User) -> Object:
+    """Always a user by its type, so that a bot keeps the `[bot]` that actors lose."""
+    return Object("User", {**_person(user).fields, "login": user.login}, _ACTOR)
+
+
+def _person(user: User) -> Object:
+    fields = {
+        "login": user.login.removesuffix("[bot]"),
+        "databaseId": user.id,
+        "id": node_id(user.kind, user.id),
+        "name": user.name,
+    }
+    return Object(user.kind, fields, _ACTOR)
+
+
+def repository(call: Call, repo: Repository) -> Object:
+    def find(arguments: Mapping[str, Any]) -> Object:
+        issue = repo.threads.get(arguments.get("number", 0))
+        if issue is None or issue.pull is None:
+            message = f"Could not resolve to a PullRequest with the number of {arguments.get('number')}."
+            raise QueryError("NOT_FOUND", message)
+        if not call.caller.may(repo, "pull_requests", "read"):
+            raise _inaccessible()
+        return pull_request(call, repo, issue, issue.pull)
+
+    fields = {
+        "id": node_id("Repository", repo.id),
+        "databaseId": repo.id,
+        "name": repo.name,
+        "nameWithOwner": repo.full_name,
+        "isPrivate": repo.private,
+        "isFork": repo.parent is not None,
+        "url": f"{call.site.html}/{repo.full_name}",
+        "owner": actor(repo.owner),
+        "defaultBranchRef": Object("Ref", {"name": repo.default_branch}, _NODE),
+        "pullRequest": find,
+    }
+    return Object("Repository", fields, _NODE)
+
+
+def _inaccessible() -> QueryError:
+    return QueryError("FORBIDDEN", "Resource not accessible by integration")
+
+
+def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Object:
+    def mergeable(_: Mapping[str, Any]) -> str:
+        trial = pulls.attempt(call.state, repo, issue, pull) if issue.state == "open" else None
+        if trial is None or not trial.known:
+            return "UNKNOWN"
+        return "MERGEABLE" if trial.sha else "CONFLICTING"
+
+    threads = [one for one in pull.threads if one.comments[0].review.submitted_at]
+    written = [one for one in pull.reviews if one.submitted_at]
+    fields = {
+        "id": node_id("PullRequest", pull.id),
+        "databaseId": pull.id,
+        "number": issue.number,
+        "title": issue.title,
+        "body": issue.body or "",
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}",
+        "state": "MERGED" if pull.merged_at else issue.state.upper(),
+        "isDraft": pull.draft,
+        "locked": issue.locked,
+        "merged": pull.merged_at is not None,
+        "mergeable": mergeable,
+        "maintainerCanModify": pull.maintainer_can_modify,
+        "isCrossRepository": pull.head_repository is not repo,
+        "author": actor(issue.author),
+        "authorAssociation": association(repo, issue.author),
+        "createdAt": issue.created_at,
+        "updatedAt": issue.updated_at,
+        "headRefName": pull.head_ref,
+        "headRefOid": pull.head_sha,
+        "headRepository": _head(call, pull),
+        "baseRefName": pull.base_ref,
+        "baseRefOid": pull.base_sha,
+        "reviewThreads": connection(
+            "reviewThreads",
+            "PullRequestReviewThreadConnection",
+            threads,
+            lambda one: thread(call, repo, issue, pull, one),
+        ),
+        "reviews": connection(
+            "reviews", "PullRequestReviewConnection", written, lambda one: review(call, repo, issue, one)
+        ),
+    }
+    return Object("PullRequest", fields, _NODE)
+
+
+def _head(call: Call, pull: Pull) -> Object | None:
+    return repository(call, pull.head_repository) if pull.head_repository else None
+
+
+def thread(call: Call, repo: Repository, issue: Issue, pull: Pull, one: Thread) -> Object:
+    now, then = reviews.current(repo, pull, one), one.anchor
+    fields = {
+        "id": node_id("PullRequestReviewThread", one.id),
+        "isResolved": one.resolved,
+        "isOutdated": now is None and not one.on_file,
+        "isCollapsed": one.resolved,
+        "resolvedBy": _person(one.resolved_by) if one.resolved_by else None,
+        "path": one.path,
+        "line": now.line if now else None,
+        "originalLine": then.line if then else None,
+        "startLine": now.start_line if now else None,
+        "originalStartLine": then.start_line if then else None,
+        "diffSide": then.side if then else "RIGHT",
+        "startDiffSide": then.start_side if then else None,
+        "subjectType": "FILE" if one.on_file else "LINE",
+        "viewerCanReply": not issue.locked or call.caller.role(repo) >= Role.WRITE,
+        "viewerCanResolve": may_resolve(call, repo, issue) and not one.resolved,
+        "viewerCanUnresolve": may_resolve(call, repo, issue) and one.resolved,
+        "comments": connection(
+            "comments",
+            "PullRequestReviewCommentConnection",
+            one.comments,
+            lambda remark: comment(call, repo, issue, pull, remark),
+        ),
+    }
+    return Object("PullRequestReviewThread", fields, _NODE)
+
+
+def may_resolve(call: Call, repo: Repository, issue: Issue) -> bool:
+    """An installation needs `contents` besides, which surprises everybody: Actions' token is often refused."""
+    user = call.caller.user
+    if user is None:
+        return False
+    if call.caller.is_app:
+        return all(call.caller.may(repo, one, "write") for one in ("pull_requests", "contents"))
+    return user is issue.author or call.caller.role(repo) >= Role.WRITE
+
+
+def comment(call: Call, repo: Repository, issue: Issue, pull: Pull, one: ReviewComment) -> Object:
+    def anchor_field(name: str) -> Any:
+        now = reviews.current(repo, pull, one.thread)
+        return getattr(now, name) if now else None
+
+    then = one.thread.anchor
+    first = one.thread.comments[0]
+    fields = {
+        "id": node_id("PullRequestReviewComment", one.id),
+        "databaseId": one.id,
+        "fullDatabaseId": str(one.id),
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#discussion_r{one.id}",
+        "body": one.body,
+        "author": actor(one.author),
+        "authorAssociation": association(repo, one.author),
+        "createdAt": one.created_at,
+        "updatedAt": one.updated_at,
+        "diffHunk": one.thread.hunk,
+        "path": one.thread.path,
+        "line": lambda _: anchor_field("line"),
+        "startLine": lambda _: anchor_field("start_line"),
+        "position": lambda _: anchor_field("position"),
+        "originalLine": then.line if then else None,
+        "originalStartLine": then.start_line if then else None,
+        "originalPosition": then.position if then else 1,
+        "outdated": lambda _: then is not None and anchor_field("line") is None,
+        "subjectType": "FILE" if one.thread.on_file else "LINE",
+        "isMinimized": False,
+        "minimizedReason": None,
+        "commit": lambda _: _commit(pull.head_sha if anchor_field("line") else one.thread.commit),
+        "originalCommit": _commit(one.thread.commit),
+        "pullRequestReview": lambda _: review(call, repo, issue, one.review),
+        "replyTo": lambda _: comment(call, repo, issue, pull, first) if one.reply_to else None,
+    }
+    return Object("PullRequestReviewComment", fields, _NODE)
+
+
+def _commit(sha: str) -> Object:
+    return Object("Commit", {"oid": sha, "abbreviatedOid": sha[:7]}, _NODE)
+
+
+def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
+    fields = {
+        "id": node_id("PullRequestReview", one.id),
+        "databaseId": one.id,
+        "fullDatabaseId": str(one.id),
+        "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#pullrequestreview-{one.id}",
+        "state": one.state,
+        "body": one.body,
+        "author": actor(one.author),
+        "authorAssociation": association(repo, one.author),
+        "submittedAt": one.submitted_at,
+        "commit": _commit(one.commit),
+    }
+    return Object("PullRequestReview", fields, _NODE)

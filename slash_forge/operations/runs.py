@@ -1,0 +1,217 @@
+"""Workflow runs, jobs, artifacts, and redirects to logs."""
+
+from __future__ import annotations
+
+from slash_forge import errors, runs
+from slash_forge.call import Call, Reply
+from slash_forge.router import Route
+from slash_forge.runs import Artifact, Job, Run
+from slash_forge.shapes import actions as shapes
+from slash_forge.state import Repository, Role
+
+# With any filter GitHub tells no more than this.
+_FILTERED = 1000
+
+
+def found_run(call: Call, *, write: bool = False) -> tuple[Repository, Run]:
+    repo = call.repository("actions", "write" if write else "read")
+    if write:
+        call.require(repo, Role.WRITE)
+    run = repo.runs.get(call.number("run_id"))
+    if run is None:
+        raise errors.not_found()
+    return repo, run
+
+
+def list_for_repo(call: Call) -> Reply:
+    repo = call.repository("actions")
+    return list_reply(call, repo, list(repo.runs.values()))
+
+
+def list_reply(call: Call, repo: Repository, matches: list[Run]) -> Reply:
+    """Newest first, after the query's filters."""
+    query = call.query
+    chosen = [
+        run
+        for run in matches
+        if query.get("actor", "").casefold() in ("", run.actor.login.casefold())
+        and query.get("branch") in (None, "", run.branch)
+        and query.get("event") in (None, "", run.event)
+        and query.get("head_sha") in (None, "", run.sha)
+        and query.get("status") in (None, "", run.status, run.conclusion)
+        and query.get("check_suite_id") in (None, "", str(run.suite.id))
+        and in_range(run.created_at, query.get("created", ""))
+    ]
+    chosen.sort(key=lambda run: (run.created_at, run.id), reverse=True)
+    filtered = query.keys() - {"page", "per_page", "exclude_pull_requests"}
+    chosen = chosen[:_FILTERED] if filtered else chosen
+    return call.page(chosen, lambda run: shapes.run(call.site, repo, run), key="workflow_runs")
+
+
+def in_range(moment: str, requested: str) -> bool:
+    """GitHub's search syntax for dates: `2026-01-01`, `>=X`, `<X`, `X..Y`, `X..*`."""
+    low, dots, high = requested.partition("..")
+    if dots:
+        return (low in ("", "*") or moment >= low) and (high in ("", "*") or moment <= _end(high))
+    for sign in (">=", "<=", ">", "<"):
+        if requested.startswith(sign):
+            limit = requested.removeprefix(sign)
+            if "=" in sign:
+                return moment >= limit if sign == ">=" else moment <= _end(limit)
+            return moment > _end(limit) if sign == ">" else moment < limit
+    return moment.startswith(requested.removesuffix("Z"))
+
+
+def _end(limit: str) -> str:
+    """A day is over when its last second is."""
+    return f"{limit}T23:59:59Z" if len(limit) == 10 else limit
+
+
+def get(call: Call) -> Reply:
+    repo, run = found_run(call)
+    return Reply(200, shapes.run(call.site, repo, run))
+
+
+def cancel(call: Call) -> Reply:
+    _, run = found_run(call, write=True)
+    if run.status == "completed":
+        raise errors.ApiError(409, "Cannot cancel a workflow run that is completed.")
+    runs.cancel(call.state, run)
+    return Reply(202, {})
+
+
+def rerun(call: Call) -> Reply:
+    _, run = found_run(call, write=True)
+    if run.status != "completed":
+        raise errors.forbidden("This workflow run is already running")
+    runs.rerun(call.state, run)
+    return Reply(201, {})
+
+
+def logs(call: Call) -> Reply:
+    _, run = found_run(call)
+    _signed_in(call)
+    return call.elsewhere(runs.run_logs(run), "application/zip")
+
+
+def _signed_in(call: Call) -> None:
+    """Logs and artifacts are for nobody who does not say who they are, even where all else is public."""
+    if call.caller.token is None:
+        raise errors.forbidden("Must have admin rights to Repository.")
+
+
+# -- jobs
+
+
+def list_jobs(call: Call) -> Reply:
+    repo, run = found_run(call)
+    matches = [one for one in run.jobs if call.query.get("filter") == "all" or one.attempt == run.attempt]
+    return call.page(matches, lambda one: shapes.job(call.site, repo, one), key="jobs")
+
+
+def list_jobs_of_attempt(call: Call) -> Reply:
+    repo, run = found_run(call)
+    matches = [one for one in run.jobs if one.attempt == call.number("attempt_number")]
+    return call.page(matches, lambda one: shapes.job(call.site, repo, one), key="jobs")
+
+
+def _found_job(call: Call) -> tuple[Repository, Job]:
+    repo = call.repository("actions")
+    requested = call.number("job_id")
+    for run in repo.runs.values():
+        for job in run.jobs:
+            if job.id == requested:
+                return repo, job
+    raise errors.not_found()
+
+
+def get_job(call: Call) -> Reply:
+    repo, job = _found_job(call)
+    return Reply(200, shapes.job(call.site, repo, job))
+
+
+def job_logs(call: Call) -> Reply:
+    _, job = _found_job(call)
+    _signed_in(call)
+    if job.check.status != "completed":
+        raise errors.not_found()
+    if not job.log_kept:
+        raise errors.ApiError(410, "Server Error")
+    return call.elsewhere(runs.job_log(job).encode(), "text/plain; charset=utf-8")
+
+
+_RUNS = "/repos/{owner}/{repo}/actions/runs"
+_RUN = f"{_RUNS}/{{run_id}}"
+_JOB = "/repos/{owner}/{repo}/actions/jobs/{job_id}"
+
+
+def _artifact_list(call: Call, repo: Repository, matches: list[Artifact]) -> Reply:
+    name = call.query.get("name")
+    chosen = [one for one in matches if name in (None, one.name)]
+    chosen.sort(key=lambda one: one.id, reverse=call.query.get("direction", "desc") == "desc")
+    return call.page(chosen, lambda one: shapes.artifact(call.site, repo, one), key="artifacts")
+
+
+def list_artifacts_for_repo(call: Call) -> Reply:
+    repo = call.repository("actions")
+    return _artifact_list(call, repo, list(repo.artifacts.values()))
+
+
+def list_for_run(call: Call) -> Reply:
+    repo, run = found_run(call)
+    return _artifact_list(call, repo, [one for one in repo.artifacts.values() if one.run is run])
+
+
+def _found(call: Call, *, write: bool = False) -> tuple[Repository, Artifact]:
+    repo = call.repository("actions", "write" if write else "read")
+    if write:
+        call.require(repo, Role.WRITE)
+    match = repo.artifacts.get(call.number("artifact_id"))
+    if match is None:
+        raise errors.not_found()
+    return repo, match
+
+
+def get_artifact(call: Call) -> Reply:
+    repo, one = _found(call)
+    return Reply(200, shapes.artifact(call.site, repo, one))
+
+
+def download(call: Call) -> Reply:
+    _, one = _found(call)
+    if call.caller.token is None:
+        raise errors.ApiError(401, "You must have the actions scope to download artifacts.")
+    if call.params["archive_format"] != "zip":
+        raise errors.not_found()
+    if one.expired:
+        raise errors.ApiError(410, "Artifact has expired")
+    return call.elsewhere(one.data, "application/zip")
+
+
+def delete(call: Call) -> Reply:
+    repo, one = _found(call, write=True)
+    del repo.artifacts[one.id]
+    return Reply(204)
+
+
+_ACTIONS = "/repos/{owner}/{repo}/actions"
+_ONE = f"{_ACTIONS}/artifacts/{{artifact_id}}"
+
+ROUTES: tuple[Route, ...] = (
+    ("GET", _RUNS, list_for_repo),
+    ("GET", _RUN, get),
+    ("POST", f"{_RUN}/cancel", cancel),
+    ("POST", f"{_RUN}/force-cancel", cancel),
+    ("POST", f"{_RUN}/rerun", rerun),
+    ("POST", f"{_RUN}/rerun-failed-jobs", rerun),
+    ("GET", f"{_RUN}/logs", logs),
+    ("GET", f"{_RUN}/jobs", list_jobs),
+    ("GET", f"{_RUN}/attempts/{{attempt_number}}/jobs", list_jobs_of_attempt),
+    ("GET", _JOB, get_job),
+    ("GET", f"{_JOB}/logs", job_logs),
+    ("GET", f"{_ACTIONS}/artifacts", list_artifacts_for_repo),
+    ("GET", f"{_ACTIONS}/runs/{{run_id}}/artifacts", list_for_run),
+    ("GET", _ONE, get_artifact),
+    ("DELETE", _ONE, delete),
+    ("GET", f"{_ONE}/{{archive_format}}", download),
+)

@@ -1,0 +1,184 @@
+"""Workflows, the two ways to start one by the API, and Actions' settings of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slash_forge import errors, runs
+from slash_forge.call import Call, Reply
+from slash_forge.operations.runs import list_reply
+from slash_forge.router import Route
+from slash_forge.runs import Dispatch, Workflow
+from slash_forge.shapes import actions as shapes
+from slash_forge.state import Repository, Role
+
+_MOST_INPUTS = 25
+_MOST_PROPERTIES = 10
+
+
+def list_for_repo(call: Call) -> Reply:
+    repo = call.repository("actions")
+    matches = runs.workflows(call.state, repo)
+    return call.page(matches, lambda one: shapes.workflow(call.site, repo, one), key="workflows")
+
+
+def _found(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
+    repo = call.repository("actions", "write" if write else "read")
+    if write:
+        call.require(repo, Role.WRITE)
+    workflow = runs.find_workflow(call.state, repo, call.params["workflow_id"])
+    if workflow is None:
+        raise errors.not_found()
+    return repo, workflow
+
+
+def get(call: Call) -> Reply:
+    repo, one = _found(call)
+    return Reply(200, shapes.workflow(call.site, repo, one))
+
+
+def list_runs(call: Call) -> Reply:
+    repo, one = _found(call)
+    return list_reply(call, repo, [run for run in repo.runs.values() if run.workflow is one])
+
+
+def enable(call: Call) -> Reply:
+    _found(call, write=True)[1].state = "active"
+    return Reply(204)
+
+
+def disable(call: Call) -> Reply:
+    _found(call, write=True)[1].state = "disabled_manually"
+    return Reply(204)
+
+
+def dispatch(call: Call) -> Reply:
+    """The file at `ref` says whether it may be started so, and with which inputs."""
+    repo, one = _found(call, write=True)
+    ref = call.required("ref")
+    name = ref.removeprefix("refs/heads/")
+    sha = repo.git.branch(name) or repo.git.resolve(ref)
+    if sha is None:
+        raise errors.ApiError(422, f"No ref found for: {ref}")
+    entry = repo.git.entry(sha, one.path)
+    events = runs.described(one.path, repo.git.blob(entry.sha))[1] if entry else {}
+    if "workflow_dispatch" not in events:
+        raise errors.ApiError(422, "Workflow does not have 'workflow_dispatch' trigger")
+    if one.state != "active":
+        raise errors.ApiError(422, "Cannot trigger a 'workflow_dispatch' on a disabled workflow")
+    inputs = _inputs(call, (events["workflow_dispatch"] or {}).get("inputs") or {})
+    run = runs.start(
+        call.state,
+        repo,
+        one,
+        event="workflow_dispatch",
+        actor=call.user,
+        sha=sha,
+        app=call.state.actions,
+        branch=name,
+        inputs=inputs,
+    )
+    repo.dispatches.append(Dispatch("workflow_dispatch", call.user, inputs, one.path, f"refs/heads/{name}"))
+    if not call.flag("return_run_details", default=False):
+        return Reply(204)
+    shape = shapes.run(call.site, repo, run)
+    return Reply(200, {"workflow_run_id": run.id, "run_url": shape["url"], "html_url": shape["html_url"]})
+
+
+def _inputs(call: Call, declared: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = call.fields().get("inputs") or {}
+    if not isinstance(fields, dict):
+        raise errors.ApiError(422, "Invalid request.\n\nFor 'properties/inputs', it is not an object.")
+    if len(fields) > _MOST_INPUTS:
+        raise errors.ApiError(422, f"Invalid request.\n\nNo more than {_MOST_INPUTS} properties are allowed.")
+    unexpected = [name for name in fields if name not in declared]
+    if unexpected:
+        raise errors.ApiError(422, f"Unexpected inputs provided: {unexpected}".replace("'", '"'))
+    inputs = {}
+    for name, settings in declared.items():
+        settings = settings or {}
+        value = fields.get(name, settings.get("default"))
+        if settings.get("required") and value in (None, ""):
+            raise errors.ApiError(422, f"Required input '{name}' not provided")
+        options = settings.get("options")
+        if settings.get("type") == "choice" and value is not None and value not in (options or []):
+            message = f"Provided value '{value}' for input '{name}' not in the list of allowed values"
+            raise errors.ApiError(422, message)
+        inputs[name] = "" if value is None else value if isinstance(value, str) else str(value).lower()
+    return inputs
+
+
+def repository_dispatch(call: Call) -> Reply:
+    repo = call.repository("contents", "write")
+    call.require(repo, Role.WRITE)
+    kind, payload = call.required("event_type"), call.fields().get("client_payload") or {}
+    if len(kind) > 100:
+        raise errors.ApiError(422, "Invalid request.\n\nevent_type is too long (maximum is 100 characters)")
+    if not isinstance(payload, dict):
+        raise errors.ApiError(
+            422, "Invalid request.\n\nFor 'properties/client_payload', it is not an object."
+        )
+    if len(payload) > _MOST_PROPERTIES:
+        message = f"No more than {_MOST_PROPERTIES} properties are allowed; {len(payload)} were supplied."
+        raise errors.ApiError(422, f"Invalid request.\n\n{message}")
+    repo.dispatches.append(Dispatch("repository_dispatch", call.user, payload, event_type=kind))
+    return Reply(204)
+
+
+# -- settings
+
+
+def _administered(call: Call, *, write: bool = False) -> Repository:
+    repo = call.repository("administration", "write" if write else "read")
+    if call.caller.token is not None and not call.caller.token.may("administration", "read"):
+        # Public or not, settings are not for everybody.
+        raise call.caller.refusal()
+    call.require(repo, Role.ADMIN)
+    return repo
+
+
+def get_permissions(call: Call) -> Reply:
+    _administered(call)
+    return Reply(200, {"enabled": True, "allowed_actions": "all", "sha_pinning_required": False})
+
+
+def get_workflow_permissions(call: Call) -> Reply:
+    repo = _administered(call)
+    return Reply(
+        200,
+        {
+            "default_workflow_permissions": repo.default_workflow_permissions,
+            "can_approve_pull_request_reviews": repo.actions_may_open_pull_requests,
+        },
+    )
+
+
+def set_workflow_permissions(call: Call) -> Reply:
+    repo = _administered(call, write=True)
+    word = call.text("default_workflow_permissions") or repo.default_workflow_permissions
+    if word not in ("read", "write"):
+        raise errors.ApiError(422, f'Invalid request.\n\n{word} is not a member of ["read", "write"].')
+    repo.default_workflow_permissions = "write" if word == "write" else "read"
+    repo.actions_may_open_pull_requests = call.flag(
+        "can_approve_pull_request_reviews", repo.actions_may_open_pull_requests
+    )
+    return Reply(204)
+
+
+_REPO = "/repos/{owner}/{repo}"
+_WORKFLOWS = f"{_REPO}/actions/workflows"
+_ONE = f"{_WORKFLOWS}/{{workflow_id}}"
+
+ROUTES: tuple[Route, ...] = (
+    ("GET", _WORKFLOWS, list_for_repo),
+    ("GET", _ONE, get),
+    ("GET", f"{_ONE}/runs", list_runs),
+    ("PUT", f"{_ONE}/enable", enable),
+    ("PUT", f"{_ONE}/disable", disable),
+    ("POST", f"{_ONE}/dispatches", dispatch),
+    ("POST", f"{_REPO}/dispatches", repository_dispatch),
+    ("GET", f"{_REPO}/actions/permissions", get_permissions),
+    ("GET", f"{_REPO}/actions/permissions/workflow", get_workflow_permissions),
+    ("PUT", f"{_REPO}/actions/permissions/workflow", set_workflow_permissions),
+)

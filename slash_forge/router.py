@@ -1,0 +1,86 @@
+"""Route a request to its operation; redirect requests for renamed repositories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from slash_forge import errors
+from slash_forge.call import Call, Reply
+from slash_forge.shapes.site import Site
+from slash_forge.state import State
+
+Operation = Callable[[Call], Reply]
+Route = tuple[str, str, Operation]
+
+_PARAMETER = re.compile(r"\{(\w+)(\+?)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    operation: Operation
+    params: Mapping[str, str]
+
+
+class Router:
+    """Routes are tried in order. `{name}` matches one segment, `{name+}` several."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._routes = [(method, _pattern(template), operation) for method, template, operation in routes]
+
+    def find(self, method: str, path: str) -> Found:
+        """Raises a 404 for a path nobody answers: that is what GitHub says to a wrong method, too."""
+        for requested, pattern, operation in self._routes:
+            if requested != method:
+                continue
+            match = pattern.fullmatch(path)
+            if match:
+                return Found(operation, {name: unquote(value) for name, value in match.groupdict().items()})
+        raise errors.not_found()
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = []
+    end = 0
+    for match in _PARAMETER.finditer(template):
+        parts.append(re.escape(template[end : match.start()]))
+        name, many = match.groups()
+        parts.append(f"(?P<{name}>{'.+' if many else '[^/]+'})")
+        end = match.end()
+    parts.append(re.escape(template[end:]))
+    return re.compile("".join(parts))
+
+
+_BY_NAME = re.compile(r"/repos/(?P<name>[^/]+/[^/]+)(?P<rest>/.*)?")
+_BY_ID = re.compile(r"/repositories/(?P<id>\d+)(?P<rest>/.*)?")
+
+
+def redirect(state: State, site: Site, method: str, path: str, query: str) -> Reply | None:
+    """The answer to a request of the API for a name that a repository had: 301, and 307 for a write."""
+    match = _BY_NAME.fullmatch(path)
+    repository = state.moved(unquote(match["name"])) if match else None
+    if match is None or repository is None:
+        return None
+    url = f"{site.api}/repositories/{repository.id}{match['rest'] or ''}{'?' if query else ''}{query}"
+    body = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
+    return Reply(301 if method in ("GET", "HEAD") else 307, body, {"Location": url})
+
+
+def by_name(state: State, path: str) -> str:
+    """`path` with a repository's name in place of its number."""
+    match = _BY_ID.fullmatch(path)
+    for repository in state.repositories.values():
+        if match and repository.id == int(match["id"]):
+            return f"/repos/{repository.full_name}{match['rest'] or ''}"
+    return path
+
+
+def redirect_git(state: State, site: Site, full_name: str, rest: str, query: str) -> Reply | None:
+    """The same for git, which GitHub redirects with its first request."""
+    repository = state.moved(full_name)
+    if repository is None:
+        return None
+    url = f"{site.html}/{repository.full_name}.git/{rest}{'?' if query else ''}{query}"
+    return Reply(301, b"", {"Location": url}, "text/plain; charset=utf-8")

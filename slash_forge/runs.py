@@ -1,0 +1,255 @@
+"""Workflow runs, jobs, logs and artifacts. Nothing is executed: the results are set by `scenario`."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from slash_forge import checks
+from slash_forge.checks import CheckRun, CheckStatus, Suite
+
+if TYPE_CHECKING:
+    from slash_forge.state import Repository, State, User
+
+FOLDER = ".github/workflows"
+_UNSAFE = re.compile(r'["<>:|*?\\/]')
+
+
+@dataclass(slots=True, eq=False)
+class Workflow:
+    """`on` is what the file says there, with its settings, as it is on the default branch."""
+
+    id: int
+    path: str
+    name: str
+    state: Literal["active", "disabled_manually"]
+    on: Mapping[str, Any]
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`log` is what it printed."""
+
+    name: str
+    conclusion: str = "success"
+    log: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Also a check run, of the same id."""
+
+    id: int
+    run: Run
+    name: str
+    attempt: int
+    check: CheckRun
+    steps: Sequence[Step]
+    labels: tuple[str, ...] = ("ubuntu-latest",)
+    log_kept: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """`head_repository` is the fork's for a run on its pull request."""
+
+    id: int
+    workflow: Workflow
+    number: int
+    event: str
+    branch: str | None
+    sha: str
+    title: str
+    actor: User
+    suite: Suite
+    head_repository: Repository
+    created_at: str
+    updated_at: str
+    status: CheckStatus = "queued"
+    conclusion: str | None = None
+    attempt: int = 1
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    jobs: list[Job] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Artifact:
+    id: int
+    run: Run
+    name: str
+    data: bytes
+    created_at: str
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """What a `workflow_dispatch` (with its `workflow` and `ref`) or a `repository_dispatch` carried."""
+
+    kind: Literal["workflow_dispatch", "repository_dispatch"]
+    sender: User
+    payload: Mapping[str, Any]
+    workflow: str = ""
+    ref: str = ""
+    event_type: str = ""
+
+
+# -- workflows
+
+
+def workflows(state: State, repository: Repository) -> list[Workflow]:
+    """Those on the default branch, each with the id it was first given, and those that have run."""
+    tip = repository.git.branch(repository.default_branch)
+    if tip is not None:
+        folder = repository.git.entry(tip, FOLDER)
+        for entry in repository.git.tree(folder.sha) if folder else []:
+            if entry.path.endswith((".yml", ".yaml")):
+                _read(state, repository, f"{FOLDER}/{entry.path}", repository.git.blob(entry.sha))
+    return list(repository.workflows.values())
+
+
+def _read(state: State, repository: Repository, path: str, content: bytes) -> None:
+    name, on = described(path, content)
+    known = repository.workflows.get(path)
+    if known is None:
+        repository.workflows[path] = Workflow(state.next_id(), path, name, "active", on, state.now())
+    else:
+        known.name, known.on = name, on
+
+
+def described(path: str, content: bytes) -> tuple[str, Mapping[str, Any]]:
+    """A workflow file's name and its events; a broken one has its path for a name, and no events."""
+    import yaml
+
+    try:
+        read = yaml.safe_load(content)
+    except yaml.YAMLError:
+        read = None
+    if not isinstance(read, dict):
+        return path, {}
+    # YAML takes a bare `on` for a truth value.
+    on = read.get("on", read.get(True))
+    if isinstance(on, str):
+        on = [on]
+    events = dict.fromkeys(on) if isinstance(on, list) else on if isinstance(on, dict) else {}
+    return str(read.get("name") or path), events
+
+
+def workflow_at(state: State, repository: Repository, path: str, name: str) -> Workflow:
+    """The workflow of that file, which need not be there."""
+    workflows(state, repository)
+    if path not in repository.workflows:
+        repository.workflows[path] = Workflow(state.next_id(), path, name, "active", {}, state.now())
+    return repository.workflows[path]
+
+
+def find_workflow(state: State, repository: Repository, name: str) -> Workflow | None:
+    """By id or by the file's name."""
+    for one in workflows(state, repository):
+        if name in (str(one.id), one.path.rpartition("/")[2], one.path):
+            return one
+    return None
+
+
+# -- runs
+
+
+def start(
+    state: State,
+    repository: Repository,
+    workflow: Workflow,
+    *,
+    event: str,
+    actor: User,
+    sha: str,
+    app: User,
+    branch: str | None = None,
+    title: str = "",
+    head_repository: Repository | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    at: str | None = None,
+) -> Run:
+    now = at or state.now()
+    number = 1 + sum(1 for run in repository.runs.values() if run.workflow is workflow)
+    run = Run(
+        state.next_id(),
+        workflow,
+        number,
+        event,
+        branch,
+        sha,
+        title or workflow.name,
+        actor,
+        checks.new_suite(state, repository, sha, app, branch),
+        head_repository or repository,
+        now,
+        now,
+        inputs=inputs or {},
+    )
+    repository.runs[run.id] = run
+    return run
+
+
+def finish(state: State, run: Run, conclusion: str) -> None:
+    run.status, run.conclusion, run.updated_at = "completed", conclusion, state.now()
+
+
+def cancel(state: State, run: Run) -> None:
+    """At once, which takes GitHub a while."""
+    finish(state, run, "cancelled")
+    for job in run.jobs:
+        if job.check.status != "completed":
+            job.check.status, job.check.conclusion = "completed", "cancelled"
+            job.check.completed_at = state.now()
+
+
+def rerun(state: State, run: Run) -> None:
+    run.attempt += 1
+    run.status, run.conclusion, run.updated_at = "queued", None, state.now()
+
+
+# -- logs
+
+
+def step_log(job: Job, index: int) -> str:
+    """As the runner writes it: each line with its time, the failure's last line included."""
+    step = job.steps[index]
+    lines = [f"##[group]Run {step.name}", step.name, "##[endgroup]", *step.log.splitlines()]
+    if step.conclusion == "failure":
+        lines.append("##[error]Process completed with exit code 1.")
+    began = datetime.fromisoformat(job.check.started_at or job.run.created_at)
+    second = began.strftime("%Y-%m-%dT%H:%M:%S")
+    return "".join(f"{second}.{index * 100_000 + number:07}Z {line}\n" for number, line in enumerate(lines))
+
+
+def job_log(job: Job) -> str:
+    """All steps after one another. Skipped ones print nothing."""
+    return "".join(
+        step_log(job, index) for index, step in enumerate(job.steps) if step.conclusion != "skipped"
+    )
+
+
+def run_logs(run: Run) -> bytes:
+    """The archive: a file a job, and a folder a job with a file a step."""
+    files = {}
+    for job_index, job in enumerate(one for one in run.jobs if one.attempt == run.attempt):
+        name = _UNSAFE.sub("_", job.name)
+        files[f"{job_index}_{name}.txt"] = job_log(job).encode()
+        for index, step in enumerate(job.steps):
+            if step.conclusion != "skipped":
+                files[f"{name}/{index + 1}_{_UNSAFE.sub('_', step.name)}.txt"] = step_log(job, index).encode()
+    return zipped(files)
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), data)
+    return buffer.getvalue()

@@ -1,0 +1,212 @@
+"""Create workflow runs, check runs and statuses; nothing is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from slash_forge import checks, runs
+from slash_forge.checks import Annotation, CheckRun, CheckStatus, Conclusion
+from slash_forge.runs import Artifact, Dispatch, Job, Run, Step
+from slash_forge.scenario.people import ACTIONS_BOT, People
+from slash_forge.shapes.actions import job_page
+from slash_forge.state import Repository
+
+
+class Actions(People):
+    def add_run(
+        self,
+        repo: str,
+        *,
+        workflow: str = ".github/workflows/ci.yml",
+        name: str = "CI",
+        event: str = "push",
+        actor: str | None = None,
+        branch: str | None = None,
+        sha: str | None = None,
+        pull: int | None = None,
+        conclusion: str | None = "success",
+        status: CheckStatus | None = None,
+        title: str = "",
+        at: str | None = None,
+    ) -> int:
+        """A run of a workflow, whose file need not be there. Returns its id.
+
+        It ran on `branch` (the default one) at `sha` (its tip), or on the head of pull request `pull`. Without a
+        conclusion it is in progress, or what `status` says.
+        """
+        with self._state.lock:
+            repository = self._repository(repo)
+            source: Repository | None = repository
+            if pull is not None:
+                request = repository.threads[pull].pull
+                assert request is not None, f"#{pull} is not a pull request"
+                source, branch, sha = request.head_repository, request.head_ref, request.head_sha
+            branch = branch or repository.default_branch
+            head = sha or repository.git.branch(branch)
+            assert head is not None, f"{repo} has no branch {branch}"
+            run = runs.start(
+                self._state,
+                repository,
+                runs.workflow_at(self._state, repository, workflow, name),
+                event=event,
+                actor=self._user(actor) if actor else repository.owner,
+                sha=head,
+                app=self._user(ACTIONS_BOT),
+                branch=branch,
+                title=title,
+                head_repository=source,
+                at=at,
+            )
+            run.status = status or ("completed" if conclusion else "in_progress")
+            run.conclusion = conclusion
+            return run.id
+
+    def set_run(
+        self, repo: str, run_id: int, *, status: CheckStatus = "completed", conclusion: str | None = None
+    ) -> None:
+        with self._state.lock:
+            run = self._run(repo, run_id)
+            run.status, run.conclusion, run.updated_at = status, conclusion, self._state.now()
+
+    def run_state(self, repo: str, run_id: int) -> tuple[str, str | None]:
+        """Its status and its conclusion."""
+        run = self._run(repo, run_id)
+        return run.status, run.conclusion
+
+    def add_job(
+        self,
+        repo: str,
+        run_id: int,
+        name: str = "test",
+        *,
+        conclusion: str | None = "success",
+        steps: Sequence[Step] = (),
+        annotations: Sequence[Annotation] = (),
+        title: str | None = None,
+        summary: str | None = None,
+        at: str | None = None,
+    ) -> int:
+        """A job of a run, which is a check run of the same id too. Without a conclusion it is in progress."""
+        with self._state.lock:
+            repository, run = self._repository(repo), self._run(repo, run_id)
+            number, when = self._state.next_id(), at or self._state.now()
+            check = CheckRun(
+                number,
+                run.suite,
+                name,
+                "completed" if conclusion else "in_progress",
+                conclusion,
+                when,
+                when if conclusion else None,
+                title,
+                summary,
+                details_url=job_page(self._server.site, repository, run, number),
+                annotations=list(annotations),
+            )
+            repository.check_runs[number] = check
+            run.jobs.append(Job(number, run, name, run.attempt, check, tuple(steps)))
+            return number
+
+    def expire_logs(self, repo: str, run_id: int) -> None:
+        with self._state.lock:
+            for job in self._run(repo, run_id).jobs:
+                job.log_kept = False
+
+    def add_artifact(
+        self,
+        repo: str,
+        run_id: int,
+        name: str,
+        files: Mapping[str, bytes] | bytes,
+        *,
+        expired: bool = False,
+        at: str | None = None,
+    ) -> int:
+        """`files` are zipped; bytes are what is downloaded as it is. Returns the artifact's id."""
+        with self._state.lock:
+            data = files if isinstance(files, bytes) else runs.zipped(files)
+            run = self._run(repo, run_id)
+            one = Artifact(self._state.next_id(), run, name, data, at or self._state.now(), expired)
+            self._repository(repo).artifacts[one.id] = one
+            return one.id
+
+    def dispatches(self, repo: str) -> list[Dispatch]:
+        """What was asked for by `workflow_dispatch` and `repository_dispatch`, oldest first."""
+        return list(self._repository(repo).dispatches)
+
+    def runs(self, repo: str) -> list[Mapping[str, Any]]:
+        """What every run is, oldest first: its id, workflow, event, status, conclusion and inputs."""
+        return [
+            {
+                "id": run.id,
+                "workflow": run.workflow.path,
+                "event": run.event,
+                "status": run.status,
+                "conclusion": run.conclusion,
+                "inputs": dict(run.inputs),
+            }
+            for run in self._repository(repo).runs.values()
+        ]
+
+    def _run(self, repo: str, run_id: int) -> Run:
+        return self._repository(repo).runs[run_id]
+
+
+class Checks(People):
+    def add_check_run(
+        self,
+        repo: str,
+        sha: str,
+        name: str,
+        conclusion: Conclusion | None = "failure",
+        *,
+        app: str = "some-ci[bot]",
+        title: str | None = None,
+        summary: str | None = None,
+        text: str | None = None,
+        details_url: str | None = None,
+        annotations: Sequence[Annotation] = (),
+        at: str | None = None,
+    ) -> int:
+        """By another app's bot, which is added where it is new. Without a conclusion it still runs."""
+        with self._state.lock:
+            self.add_user(app, kind="Bot")
+            repository = self._repository(repo)
+            when = at or self._state.now()
+            run = CheckRun(
+                self._state.next_id(),
+                checks.suite(self._state, repository, sha, self._user(app)),
+                name,
+                "completed" if conclusion else "in_progress",
+                conclusion,
+                when,
+                when if conclusion else None,
+                title,
+                summary,
+                text,
+                details_url,
+                annotations=list(annotations),
+            )
+            repository.check_runs[run.id] = run
+            return run.id
+
+    def add_status(
+        self,
+        repo: str,
+        sha: str,
+        context: str,
+        state: str,
+        *,
+        login: str = "some-ci[bot]",
+        description: str | None = None,
+        target_url: str | None = None,
+    ) -> None:
+        """`state`: error, failure, pending or success."""
+        with self._state.lock:
+            self.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
+            now = self._state.now()
+            number = self._state.next_id()
+            self._repository(repo).statuses.append(
+                checks.Status(number, sha, context, state, description, target_url, self._user(login), now)
+            )

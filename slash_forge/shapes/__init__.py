@@ -1,0 +1,1 @@
+"""Convert the forge's values to GitHub's JSON, without side effects."""

@@ -1,0 +1,337 @@
+"""The state in memory: accounts, repositories, threads, tokens. Git data is on disk."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import TYPE_CHECKING, Literal
+
+from slash_forge.git import BareRepository, Signature
+
+if TYPE_CHECKING:
+    from slash_forge.apps import App, Installation
+    from slash_forge.checks import CheckRun, Status, Suite
+    from slash_forge.lag import Lag
+    from slash_forge.reviews import Review, ReviewComment, Thread
+    from slash_forge.runs import Artifact, Dispatch, Run, Workflow
+    from slash_forge.timeline import TimelineEvent
+
+Access = Literal["read", "write"]
+
+
+class Role(IntEnum):
+    """What somebody may do in a repository, weakest first. NONE sees public repositories only as READ."""
+
+    NONE = 0
+    READ = 1
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+
+@dataclass(slots=True, eq=False)
+class User:
+    """A person, a bot or an organisation: they share one name space and one sequence of ids."""
+
+    id: int
+    login: str
+    kind: Literal["User", "Bot", "Organization"]
+    name: str | None
+    email: str | None
+    created_at: str
+    members: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class Token:
+    """`permissions` None is a classic token with full access; else resource to "read" or "write".
+
+    `repositories` None means every repository its user can see; else full names. `expires_at` is in seconds since
+    the epoch.
+    """
+
+    value: str
+    user: User
+    permissions: dict[str, Access] | None
+    repositories: frozenset[str] | None
+    used: int = 0
+    expires_at: int | None = None
+    installation: Installation | None = None
+    # How many requests it lives, and how many it is allowed an hour; None is no such limit.
+    dies_after: int | None = None
+    quota: int | None = None
+
+    def lives(self, now: int) -> bool:
+        timely = self.expires_at is None or self.expires_at > now
+        return timely and (self.dies_after is None or self.used < self.dies_after)
+
+    def may(self, resource: str, access: Access) -> bool:
+        if self.permissions is None:
+            return True
+        granted = self.permissions.get(resource)
+        return granted == "write" or (granted == "read" and access == "read")
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    id: int
+    name: str
+    color: str
+    description: str | None
+    default: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Reaction:
+    id: int
+    user: User
+    content: str
+    created_at: str
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    """`author` None is somebody who deleted their account."""
+
+    id: int
+    author: User | None
+    body: str
+    created_at: str
+    updated_at: str
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A merge that was tried: `sha` None is a conflict, and `known` false a git too old to say."""
+
+    base: str
+    head: str
+    sha: str | None
+    known: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Pull:
+    """What a pull request has and an issue does not. `head_repository` None: the fork was deleted."""
+
+    id: int
+    head_repository: Repository | None
+    head_owner: User
+    head_ref: str
+    head_sha: str
+    base_ref: str
+    base_sha: str
+    draft: bool
+    maintainer_can_modify: bool = False
+    reviewers: list[User] = field(default_factory=list)
+    reviews: list[Review] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
+    merged_at: str | None = None
+    merged_by: User | None = None
+    merge_sha: str | None = None
+    trial: Trial | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Issue:
+    """An issue, or a pull request where `pull` is there."""
+
+    id: int
+    number: int
+    title: str
+    body: str | None
+    author: User | None
+    created_at: str
+    updated_at: str
+    state: Literal["open", "closed"] = "open"
+    state_reason: str | None = None
+    closed_at: str | None = None
+    closed_by: User | None = None
+    locked: bool = False
+    lock_reason: str | None = None
+    labels: list[Label] = field(default_factory=list)
+    assignees: list[User] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
+    timeline: list[TimelineEvent] = field(default_factory=list)
+    pull: Pull | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One change of a branch. `kind` is GitHub's word for it."""
+
+    id: int
+    ref: str
+    before: str
+    after: str
+    at: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Of a ruleset: `kind` is GitHub's type, `pattern` a glob over branch names."""
+
+    id: int
+    pattern: str
+    kind: str
+    parameters: Mapping[str, object]
+
+
+@dataclass(slots=True, eq=False)
+class Repository:
+    id: int
+    owner: User
+    name: str
+    private: bool
+    default_branch: str
+    git: BareRepository
+    description: str | None
+    created_at: str
+    updated_at: str
+    pushed_at: str
+    parent: Repository | None = None
+    actions_may_open_pull_requests: bool = True
+    roles: dict[int, Role] = field(default_factory=dict)
+    labels: dict[str, Label] = field(default_factory=dict)
+    threads: dict[int, Issue] = field(default_factory=dict)
+    comments: dict[int, tuple[Issue, Comment]] = field(default_factory=dict)
+    review_comments: dict[int, tuple[Issue, Pull, ReviewComment]] = field(default_factory=dict)
+    tips: dict[str, str] = field(default_factory=dict)
+    pushes: list[Push] = field(default_factory=list)
+    suites: dict[int, Suite] = field(default_factory=dict)
+    check_runs: dict[int, CheckRun] = field(default_factory=dict)
+    statuses: list[Status] = field(default_factory=list)
+    runs: dict[int, Run] = field(default_factory=dict)
+    workflows: dict[str, Workflow] = field(default_factory=dict)
+    artifacts: dict[int, Artifact] = field(default_factory=dict)
+    dispatches: list[Dispatch] = field(default_factory=list)
+    default_workflow_permissions: Access = "read"
+    rules: list[Rule] = field(default_factory=list)
+    # A branch's name, and how many approvals it takes.
+    protections: dict[str, int] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    verified: set[str] = field(default_factory=set)
+
+    @property
+    def run_suites(self) -> set[int]:
+        """The suites that belong to one workflow run alone."""
+        return {run.suite.id for run in self.runs.values()}
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.login}/{self.name}"
+
+    def role_of(self, user: User | None) -> Role:
+        """The role of a person, before any limit of the token they use."""
+        public = Role.NONE if self.private else Role.READ
+        if user is None:
+            return public
+        if user is self.owner:
+            return Role.ADMIN
+        return max(self.roles.get(user.id, Role.NONE), public)
+
+    def is_member(self, user: User) -> bool:
+        return user.id in self.owner.members
+
+    def pulls(self) -> Iterator[tuple[Issue, Pull]]:
+        for thread in self.threads.values():
+            if thread.pull is not None:
+                yield thread, thread.pull
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What a redirect out of the API leads to. Its address is the permission: a token beside it is refused."""
+
+    data: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """What somebody (`by`, an account's id) uploaded into a thread; `token` is what signs its address."""
+
+    data: bytes
+    content_type: str
+    by: int
+    private: bool
+    token: str
+
+
+class State:
+    """Everything, behind one lock that an operation holds from start to end."""
+
+    def __init__(self, clock: Callable[[], datetime]) -> None:
+        self.lock = threading.RLock()
+        self.users: dict[str, User] = {}
+        self.tokens: dict[str, Token] = {}
+        self.repositories: dict[str, Repository] = {}
+        # By the names that they had before.
+        self.renamed: dict[str, Repository] = {}
+        self.downloads: dict[str, Download] = {}
+        # By the name in their addresses.
+        self.attachments: dict[str, Attachment] = {}
+        self.attached_files: dict[str, str] = {}
+        self.apps: dict[int, App] = {}
+        self.installations: dict[int, Installation] = {}
+        # A repository's id, and how many requests its next push stays unseen for.
+        self.lags: dict[int, int] = {}
+        self.lagging: list[Lag] = []
+        self._clock = clock
+        self._ids = itertools.count(10_001)
+
+    def next_id(self) -> int:
+        return next(self._ids)
+
+    def now(self) -> str:
+        return timestamp(self._clock())
+
+    def signature(self, user: User) -> Signature:
+        """As who this user commits on the web, now."""
+        email = user.email or f"{user.id}+{user.login}@users.noreply.github.com"
+        return Signature(user.name or user.login, email, self.epoch())
+
+    def epoch(self) -> int:
+        return int(self._clock().timestamp())
+
+    def user(self, login: str) -> User | None:
+        return self.users.get(login.casefold())
+
+    @property
+    def actions(self) -> User:
+        """The account that GitHub Actions acts as."""
+        return self.users["github-actions[bot]"]
+
+    def user_by_email(self, email: str) -> User | None:
+        """Who a commit's address belongs to; GitHub's own no-reply addresses name their user."""
+        local, _, domain = email.partition("@")
+        if domain == "users.noreply.github.com":
+            return self.user(local.partition("+")[2] or local)
+        return next((user for user in self.users.values() if user.email == email), None)
+
+    def repository(self, full_name: str) -> Repository | None:
+        return self.repositories.get(full_name.casefold())
+
+    def moved(self, full_name: str) -> Repository | None:
+        """The repository that had this name; none while another has it."""
+        return self.renamed.get(full_name.casefold()) if self.repository(full_name) is None else None
+
+    def add_repository(self, repository: Repository) -> None:
+        self.repositories[repository.full_name.casefold()] = repository
+
+
+def timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC, whole seconds, as GitHub writes it."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def from_epoch(seconds: int) -> str:
+    return timestamp(datetime.fromtimestamp(seconds, UTC))

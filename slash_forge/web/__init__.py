@@ -1,0 +1,1 @@
+"""Read-only web pages of threads, pull requests and comparisons."""

@@ -1,0 +1,378 @@
+"""Which pictures of a thread are shown, by whose they are, and that nobody is asked for the others."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.attachments.fetch import LIMITS, Fetcher, FetchError, Limits, site_of
+from bot.attachments.files import AttachedFiles
+from bot.attachments.redraw import RedrawnPicture
+from bot.attachments.selector import MAX_NAMED, MAX_PICTURES, AttachmentSelector, SelectionRules
+from bot.attachments.unpack import Unpacked
+from bot.contracts.pulls import Comment, ReviewThread, Side
+from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
+from bot.github.client import connect
+from bot.github.retry import Pace
+from bot.session.job.attachments import Attachments, _Reader, collect_attachments, has_attachments
+from slash_forge import Forge
+from tests.attachments.pictures import plain
+from tests.support.listeners import Listener
+
+REPO = "octo/hello"
+PICTURE = plain()
+WRITERS = frozenset({Tier.MAINTAINER})
+
+
+@dataclass
+class World:
+    """ann may write, bob may triage, eve is a stranger; an issue of ann's, a pull request of bob's."""
+
+    forge: Forge
+    issue: int
+    pull: int
+    token: str
+
+    def attached(self, login: str = "ann", data: bytes = PICTURE) -> str:
+        return self.forge.attach(REPO, login, data)
+
+    def request(self, body: str = "", login: str = "ann", **more: Any) -> Request:
+        """A request about a new issue of `login`'s that says `body`."""
+        number = self.forge.create_issue(REPO, login, "It is wrong", body)
+        thread = Thread(number, "It is wrong", body, login, "")
+        actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
+        return Request(Verb.FIX, "this issue", actor, REPO, "main", "", thread=thread, **more)
+
+    def look(
+        self, request: Request, limits: Limits = LIMITS, bots: tuple[int, ...] = (), **terms: Any
+    ) -> Attachments:
+        """The sandbox has tests of its own: here what was fetched is the picture."""
+        site = site_of(self.forge.url)
+        github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
+        given = SelectionRules(**{"tiers": WRITERS, "requester": request.actor.tier, **terms})
+        reader, fetcher = _Reader(github, request, bots), Fetcher(site, limits)
+        files = AttachedFiles(Path("not/used"), fetcher, lambda data, name: Unpacked({}))
+        looker = AttachmentSelector(site, reader, fetcher, drawn, files=files, rules=given)
+        return collect_attachments(request, looker)
+
+    def fetched(self) -> list[str]:
+        return [e.path for e in self.forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
+
+
+def drawn(data: bytes) -> RedrawnPicture:
+    return RedrawnPicture("image/png", data, 40, 20)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[World]:
+    with Forge() as forge:
+        for login in ("octo", "ann", "bob", "eve"):
+            forge.add_user(login)
+        forge.create_repository("octo", "hello")
+        forge.grant(REPO, "ann", "write")
+        forge.grant(REPO, "bob", "triage")
+        forge.commit(REPO, {"a.txt": "".join(f"{n}\n" for n in range(9))})
+        forge.commit(REPO, {"a.txt": "".join(f"{n}!\n" for n in range(9))}, branch="change")
+        pull = forge.open_pull(REPO, "bob", "change", title="Words")
+        permissions = {"issues": "read", "pull_requests": "read", "metadata": "read"}
+        token = forge.token(permissions=permissions, repo=REPO)
+        yield World(forge, forge.create_issue(REPO, "ann", "It is wrong"), pull, token)
+
+
+@pytest.fixture
+def world(shared: World) -> World:
+    shared.forge.requests.clear()
+    return shared
+
+
+def text_of(seen: Attachments) -> str:
+    assert seen.request.thread is not None
+    return seen.request.thread.body
+
+
+def test_a_maintainers_picture_is_shown_and_the_text_says_which_it_is(world: World) -> None:
+    body = f"Look: ![a wrong sum]({world.attached()}) There."
+    seen = world.look(world.request(body))
+    [image] = seen.images
+    assert (image.media_type, image.data, image.name) == ("image/png", PICTURE, "picture 1")
+    assert text_of(seen) == body.replace(") There", ") [this is picture 1] There")
+    assert seen.image_notes == ("picture 1, in the issue, 40 × 20",)
+    assert seen.omitted == ()
+
+
+@pytest.mark.parametrize(("tiers", "number"), [(WRITERS, 0), ({Tier.CONTRIBUTOR}, 1), ({Tier.OUTSIDER}, 0)])
+def test_who_wrote_the_text_decides_and_not_who_asked(world: World, tiers: set[Tier], number: int) -> None:
+    seen = world.look(world.request(f"![x]({world.attached('bob')})", "bob"), tiers=tiers)
+    assert len(seen.images) == number
+    assert len(world.fetched()) == number
+    if not number:
+        (allowed,) = tiers
+        assert f"it is by bob, and the policy's `attachments` shows those of {allowed.value}" in text_of(seen)
+
+
+def test_a_strangers_picture_is_shown_only_where_the_policy_says_outsider(world: World) -> None:
+    request = world.request(f"![x]({world.attached('eve')})", "eve")
+    assert world.look(request).images == ()
+    assert len(world.look(request, tiers={Tier.OUTSIDER}).images) == 1
+
+
+def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World) -> None:
+    """GitHub's word on a text and on what an account may must be of one id."""
+    request = world.request(f"![x]({world.attached()})")
+    issue = f"/issues/{request.thread and request.thread.number}$"
+    body = {"user": {"login": "ann", "id": 1, "type": "User"}, "body": request.thread and request.thread.body}
+    world.forge.fail_next("GET", issue, 200, body=body)
+    seen = world.look(request)
+    assert seen.images == ()
+    assert "it is by ann, and the policy" in text_of(seen)
+
+
+def test_a_bot_is_nobody_unless_it_is_listed_by_id(world: World) -> None:
+    number = world.forge.add_user("helper[bot]", kind="Bot")
+    request = world.request(f"![x]({world.attached()})", "helper[bot]")
+    assert world.look(request, tiers={Tier.BOT}).images == ()
+    assert len(world.look(request, tiers={Tier.BOT}, bots=(number,)).images) == 1
+    assert world.look(request, bots=(number,)).images == ()
+
+
+def test_a_private_repositorys_picture_is_fetched_at_its_signed_address_without_the_token(
+    world: World,
+) -> None:
+    world.forge.make_private(REPO)
+    try:
+        seen = world.look(world.request(f"![x]({world.attached()})"))
+    finally:
+        world.forge._state.repositories[REPO].private = False
+    assert len(seen.images) == 1
+    [fetched] = [e for e in world.forge.requests if e.path.startswith("/storage")]
+    assert fetched.status == 200
+    assert fetched.login == ""
+    assert not any("authorization" in name or "cookie" in name for name in fetched.request_headers)
+
+
+def test_of_five_pictures_four_are_shown_and_the_fifth_is_named(world: World) -> None:
+    pictures = " ".join(f"![x]({world.attached(data=plain(n, 9))})" for n in range(1, 6))
+    seen = world.look(world.request(pictures))
+    assert len(seen.images) == 4
+    assert any("there is room for 4" in one for one in seen.omitted)
+
+
+def test_each_kind_of_text_is_read_where_it_stands(world: World) -> None:
+    """Ids of comments, reviews and review comments are of different name spaces."""
+    forge, number = world.forge, world.pull
+    addresses = [world.attached(data=plain(n, 9)) for n in range(1, 5)]
+    said = [f"![x]({address})" for address in addresses]
+    comment, _ = forge.comment(REPO, number, "ann", said[0])
+    command, _ = forge.comment(REPO, number, "ann", f"/agent fix {said[3]}")
+    review = forge.review(REPO, number, "ann", body=said[1])
+    on_line = forge.review_comment(REPO, number, "ann", "a.txt", 2, body=said[2])
+    comments = (
+        Comment(comment, "ann", said[0], "", ""),
+        Comment(review, "ann", f"(A review: commented.) {said[1]}", "", "", of_review=True),
+    )
+    lines = ReviewThread(on_line, "a.txt", 2, 0, Side.RIGHT, "", (Comment(on_line, "ann", said[2], "", ""),))
+    request = replace(
+        world.request(),
+        instruction=said[3],
+        thread=Thread(number, "Words", "", "bob", "", comments, is_pull_request=True),
+        trigger=Trigger("issue_comment", command, "", ""),
+        unresolved=(lines,),
+    )
+    seen = world.look(request)
+    assert [one.partition(", 40")[0] for one in seen.image_notes] == [
+        "picture 1, in what was asked",
+        f"picture 2, in the comment {comment}",
+        f"picture 3, in the review {review}",
+        f"picture 4, in the review comment {on_line}",
+    ]
+    assert [image.data for image in seen.images] == [plain(n, 9) for n in (4, 1, 2, 3)]
+    assert seen.request.instruction.endswith("[this is picture 1]")
+    assert seen.request.unresolved[0].comments[0].body.endswith("[this is picture 4]")
+
+
+def test_what_a_dispatch_asks_is_answered_for_by_whoever_started_it(world: World) -> None:
+    request = replace(world.request(), instruction=f"![x]({world.attached()})")
+    assert len(world.look(request).images) == 1
+    assert world.look(replace(request, actor=Actor("s", 0, Tier.SCHEDULE))).images == ()
+
+
+def test_one_picture_in_two_places_is_one_and_each_place_is_judged(world: World) -> None:
+    address = world.attached()
+    by_ann, by_eve = (
+        world.request(f"![x]({address}) ![y]({address})"),
+        world.request(f"![x]({address})", "eve"),
+    )
+    assert text_of(world.look(by_ann)).count("[this is picture 1]") == 2
+    assert world.look(by_eve).images == ()
+
+
+def test_a_quoted_picture_may_be_another_persons(world: World) -> None:
+    seen = world.look(world.request(f"> ![x]({world.attached('eve')})\n\nI see it too."))
+    assert "it stands in a quotation" in text_of(seen)
+    assert world.forge.requests == []
+
+
+def test_an_address_that_is_in_the_text_no_more_is_not_fetched(world: World) -> None:
+    request = world.request("nothing")
+    thread = replace(request.thread, body=f"![x]({world.attached()})")  # type: ignore[type-var]
+    seen = world.look(replace(request, thread=thread))
+    assert "it is not in the text any more" in text_of(seen)
+    assert world.fetched() == []
+
+
+def test_a_model_that_cannot_see_gets_the_word_and_nobody_is_asked(world: World) -> None:
+    seen = world.look(world.request(f"![alt]({world.attached()})"), blind=True)
+    assert text_of(seen).endswith(") [image not shown: this model cannot see images]")
+    assert world.forge.requests == []
+
+
+def test_where_the_policy_shows_nobodys_nobody_is_asked(world: World) -> None:
+    seen = world.look(world.request(f"![alt]({world.attached()})"), tiers=frozenset())
+    assert "the policy's `attachments` shows nobody's" in text_of(seen)
+    assert world.forge.requests == []
+
+
+def test_more_than_there_is_room_for_are_named(world: World) -> None:
+    body = " ".join(f"![{n}]({world.attached(data=plain(n + 1, 5))})" for n in range(MAX_PICTURES + 2))
+    seen = world.look(world.request(body))
+    assert len(seen.images) == MAX_PICTURES
+    assert text_of(seen).count(f"there is room for {MAX_PICTURES}") == 2
+    assert len(world.fetched()) == MAX_PICTURES
+
+
+def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: World) -> None:
+    request = world.request("![](x)" * 4_000)
+    seen = world.look(request)
+    assert text_of(seen).count("[image not shown") == MAX_NAMED
+    assert text_of(seen).endswith(f"[{4_000 - MAX_NAMED:,} further images not shown: there are too many]")
+    assert len(text_of(seen)) < 24_000 + 3_000
+    assert world.forge.requests == []
+
+
+def test_too_many_bytes_are_not_taken(world: World) -> None:
+    one, two = world.attached(data=bytes(600)), world.attached(data=bytes(601))
+    seen = world.look(world.request(f"![x]({one}) ![y]({two})"), Limits(each=600, together=10_000))
+    assert len(seen.images) == 1
+    assert ") [image not shown: it is over" in text_of(seen)
+    both = world.look(world.request(f"![x]({one}) ![y]({two})"), Limits(each=1_000, together=1_000))
+    assert len(both.images) == 1
+    assert "all together are over" in text_of(both)
+
+
+def test_what_takes_too_long_is_left(world: World) -> None:
+    ticks = iter(range(0, 10_000, 50))
+    seen = world.look(world.request(f"![x]({world.attached()})"), clock=lambda: next(ticks), seconds=40)
+    assert "there was no time left for it" in text_of(seen)
+
+
+def test_a_canceled_run_asks_nobody(world: World) -> None:
+    world.look(world.request(f"![x]({world.attached()})"), ended=lambda: True)
+    assert world.forge.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/user-attachments|/storage", 404, "GitHub does not show it to us (404)"),
+        ("/user-attachments|/storage", 502, "GitHub answered 502"),
+        ("/issues/", 404, "GitHub did not say who wrote it"),
+        ("/issues/", 422, "GitHub did not say who wrote it"),
+        ("/collaborators/", 422, "GitHub did not say what its author may"),
+    ],
+)
+def test_what_github_does_not_give_is_said_and_the_run_goes_on(
+    world: World, path: str, status: int, said: str
+) -> None:
+    world.forge.fail_next("GET", path, status)
+    seen = world.look(world.request(f"![x]({world.attached()})"))
+    assert seen.images == ()
+    assert f"[image not shown: {said}" in text_of(seen)
+    assert world.forge.faults_waiting == 0
+
+
+def test_a_connection_that_breaks_is_no_trouble_either(world: World) -> None:
+    world.forge.drop_next("GET", "/user-attachments|/storage")
+    seen = world.look(world.request(f"![x]({world.attached()})"))
+    assert "GitHub did not send it (" in text_of(seen)
+    assert "token=" not in text_of(seen)
+
+
+def test_a_redirect_to_another_host_is_not_followed(world: World) -> None:
+    with Listener(PICTURE) as elsewhere:
+        for target in (f"{elsewhere.url}/x.png", f"//127.0.0.1:{elsewhere.port}/x", "file:///etc/passwd"):
+            headers = {"Location": target}
+            world.forge.fail_next("GET", "/user-attachments|/storage", 302, headers=headers, body=b"")
+            seen = world.look(world.request(f"![x]({world.attached()})"))
+            assert seen.images == ()
+            assert "a host that is not known to be its own" in text_of(seen)
+        assert elsewhere.seen == []
+
+
+def test_redirects_without_end_are_left(world: World) -> None:
+    address = world.attached()
+    request = world.request(f"![x]({address})")
+    world.forge.fail_next(
+        "GET", "/user-attachments|/storage", 302, headers={"Location": address}, body=b"", times=4
+    )
+    assert "on and on" in text_of(world.look(request))
+
+
+def test_a_request_without_a_picture_is_told_at_a_glance(world: World) -> None:
+    assert not has_attachments(world.request("No picture, but (a link)[x] and 1 < 2."))
+    assert has_attachments(world.request("![x](y)"))
+    assert has_attachments(replace(world.request(), instruction="<IMG src=x>"))
+
+
+def test_the_supervisor_never_loads_a_decoder(tmp_path: Path) -> None:
+    code = (
+        "import sys; import bot.session.job.attachments, bot.attachments.selector, bot.attachments.redraw as r;"
+        "assert r._pillow(); sys.exit('PIL' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None:
+    """Each byte comes in time, and all of them never would."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        done = threading.Event()
+
+        def drip() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+                while not done.wait(0.05):
+                    try:
+                        connection.sendall(b"x")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        server = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        address = f"{server}/user-attachments/assets/0f0f0f0f-1111-4222-8333-444455556666"
+        begun = time.monotonic()
+        with pytest.raises(FetchError, match="longer than"):
+            Fetcher(site_of(server), LIMITS._replace(seconds=0.5)).get(address)
+        done.set()
+        thread.join()
+        assert time.monotonic() - begun < 20
+
+
+def test_what_is_packed_for_the_way_is_not_unpacked(world: World) -> None:
+    packed = gzip.compress(bytes(5_000_000))
+    request = world.request(f"![x]({world.attached()})")
+    headers = {"Content-Encoding": "gzip", "Content-Type": "image/png"}
+    world.forge.fail_next("GET", "/user-attachments|/storage", 200, headers=headers, body=packed)
+    [image] = world.look(request).images
+    assert image.data == packed

@@ -1,0 +1,258 @@
+"""Whole runs on a terminal: what is drawn, what a person is asked and says, and how they stop it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal_file import read_journal
+from bot.contracts.progress import EVENTS
+from bot.recovery.replay import ReplayOptions, replay
+from bot.report.letter import handover_of
+from bot.session.tools.approvals import approved_paths
+from tests.support import warm
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.model_script import Call, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, sample_repository
+from tests.support.stage import command, processes_naming
+from tests.support.terminals import Terminal
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+ASKS = """version: 1
+checks: ["true"]
+rules:
+  - {effect: ask, paths: ["tidytime/**"], reason: it is mine, examples: [tidytime/a.py]}
+  - {effect: ask, commands: [[git, log]], examples: ["git log"]}
+"""
+PROMPT = "in your words\n> "
+ASK = Call("ask_user", {"question": "Round or truncate?"})
+TODO = Call("todo", {"items": [{"text": "Mend\x1b[2J it", "status": "completed"}]})
+HOSTILE = shell("printf 'a\\033]0;owned\\007\\033[31mb\\033[2J [bold]c[/bold]'")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    made = sample_repository(tmp_path / "tidytime")
+    (made / ".github" / "agent.yml").write_text(ASKS)
+    commit_all(made)
+    return made
+
+
+def environment(repo: Path, server: ModelServer) -> dict[str, str]:
+    home = repo.parent / "home"
+    home.mkdir(exist_ok=True)
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **server.environment()}
+
+
+def fix(repo: Path, server: ModelServer, *more: str, **variables: str) -> Terminal:
+    argv = command("fix", "--repo", repo, "--model", MODEL, "--out", repo.parent / "out", *more, "fix it")
+    return Terminal(argv, {**environment(repo, server), **variables})
+
+
+def results(server: ModelServer) -> str:
+    return json.dumps(server.requests[-1].json["messages"])
+
+
+def test_a_person_lets_calls_pass_and_the_change_is_theirs(repo: Path) -> None:
+    steps: Sequence[Step] = [VIEW, TODO, shell("git log"), Turn(EDITS), HOSTILE, DESCRIBE, DONE]
+    with ModelServer(steps) as server, fix(repo, server, "-v") as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("perhaps\n")
+        terminal.wait_for("Answer with once, session or no")
+        terminal.type("o\n")
+        terminal.wait_for(PROMPT, 2)
+        terminal.type("session\n")
+        code = terminal.end()
+    assert code == 0, terminal.text
+    screen = terminal.screen
+    # One question for both edits, with the rule and the diff; the branch holds what the rule asks about.
+    assert sum("may it call edit?" in line for line in screen) == 1
+    assert any(line.startswith("  rule     rules[0]") and line.endswith("it is mine") for line in screen)
+    assert "  │ +    remaining = round(abs(seconds))" in screen
+    assert "\x1b[32m  │ +    remaining".encode() in terminal.raw
+    branch = "agent/round-durations-before-splitting-them"
+    assert "tidytime/format.py" in git(repo, "diff", "--name-only", f"main...{branch}")
+    # The lines of what was done, each once, and nothing of what was drawn.
+    assert [line for line in screen if line.startswith("  4  ")] == ["  4  edit tidytime/format.py"] * 2
+    assert not [line for line in screen if line.startswith("  [x] Mend") or "⠋" in line]
+    assert "       a\\x07b [bold]c[/bold]" in screen or "       ab [bold]c[/bold]" in screen, screen
+    # The same again from its journal.
+    journal = repo.parent / "out" / "journal.jsonl"
+    assert approved_paths(read_journal(journal)) == {"tidytime/format.py"}
+    assert replay(ReplayOptions(journal, repo), {}).difference == ""
+
+
+def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
+    """On a terminal that cannot be drawn on."""
+    steps: Sequence[Step] = [VIEW, shell("git log"), Turn((*EDITS, shell("touch never"))), DONE]
+    with ModelServer(steps) as server, fix(repo, server, TERM="dumb") as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("read the changelog instead\n")
+        terminal.wait_for(PROMPT, 2)
+        told = results(server)
+        terminal.type("n\n")
+        code = terminal.end()
+        asked = len(server.requests)
+    assert code == 3, terminal.text
+    assert "a person said instead: read the changelog instead" in told
+    assert asked == 3
+    assert "(a call was denied)" in terminal.text
+    assert "A person said no to a call of edit." in terminal.text
+    assert b"\x1b" not in terminal.raw
+    assert "  1  view tidytime/format.py" in terminal.screen
+
+
+@pytest.mark.slow
+def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['true']\n")
+    commit_all(repo)
+    steps: Sequence[Step] = [VIEW, ASK, Turn(EDITS), DESCRIBE, DONE]
+    with ModelServer(steps) as server, fix(repo, server) as terminal:
+        terminal.wait_for("what there is so far is kept\n> ")
+        terminal.type("Round it.\n")
+        code = terminal.end()
+        told = json.dumps(server.requests[2].json["messages"])
+    assert code == 0, terminal.text
+    assert "  │ Round or truncate?" in terminal.screen
+    assert "They answered: Round it." in told
+    outcome = json.loads((repo.parent / "out" / "outcome.json").read_text())
+    assert (outcome["status"], outcome["question"]) == ("changed", "")
+    journal = repo.parent / "out" / "journal.jsonl"
+    assert handover_of(read_journal(journal)).question == ""
+    assert replay(ReplayOptions(journal, repo), {}).difference == ""
+
+
+def test_ctrl_c_while_a_question_waits_stops_the_run_and_keeps_what_there_is(repo: Path) -> None:
+    steps: Sequence[Step] = [shell("echo kept > new.txt"), shell("git log"), DONE]
+    with ModelServer(steps) as server, fix(repo, server) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "SIGINT: stopping; what there is so far is kept (Ctrl-C again ends it at once)" in terminal.screen
+    assert "+kept" in (repo.parent / "out" / "changes.patch").read_text()
+    assert b"\x1b[?25l" not in terminal.raw
+
+
+@pytest.mark.slow
+def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Path) -> None:
+    with ModelServer([shell("sleep 600"), DONE]) as server, fix(repo, server) as terminal:
+        terminal.wait_for("bash sleep 600")
+        terminal.kill(signal.SIGTERM)
+        terminal.kill(signal.SIGTERM)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "SIGTERM: stopping; what there is so far is kept" in terminal.screen
+
+
+def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
+    """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not.
+
+    Breaks: bot/session/progress/signals.py "_for_a_moment(self._cut_off)".
+    """
+    seconds = "71234.5"  # by which it is known among all that sleep here
+    steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]
+    with ModelServer(steps) as server, fix(repo, server) as terminal:
+        terminal.wait_for(f"sleep {seconds}")
+        _eventually(lambda: len(processes_naming(f"sleep {seconds}")) >= 2)
+        terminal.kill(signal.SIGINT)
+        terminal.wait_for("SIGINT: stopping")
+        time.sleep(0.05)
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert not processes_naming(f"sleep {seconds}")
+    what, diff, on = [line for line in terminal.text.splitlines() if line.strip()][-3:]
+    [folder] = (repo.parent / "home/.local/state/slash-agent/runs").iterdir()
+    assert what.startswith("slash-agent fix: cancelled at once")
+    assert what.endswith(f"What it had is in {folder}")
+    assert on == f"go on: slash-agent fix --continue {folder}"
+    assert diff == f"its diff: slash-agent salvage {folder}"
+    assert warm.run(command("salvage", folder), environment(repo, server)).returncode == 0
+    assert "+kept" in (folder / "bundle" / "changes.patch").read_text()
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> None:
+    """Breaks: bot/session/job/result.py "if inputs.stop.fired and"."""
+    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['test ! -e new.txt || sleep 600']\n")
+    commit_all(repo)
+    with ModelServer([shell("echo kept > new.txt"), DONE]) as server, fix(repo, server) as terminal:
+        terminal.wait_for("check with the change")
+        terminal.kill(signal.SIGINT)
+        code = terminal.end()
+    assert code == 130, terminal.text
+    assert "! Not finished (cancelled): 1 file changed" in terminal.text
+    assert "The run was canceled while its change was checked." in terminal.text
+
+
+def _eventually(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + warm.LIMIT
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
+    steps: Sequence[Step] = [VIEW, TODO, shell("git log"), shell("echo hi > new.txt"), DONE]
+    with ModelServer(steps) as server:
+        argv = command("fix", "--repo", repo, "--model", MODEL, "--json-events", "fix it")
+        ran = warm.run(argv, environment(repo, server))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert {event["event"] for event in events} <= set(EVENTS)
+    assert all(set(event) == {"event", *EVENTS[event["event"]]._fields} for event in events)
+    assert events[0] == {"event": "began", "schema": 1, "version": events[0]["version"], "verb": "fix"}
+    calls = [event for event in events if event["event"] == "result"]
+    assert [(call["tool"], call["failed"], call["denied"]) for call in calls] == [
+        ("view", False, False), ("todo", False, False), ("bash", True, True), ("bash", False, False),
+    ]  # fmt: skip
+    assert [event["items"] for event in events if event["event"] == "todo"] == [
+        [["Mend\x1b[2J it", "completed"]]
+    ]
+    ended = events[-1]
+    assert (ended["event"], ended["exit_code"], ended["error"]) == ("ended", 0, "")
+    assert ended["result"]["outcome"]["status"] == "changed"
+    assert ended["result"]["branch"].startswith("agent/")
+
+
+def test_a_program_is_told_why_there_is_no_result(tmp_path: Path) -> None:
+    ran = warm.run(
+        command("fix", "--repo", tmp_path, "--json-events", "x"),
+        {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"},
+    )
+    *_, last = map(json.loads, ran.stdout.splitlines())
+    assert (last["event"], last["exit_code"], last["result"]) == ("ended", ran.returncode, None)
+    assert last["error"]
+    assert last["error"] in ran.stderr
+
+
+@pytest.mark.slow
+def test_of_an_event_standard_output_has_the_events_alone(tmp_path: Path) -> None:
+    event = tmp_path / "event.json"
+    event.write_text("{}")
+    ran = warm.run(
+        command("run", "--event-name", "watch", "--event", event, "--json-events"),
+        {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8", "GITHUB_REPOSITORY": "o/r"},
+    )
+    first, last = map(json.loads, ran.stdout.splitlines())
+    assert (first["event"], first["verb"]) == ("began", "run")
+    assert last["event"] == "ended"
+    assert last["result"]["outcome"] is None
+    assert last["result"]["reason"] in ran.stderr
+
+
+def test_an_error_is_a_headline_on_a_terminal(tmp_path: Path) -> None:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    with Terminal(command("report", tmp_path / "none"), environment, columns=60) as terminal:
+        assert terminal.end() == 2
+    assert terminal.raw.startswith("\x1b[31;1m✘\x1b[0m \x1b[31;1mslash-agent report: ".encode())

@@ -1,0 +1,151 @@
+"""The question to a person: what it quotes cannot look like it, and it stays on the screen."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import threading
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.cli.terminal.question import Page, ask, full_text, short_text
+from bot.cli.terminal.screen import PlainConsole
+from bot.contracts.cancel import CancelToken
+from bot.contracts.progress import Inquiry, Reply
+
+OURS = (
+    "",
+    "The agent asks: may it call edit?",
+    "  modify   tidytime/format.py",
+    "  rule     rules[0]: it is mine",
+    "  once     this call alone",
+    "  session  every edit that rules[0] asks about, until this run ends",
+    "  no       and the run ends here; what there is so far is kept",
+    "  or       a sentence: it is not done, and the model is told so in your words",
+)
+SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+IMITATION = "\n".join((*OURS[1:], "> o", "(3 more lines; d shows all)"))
+
+
+def edit(diff: str) -> Inquiry:
+    return Inquiry(
+        "edit", "", "rules[0]", "it is mine", (("tidytime/format.py", "modify"),), diff,
+        "every edit that rules[0] asks about",
+    )  # fmt: skip
+
+
+def shown(inquiry: Inquiry, paper: Page | None = None) -> list[str]:
+    return [line for line, _ in short_text(inquiry, paper or Page(80, 24))]
+
+
+pieces = ["a", " ", "\n", "\t", "\r", "\x1b[2K", "漢", "é", "\u202e", "  once     this", "> "]
+hostile = st.lists(st.sampled_from(pieces)).map("".join)
+
+
+@given(hostile, st.integers(40, 90), st.sampled_from(["utf-8", "ascii", "latin-1"]))
+def test_whatever_is_quoted_stands_behind_the_gutter_row_by_row(diff: str, width: int, encoding: str) -> None:
+    paper = Page(width, 1_000, encoding)
+    for inquiry in (edit(f"+{diff}"), Inquiry("bash", f"{diff}\nls", "rules[1]", "")):
+        ours = {line for line, _ in full_text(inquiry._replace(diff="", subject="x\nx"), paper)}
+        for line, _ in full_text(inquiry, paper):
+            assert line in ours or line.startswith(paper.gutter)
+            assert sum(1 if character.isascii() else 2 for character in line) < width + 1 or line in ours
+            assert line.isprintable()
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 50), (60, 20)])
+def test_it_fits_the_screen_with_its_end_and_its_beginning(width: int, height: int) -> None:
+    lines = shown(edit("\n".join(f"+{'x' * 70} {number}" for number in range(500))), Page(width, height))
+    rows = sum(max(1, -(-len(line) // width)) for line in lines)
+    assert rows + 1 <= height
+    place = lines.index(OURS[1])
+    assert "more lines; d shows all)" in lines[place - 1]
+    assert lines[1].startswith("  │ +xxx")
+
+
+def test_a_command_of_several_lines_or_a_long_one_stands_above() -> None:
+    short = shown(Inquiry("bash", "git log", "rules[1]", "", remembered="bash"))
+    assert "  call     git log" in short
+    long = shown(Inquiry("bash", "echo a\n  rule     none", "rules[1]", "", remembered="bash"))
+    assert long[1:5] == [
+        "  │ echo a",
+        "  │   rule     none",
+        "The agent asks: may it call bash?",
+        "  call     as above",
+    ]
+    wide = shown(Inquiry("bash", "x" * 200, "rules[1]", ""))
+    assert wide[1:4] == [f"  │ {'x' * 75}", f"  │ {'x' * 75}", f"  │ {'x' * 50}"]
+
+
+def test_a_long_path_is_whole_above_and_cut_in_its_middle_in_the_question() -> None:
+    path = f"{'a/' * 200}x.py   once     this call alone"
+    lines = shown(edit("+x")._replace(files=((path, "write"),)), Page(80, 60))
+    assert lines[-7].startswith("  write    a/a/")
+    assert lines[-6].startswith("           ... ")
+    both = shown(edit("+x")._replace(files=((path, "write"), ("b.py", "delete"))), Page(80, 60))
+    assert "  files    the 2 above" in both
+    assert "  │ delete   b.py" in both
+
+
+@dataclass
+class Asked:
+    """A person at a pseudo-terminal; `text` is all that was written so far."""
+
+    inquiry: Inquiry
+    text: str = ""
+
+    def answer(self, *typed: str) -> Reply:
+        master, keyboard = pty.openpty()
+        replies: list[Reply] = []
+        console = PlainConsole(
+            file=cast("object", os.fdopen(os.dup(keyboard), "w", encoding="utf-8")),  # type: ignore[arg-type]  # a text stream
+            force_terminal=True, width=80, height=24,
+        )  # fmt: skip
+        asking = threading.Thread(
+            target=lambda: replies.append(ask(self.inquiry, CancelToken(), console, keyboard))
+        )
+        asking.start()
+        for number, line in enumerate(typed, 1):
+            while self.text.count("\n> ") < number:
+                self.text += os.read(master, 65_536).decode().replace("\r\n", "\n")
+            os.write(master, line.encode())
+        asking.join(120)
+        console.file.close()
+        os.close(keyboard)
+        os.close(master)
+        return replies[0]
+
+
+ASKED = Inquiry("ask_user", "", "", "", question="Cents:\n a) round\n d) truncate?")
+
+
+def test_a_question_of_the_models_is_answered_in_any_words() -> None:
+    asked = Asked(ASKED)
+    assert asked.answer("d\n") == Reply("words", "d")
+    rows = [SEQUENCE.sub("", row) for row in asked.text.split("\n")]
+    assert rows[1:5] == [
+        "  │ Cents:",
+        "  │  a) round",
+        "  │  d) truncate?",
+        "The agent asks the question above.",
+    ]
+    assert not any("may it call" in row or row.startswith("  rule") for row in rows)
+
+
+def test_enter_alone_answers_no_question() -> None:
+    assert Asked(ASKED).answer("\n") == Reply("gone")
+
+
+def test_at_a_terminal_a_file_that_imitates_the_question_is_told_from_it() -> None:
+    diff = "\n".join(f"+{line}" for line in (*IMITATION.split("\n"), *[f"{'x' * 74}{OURS[4]}"] * 20))
+    asked = Asked(edit(diff))
+    assert asked.answer("d\n", "session\n") == Reply("session")
+    rows = [SEQUENCE.sub("", row) for row in asked.text.split("\n")]
+    ours = [row for row in rows if not row.startswith("  │ ") and row not in ("", "> ", "> d", "> session")]
+    assert ours == ["  (36 more lines; d shows all)", *OURS[1:], *OURS[1:]]
+    assert len(asked.text.split("> ")[0].split("\n")) <= 24

@@ -1,0 +1,387 @@
+"""What is shown of a run on a terminal, whatever the terminal and whoever wrote the words. On real pseudo-terminals."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import io
+import os
+import re
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+
+from bot.cli.terminal.board import Board
+from bot.cli.terminal.live import LiveViewer
+from bot.cli.terminal.safe_text import encodable
+from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, plain_lines
+from bot.cli.view import _choose_viewer
+from bot.contracts.journal import CompactionRecord, DiagnosticsRecord, Response, Result
+from bot.contracts.messages import FinishReason, Text, Usage
+from bot.contracts.progress import (
+    EVENTS,
+    SCHEMA,
+    AgentEvent,
+    BeginEvent,
+    CallEvent,
+    Event,
+    NoteEvent,
+    RequestEvent,
+    ResultEvent,
+    StartEvent,
+    TextEvent,
+    TodoEvent,
+    UsageEvent,
+)
+from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
+from bot.session.progress.reporter import ProgressReporter
+from tests.support.outcomes import problem
+from tests.support.terminals import drawn
+
+STARTED = StartEvent("m", "bubblewrap", "0" * 40, 80, 5.0, 30.0)
+HOSTILE = (
+    "a\x1b]0;owned\x07b\x1b[2J\x9b31mc\r\u202egnp.exe \x07[bold red]x[/] [link=http://evil]y[/link] :bomb:"
+)
+
+
+def called(
+    tool: str, subject: str, text: str = "", *, failed: bool = False, denied: bool = False, agent: str = ""
+) -> ResultEvent:
+    return ResultEvent(1, "c1", tool, subject, failed, denied, 0.1, text, agent)
+
+
+class Screen:
+    """A terminal of `columns` that is written to as `stream`, and what it then shows."""
+
+    def __init__(self, columns: int = 60, rows: int = 20, encoding: str = "utf-8") -> None:
+        self._master, slave = os.openpty()
+        self._slave = slave
+        self.resize(columns, rows)
+        self.stream: TextIO = os.fdopen(
+            slave, "w", encoding=encoding, errors="backslashreplace", closefd=False
+        )
+        self._kept = bytearray()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def resize(self, columns: int, rows: int = 20) -> None:
+        self.columns, self.rows = columns, rows
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def closed(self) -> bytes:
+        """All that was written."""
+        self.stream.detach()
+        os.close(self._slave)
+        self._thread.join(60)
+        return bytes(self._kept)
+
+    def lines(self) -> list[str]:
+        raw = self.closed()
+        assert b"\x1b[?25l" not in raw
+        return drawn(raw, self.columns, self.rows)
+
+    def _read(self) -> None:
+        try:
+            while piece := os.read(self._master, 1 << 16):
+                self._kept += piece
+        except OSError:
+            pass
+        os.close(self._master)
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("NO_COLOR", "COLUMNS", "LINES", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def shown(screen: Screen, *events: Event, verbose: bool = False) -> list[str]:
+    """What a screen shows once the run is over."""
+    live = LiveViewer(screen.stream, verbose=verbose)
+    for event in events:
+        live.tell(event)
+    live.close()
+    lines = screen.lines()
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def test_what_was_done_stays_and_what_was_drawn_goes() -> None:
+    lines = shown(
+        Screen(), NoteEvent("setup: make"), STARTED, RequestEvent(1), called("view", "a.py"),
+        TodoEvent((("Mend", "pending"),)), called("bash", "make", failed=True),
+        called("bash", "curl x", failed=True, denied=True), TextEvent(2, "Done."),
+    )  # fmt: skip
+    assert lines == [
+        "     setup: make",
+        "  1  view a.py",
+        "  1  bash make (failed)",
+        "  1  bash curl x (denied)",
+        "  2  Done.",
+    ]
+
+
+def test_the_step_the_list_and_the_cost_are_drawn_below() -> None:
+    seconds = iter([0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 75.0])
+    board = Board(lambda: next(seconds))
+    todo = TodoEvent((("Look", "completed"), ("Mend", "in_progress"), ("Check", "pending")))
+    for event in (
+        STARTED,
+        RequestEvent(3),
+        todo,
+        UsageEvent(3, 1234, 0.5),
+        CallEvent(3, "c", "bash", "make test"),
+    ):
+        board.take(event)
+    step, *listed, used = [line for line, _ in board.lines(80, 20)]
+    assert step.endswith("bash make test (65 s)")
+    assert listed == ["  [x] Look", "  [>] Mend", "  [ ] Check"]
+    assert used == "1:15 · $0.5000 of $5.00 · turn 3 of 80 · 1,234 tokens"
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_no_word_of_anybody_is_a_sequence_or_markup(verbose: bool) -> None:
+    """The screen refuses every sequence and control character that is not ours."""
+    screen = Screen(200)
+    events = (
+        NoteEvent(HOSTILE), STARTED, CallEvent(1, "c", HOSTILE, HOSTILE), TodoEvent(((HOSTILE, "in_progress"),)),
+        called("view", HOSTILE, HOSTILE), TextEvent(1, HOSTILE), AgentEvent(HOSTILE, "explore", 1),
+        RequestEvent(1, HOSTILE), called("ls", "x", HOSTILE, agent=HOSTILE),
+    )  # fmt: skip
+    text = "\n".join(shown(screen, *events, verbose=verbose))
+    assert "\u202e" not in text
+    assert "[bold red]x[/] [link=http://evil]y[/link] :bomb:" in text
+
+
+def test_a_narrow_terminal_is_never_written_over_its_edge() -> None:
+    board = Board(lambda: 0.0)
+    for event in (
+        STARTED,
+        TodoEvent((("A rather long thing to do", "pending"),)),
+        CallEvent(1, "c", "bash", "x" * 90),
+    ):
+        board.take(event)
+    assert [len(board.lines(20, rows)) for rows in (1, 2, 3, 4)] == [1, 2, 3, 3]
+    assert board.lines(20, 1) == [("0:00 · turn 0 of 80", "used")] or len(board.lines(20, 1)[0][0]) <= 20
+    screen = Screen(12, 4)
+    live = LiveViewer(screen.stream)
+    live.tell(STARTED)
+    live.tell(CallEvent(1, "c", "bash", "\N{FULLWIDTH LATIN CAPITAL LETTER W}" * 30))
+    live.tell(RequestEvent(2))
+    live.close()
+    screen.lines()
+
+
+def test_a_list_that_does_not_fit_is_shown_from_what_is_open_on() -> None:
+    board = Board(lambda: 0.0)
+    board.take(TodoEvent(tuple((str(n), "completed" if n < 9 else "pending") for n in range(20))))
+    items = [line.split()[-1] for line, _ in board.lines(80, 6)[1:-1]]
+    assert items == ["8", "9", "10", "11"]
+
+
+def test_after_a_resize_nothing_above_is_lost() -> None:
+    screen = Screen(80)
+    live = LiveViewer(screen.stream)
+    live.tell(STARTED)
+    live.tell(called("view", "first.py"))
+    screen.resize(30)
+    live.tell(called("view", "second.py"))
+    screen.resize(120)
+    live.tell(called("view", "third.py"))
+    live.close()
+    lines = screen.lines()
+    assert [line for line in lines if "view" in line] == [
+        "  1  view first.py", "  1  view second.py", "  1  view third.py",
+    ]  # fmt: skip
+
+
+def test_without_colours_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Screen()
+    live = LiveViewer(screen.stream)
+    live.tell(called("view", "a.py", failed=True))
+    live.close()
+    raw = screen.closed()
+    assert b"\x1b[31m" not in raw
+    assert b"view a.py (failed)" in raw
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
+    screen = Screen(80, encoding=encoding)
+    live = LiveViewer(screen.stream)
+    live.tell(STARTED)
+    live.tell(TodoEvent((("Größe ✓", "in_progress"),)))
+    live.tell(called("view", "日本.py"))
+    live.tell(called("bash", "x" * 200))
+    live.close()
+    raw = screen.closed()
+    raw.decode("ascii" if encoding == "ascii" else "latin-1")
+    assert b"\\u65e5\\u672c.py" in raw
+    assert b"xxx..." in raw
+
+
+def test_lines_of_several_threads_and_of_standard_output_do_not_tear() -> None:
+    screen = Screen(80, 40)
+    live = LiveViewer(screen.stream)
+    live.tell(STARTED)
+    out = live.stream(screen.stream)
+
+    def tell(name: str) -> None:
+        for n in range(20):
+            live.tell(called("view", f"{name}{n}.py"))
+            print(f"would write {name}{n}", file=out)
+
+    threads = [threading.Thread(target=tell, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    live.close()
+    print("after it", file=out)
+    *lines, last = filter(None, screen.lines())
+    expected = {f"  1  view {name}{n}.py" for name in "abc" for n in range(20)}
+    expected |= {f"would write {name}{n}" for name in "abc" for n in range(20)}
+    assert set(lines) == expected
+    assert (len(lines), last) == (len(expected), "after it")
+
+
+def test_nothing_is_drawn_before_there_is_something_to_tell() -> None:
+    screen = Screen()
+    live = LiveViewer(screen.stream)
+    live.tell(BeginEvent(1, "0", "fix"))
+    live.close()
+    assert screen.closed() == b""
+
+
+def test_a_log_has_a_line_a_call_and_with_v_its_results_first_lines() -> None:
+    event = called("bash", "ls", "a\n\x1b[31mb")
+    assert list(plain_lines(event)) == ["  1  bash ls"]
+    assert list(plain_lines(event, verbose=True)) == ["  1  bash ls", "       a", "       b"]
+    inside = called("bash", "ls", agent="explore-1")
+    assert list(plain_lines(inside)) == []
+    assert list(plain_lines(inside, verbose=True)) == ["  1  explore-1: bash ls"]
+
+
+def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
+    """The result's first lines seldom reach as far as what is said of them there."""
+    told: list[str] = []
+    tell = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), str)
+    found = tuple(problem(number) for number in (1, 2))
+    tell(DiagnosticsRecord(1, "c1", (("ty", "complete"),), found, 2))
+    tell(DiagnosticsRecord(1, "c2", (("ty", "complete"),)))
+    tell(Result(1, "c1", "edit", "Edited a.py"))
+    tell(Result(1, "c2", "edit", "Edited b.py"))
+    assert told == [
+        "  1  edit", "       Edited a.py", "       2 new problems in what it changed",
+        "  1  edit", "       Edited b.py",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", range(930, 1_010, 7))
+def test_a_secret_across_the_end_of_what_is_shown_of_a_result_is_masked_whole(before: int) -> None:
+    """Breaks: bot/session/progress/reporter.py "near = self._mask"."""
+    secret, told = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P", list[str]()
+    detector = Detector(Redactor({"FORGE_TOKEN": secret}))
+    tell = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), detector.masked)
+    tell(Result(1, "c1", "bash", f"{'x' * before} {secret}"))
+    tell(Response(1, FinishReason.END_TURN, "", (Text(f"{'x' * before} {secret}"),), Usage()))
+    assert told
+    assert not any(secret[:8] in line for line in told)
+
+
+def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
+    said: list[str] = []
+
+    def gone(line: str) -> None:
+        said.append(line)
+        raise BrokenPipeError
+
+    lines = LineViewer(gone)
+    lines.tell(NoteEvent("one"))
+    lines.tell(NoteEvent("two"))
+    assert said == ["     one"]
+
+
+def test_who_has_no_terminal_pays_for_no_display() -> None:
+    code = (
+        "import sys; from bot.cli import fix, review, run; from bot.cli.terminal import live;"
+        "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments', 'termios')])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_escapes_are_ascii() -> None:
+    assert encodable("… · é", "ascii") == "... - \\xe9"
+
+
+def arguments(**given: bool) -> argparse.Namespace:
+    return argparse.Namespace(**{"quiet": False, "verbose": False, "json_events": False, **given})
+
+
+def test_who_looks_on_is_chosen_by_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen.stream)
+    monkeypatch.setattr(sys, "stdin", screen.stream)
+
+    def chosen(environment: dict[str, str], **given: bool) -> tuple[type, bool]:
+        viewer = _choose_viewer(arguments(**given), environment, sys.stderr)
+        return type(viewer), viewer.person is not None
+
+    there = {"TERM": "xterm"}
+    assert chosen(there) == (LiveViewer, True)
+    assert chosen(there, quiet=True) == (Viewer, True)
+    assert chosen(there, json_events=True) == (JsonViewer, False)
+    assert chosen({"TERM": "dumb"}) == chosen({}) == (LineViewer, True)
+    assert (
+        chosen({**there, "CI": "true"}) == chosen({**there, "GITHUB_ACTIONS": "true"}) == (LineViewer, False)
+    )
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert chosen(there) == (LiveViewer, False)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert chosen(there) == (LineViewer, False)
+    screen.closed()
+
+
+def test_the_events_are_those_on_the_page_of_the_command_line() -> None:
+    """Every event with its fields, in the order in which they are printed."""
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`\w+`(?:, )?)*) ?\|", page, re.MULTILINE)
+    told = {name: re.findall(r"`(\w+)`", fields) for name, fields in rows}
+    assert {name: list(kind._fields) for name, kind in EVENTS.items()} == told
+    assert f"schema {SCHEMA}" in page
+
+
+@pytest.mark.parametrize(
+    ("agent", "failure", "said"),
+    [
+        (
+            "",
+            "",
+            "the conversation was summed up to fit the model's window: about 180,000 tokens are 12,000 now",
+        ),
+        ("explore-1", "", "explore-1's conversation was summed up to fit the model's window"),
+        (
+            "",
+            "It came back empty.",
+            "does not fit the model's window, and could not be summed up: It came back empty.",
+        ),
+    ],
+)
+def test_it_is_told_when_a_conversation_is_summed_up(agent: str, failure: str, said: str) -> None:
+    heard: list[Event] = []
+    ProgressReporter(heard.append, str)(
+        CompactionRecord(31, "short", 4, 180_000, 12_000, failure=failure), agent
+    )
+    (line,) = (line for event in heard for line in plain_lines(event))
+    assert said in line

@@ -1,0 +1,179 @@
+"""The command line itself: help, version, slips, and the last border before a traceback."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bot import __version__
+from bot.cli.main import VERBS, run
+from tests.support import warm
+from tests.support.stage import Ran, command
+
+
+def cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+    """The program started from nothing, as all of this file is about."""
+    done = warm.run_cold(command(*args), _environment(environment), cwd)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def warm_cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+    done = warm.run(command(*args), _environment(environment), cwd)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **more}
+
+
+def test_version() -> None:
+    assert cli("--version") == Ran(0, f"slash-agent {__version__}\n", "")
+
+
+def test_the_version_imports_no_room() -> None:
+    code = (
+        "import sys; from bot.cli.main import run\n"
+        "try: run(['--version'])\nexcept SystemExit: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    ours = {name for name in done.stdout.split() if name.startswith("bot.")}
+    assert ours <= {
+        "bot.cli", "bot.cli.main", "bot.cli.scrub_environment", "bot.contracts", "bot.contracts.errors",
+    }  # fmt: skip
+
+
+def test_help_lists_every_verb_and_every_exit_code() -> None:
+    shown = cli("--help").out
+    for verb in VERBS:
+        assert re.search(rf"^  {verb} ", shown, re.MULTILINE)
+    for code in (
+        "0 done",
+        "2 usage",
+        "3 refused",
+        "6 publishing",
+        "7 gate",
+        "78 no sandbox",
+        "130 cancelled",
+    ):
+        assert code in " ".join(shown.split())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_has_an_example(verb: str) -> None:
+    ran = cli(verb, "--help")
+    assert ran.code == 0
+    assert f"example: slash-agent {verb}" in ran.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_examples_of_a_verb_parse(verb: str) -> None:
+    module = importlib.import_module(f"bot.cli.{verb}")
+    examples = [line.strip() for line in module.EXAMPLE.splitlines()]
+    assert examples
+    for example in examples:
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        module.configure(parser)
+        program, named, *rest = shlex.split(example)
+        assert (program, named) == ("slash-agent", verb)
+        parser.parse_args(rest)
+
+
+def test_without_a_verb_the_help_is_shown() -> None:
+    ran = cli()
+    assert (ran.code, ran.err) == (0, "")
+    assert "exit codes: 0 done" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("verb", "meant"), [("fxi", "fix"), ("reveiw", "review"), ("dmeo", "demo"), ("xyz", "")]
+)
+def test_for_an_unknown_verb_the_nearest_is_named(verb: str, meant: str) -> None:
+    ran = cli(verb)
+    assert ran.code == 2
+    hint = f"; did you mean '{meant}'?" if meant else ""
+    assert ran.err.splitlines()[-1] == f"slash-agent: error: there is no verb '{verb}'{hint}"
+
+
+@pytest.mark.parametrize("money", ["lots", "-1", "0", "nan", "inf"])
+def test_a_budget_that_is_no_amount_is_a_mistake(money: str) -> None:
+    ran = cli("fix", f"--budget={money}", "x")
+    assert ran.code == 2
+    assert f"{money!r} is not an amount in USD" in ran.err
+
+
+def test_an_internal_error_is_one_sentence_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: argparse.Namespace) -> int:
+        raise ZeroDivisionError("division by\n::add-mask::zero")
+
+    monkeypatch.setattr("bot.cli.report.run", fail)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert run(["report", "x"]) == 1
+    shown = capsys.readouterr().err
+    assert "internal error, please report it: ZeroDivisionError: division by" in shown
+    assert "Traceback" not in shown
+    assert not [line for line in shown.splitlines() if line.startswith("::add-mask")]
+
+
+def test_the_traceback_of_an_internal_error_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: argparse.Namespace) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("bot.cli.report.run", fail)
+    monkeypatch.setenv("SLASH_AGENT_TRACEBACK", "1")
+    assert run(["report", "x"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("out", "unbuffered", "code", "said"),
+    [
+        ("nobody", "", 0, ""),
+        ("nobody", "1", 0, ""),
+        ("/dev/full", "", 75, "standard output cannot be written: No space left on device"),
+        ("/dev/full", "1", 75, "No space left on device: free some disk space and try again"),
+    ],
+)
+def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
+    tmp_path: Path, out: str, unbuffered: str, code: int, said: str
+) -> None:
+    """Breaks: bot/cli/main.py "if not remedy:", and without PYTHONUNBUFFERED "os.dup2(nowhere"."""
+    (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
+    line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
+    ours, theirs = os.pipe()
+    os.close(ours)
+    target = theirs if out == "nobody" else os.open(out, os.O_WRONLY)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        line, cwd=tmp_path, env=environment, stdout=target, stderr=subprocess.PIPE, text=True, check=False
+    )
+    for descriptor in {target, theirs}:
+        os.close(descriptor)
+    assert (done.returncode, bool(done.stderr)) == (code, bool(said)), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_error_that_quotes_a_secret_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A setup command may print one. Breaks: bot/cli/main.py "print(_masked(line))"."""
+    secret = "Zq8vT2rWx5Ky7Lm3Nb4P"
+    monkeypatch.setenv("FORGE_TOKEN", secret)
+    assert run(["report", f"/nonexistent/{secret}/journal"]) == 2
+    said = capsys.readouterr().err
+    assert "/nonexistent/[redacted FORGE_TOKEN]/journal" in said
+    assert secret not in said

@@ -1,0 +1,194 @@
+"""`slash-agent policy` as a person types it, and what it says held against what a run does."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.cli import policy
+from bot.contracts.errors import UsageError
+from bot.policy import json_schema
+
+Said = tuple[int, str]
+
+POLICY = """\
+rules:
+  - effect: deny
+    paths: [docs/**]
+    except: [docs/index.md]
+    reason: make docs writes these
+  - effect: allow
+    commands: [[git, [status, diff]], [pytest]]
+  - effect: deny
+    commands: [[git, push]]
+    reason: publishing is done for you
+"""
+_RULE, _WHY = "rules[0] (agent.yml:2)", "make docs writes these"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "agent.yml"
+    path.write_text(POLICY)
+    return path
+
+
+@pytest.fixture
+def said(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
+    """`said("check", "agent.yml")`: the exit code and what was printed, in this process."""
+    monkeypatch.chdir(file.parent)
+
+    def run(*words: str) -> Said:
+        parser = argparse.ArgumentParser()
+        policy.configure(parser)
+        code = policy.run(parser.parse_args(words))
+        return code, capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def explained(said: Callable[..., Said]) -> Callable[..., str]:
+    def run(*words: str) -> str:
+        code, out = said("explain", "--file", "agent.yml", *words)
+        assert code == 0
+        return out
+
+    return run
+
+
+def test_a_check_warns_of_what_rules_give_away_and_is_content(said: Callable[..., Said]) -> None:
+    code, out = said("check", "agent.yml")
+    first, second, last = out.splitlines()
+    assert first.startswith("agent.yml:7:16: warning: `git diff` with `--ext-diff`, `--textconv`")
+    assert second.startswith("agent.yml:7:39: warning: `pytest` runs conftest.py")
+    assert (code, last) == (0, "agent.yml: 3 rules, 0 checks, 2 warnings")
+
+
+def test_a_check_for_programs(said: Callable[..., Said]) -> None:
+    report = json.loads(said("check", "--json", "agent.yml")[1])
+    assert (report["valid"], report["problems"]) == (True, [])
+    assert [(one["line"], one["column"]) for one in report["warnings"]] == [(7, 16), (7, 39)]
+
+
+def test_a_check_for_programs_of_a_file_with_mistakes(said: Callable[..., Said], file: Path) -> None:
+    file.write_text("budget: 5\nchekcs: []\n")
+    code, out = said("check", "--json", "agent.yml")
+    report = json.loads(out)
+    assert (code, report["valid"], report["warnings"]) == (2, False, [])
+    assert report["problems"] == [
+        {"line": 1, "column": 9, "message": "expected a mapping of keys, found `5`"},
+        {"line": 2, "column": 1, "message": "unknown key `chekcs`; the nearest known one is `checks`"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "wrong"),
+    [
+        ("[[rules]]\nid = 'a'\nregex = 'a(?=b)'\n", "secrets.toml:3: "),
+        ("[[rules]\n", "secrets.toml:1: "),
+        (None, "The policy names secrets.toml under `detector: rules`, and there is no such file in "),
+    ],
+)
+def test_a_check_reads_the_rules_for_secrets_too(
+    said: Callable[..., Said], file: Path, rules: str | None, wrong: str
+) -> None:
+    file.write_text("detector:\n  rules: secrets.toml\n")
+    if rules:
+        (file.parent / "secrets.toml").write_text(rules)
+    with pytest.raises(UsageError, match=re.escape(f"agent.yml:2:10: {wrong}")):
+        said("check", "agent.yml")
+    assert json.loads(said("check", "--json", "agent.yml")[1])["valid"] is False
+    (file.parent / "secrets.toml").write_text("[[rules]]\nid = 'a'\nregex = 'a[0-9]{20}'\n")
+    assert said("check", "agent.yml")[0] == 0
+
+
+def test_a_path_is_explained(explained: Callable[..., str]) -> None:
+    assert explained("--tier", "maintainer", "--path", "docs/api.md").splitlines() == [
+        f"deny: {_WHY}",
+        f"rule: {_RULE}",
+        "nearest allowed: `view` of docs/api.md",
+        f"the model is told: Permission denied: {_RULE} denies this: {_WHY}. Nearest allowed: `view` of docs/api.md.",
+        f"at the gate: docs/api.md is withheld: {_RULE} does not let it be written: {_WHY}",
+    ]
+
+
+def test_a_path_is_explained_for_another_tool(explained: Callable[..., str]) -> None:
+    ran = explained("--tier", "maintainer", "--path", "docs/api.md", "view")
+    assert ran == "allow: no rule matches, so the call is allowed\n"
+
+
+def test_a_command_is_explained(explained: Callable[..., str]) -> None:
+    ran = explained("--tier", "contributor", "--command", "git push > log")
+    assert "rule: rules[2] (agent.yml:8)" in ran
+    assert "grammar: opaque: no `allow` covers it; in sight for the other rules: `git push`" in ran
+    assert "nearest allowed: `git status`" in ran
+
+
+def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Said]) -> None:
+    assert said("explain", "--command", "git push")[1].splitlines()[:4] == [
+        "deny: what you changed is published for you when you are done",
+        "rule: the built-in rule git-push",
+        "nearest allowed: `git diff`",
+        "to allow it: `dangerous: {allow: [git-push]}` in the policy",
+    ]
+
+
+def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]) -> None:
+    ran = explained("--tier", "maintainer", "--json", "--path", ".github/workflows/ci.yml")
+    assert json.loads(ran)["decision"] == "allow"
+    assert json.loads(ran)["withheld"] == [
+        {"path": ".github/workflows/ci.yml", "reason": "protected path: .github"}
+    ]
+
+
+def test_what_is_allowed_and_comes_to_nothing_says_so_first(explained: Callable[..., str]) -> None:
+    assert explained("--tier", "maintainer", "--path", ".github/workflows/ci.yml").splitlines() == [
+        "allow, but the gate withholds it: no rule matches, so the call is allowed",
+        "at the gate: .github/workflows/ci.yml is withheld: protected path: .github",
+    ]
+
+
+def test_every_file_of_a_patch_is_looked_at(explained: Callable[..., str]) -> None:
+    patch = {"patch": "*** Begin Patch\n*** Add File: a.md\n+x\n*** Add File: docs/b.md\n+x\n*** End Patch"}
+    ran = explained("--tier", "maintainer", "--json", "patch", json.dumps(patch))
+    assert [one["path"] for one in json.loads(ran)["withheld"]] == ["docs/b.md"]
+
+
+def test_a_verb_that_only_reads_writes_nothing(explained: Callable[..., str]) -> None:
+    ran = explained("--tier", "maintainer", "--verb", "review", "--json", "--path", "src/a.py")
+    assert (json.loads(ran)["decision"], json.loads(ran)["rule"]) == ("deny", "the verb `review`")
+    assert json.loads(ran)["told"] == "Permission denied: the verb `review` denies this: it changes nothing."
+
+
+def test_a_verb_that_is_not_the_tiers_is_refused_before_any_call(explained: Callable[..., str]) -> None:
+    ran = explained("--tier", "contributor", "--verb", "fix", "--path", "src/a.py")
+    assert ran.splitlines()[1] == "rule: `tiers: contributor: verbs`"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "Say what to explain"),
+        (("bash",), "Say what to explain"),
+        (("--command", "ls", "bash"), "leave them out"),
+        (("--path", "a", "view", "{}"), "leave it out"),
+        (("--verb", "stop", "--path", "a"), "starts no model"),
+    ],
+)
+def test_what_cannot_be_explained_is_a_mistake(
+    explained: Callable[..., str], words: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        explained("--tier", "local", *words)
+
+
+def test_the_schema_is_printed(said: Callable[..., Said]) -> None:
+    assert said("schema") == (0, json_schema.as_text())

@@ -1,0 +1,286 @@
+"""The result of a run in a terminal: the headline first, what to do next, details, notes for the reviewer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.cli.result import Result, headline, print_result
+from bot.cli.terminal.printer import Printer
+from bot.contracts.evidence import Answer, CheckerComparison, TestChanges, ToolRun
+from bot.contracts.outcome import (
+    CheckResult,
+    CheckRun,
+    CheckState,
+    Denial,
+    Description,
+    Outcome,
+    Status,
+    StopReason,
+)
+from bot.contracts.review import Finding, Review, Severity
+from tests.cli.terminal.test_viewer import HOSTILE, Screen
+from tests.support.outcomes import (
+    EVIDENCE,
+    FAILED,
+    OUTCOME,
+    PASSED,
+    REQUEST,
+    make_outcome,
+    problem,
+    result_lines,
+)
+from tests.support.terminals import drawn
+
+CHANGED = (
+    "flaky: it passed when it was run again; 1 test did not run, 1 test flaky, 2 tests fixed, 1 test appeared"
+)
+NOTHING = replace(OUTCOME, files=(), checks=(), description=Description())
+QUESTION = replace(NOTHING, status=Status.NO_CHANGE, request=replace(REQUEST, instruction="why 60s?"))
+BROKEN = CheckResult("t", "make test", PASSED, FAILED)
+LATE = CheckRun(CheckState.TIMED_OUT, None, 600.0)
+FINDINGS = tuple(
+    Finding("a.py", 1, severity, "t", "b") for severity in (Severity.MAJOR, Severity.NOTE, Severity.NOTE)
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "mark", "text"),
+    [
+        (OUTCOME, "good", "1 file changed on agent/x, 1 of 1 check passes, $0.04"),
+        (replace(OUTCOME, cost=0.0), "good", "1 file changed on agent/x, 1 of 1 check passes"),
+        (EVIDENCE, "good", "2 files changed on agent/x, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04"),
+        (
+            replace(OUTCOME, checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING),
+            "bad", "1 file changed on agent/x, 1 check fails that passed before, $0.04",
+        ),
+        (
+            replace(OUTCOME, checks=()),
+            "doubt", "1 file changed on agent/x, not verified: no test was run, $0.04",
+        ),
+        (
+            replace(OUTCOME, checks=(CheckResult("t", "make test", LATE, LATE),)),
+            "doubt", "1 file changed on agent/x, not verified: the tests did not end in time, $0.04",
+        ),
+        (
+            replace(OUTCOME, status=Status.PARTIAL, stop_reason=StopReason.BUDGET),
+            "doubt", "Not finished (the budget is spent): 1 file changed on agent/x, 1 of 1 check passes, $0.04",
+        ),
+        (replace(NOTHING, status=Status.NO_CHANGE), "doubt", "Nothing was changed, $0.04"),
+        (replace(QUESTION, answer="Because."), "good", "Answered, no file was changed, $0.04"),
+        (replace(NOTHING, status=Status.NO_CHANGE, answer="No."), "doubt", "Answered, no file was changed, $0.04"),
+        (replace(NOTHING, status=Status.ANSWERED, answer="So."), "good", "Answered, $0.04"),
+        (replace(NOTHING, status=Status.NEEDS_INPUT, question="Which?"), "doubt", "The agent has a question, $0.04"),
+        (
+            replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR),
+            "bad", "Failed (the model's provider failed), nothing was changed, $0.04",
+        ),
+        (
+            replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.CANCELED),
+            "bad", "Cancelled, nothing was changed, $0.04",
+        ),
+    ],
+)  # fmt: skip
+def test_the_headline_is_what_came_of_it(outcome: Outcome, mark: str, text: str) -> None:
+    assert headline(outcome, "on agent/x") == (mark, text)
+
+
+@pytest.mark.parametrize(
+    ("findings", "mark", "text"),
+    [((), "good", "No findings, $0.04"), (FINDINGS, "doubt", "3 findings (1 major, 2 note), $0.04")],
+)
+def test_the_headline_of_a_review_counts_its_findings(
+    findings: tuple[Finding, ...], mark: str, text: str
+) -> None:
+    assert headline(NOTHING, "", Review("a", "b", "", findings)) == (mark, text)
+
+
+def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer() -> None:
+    lines = result_lines(
+        OUTCOME, where="on agent/x", next=[("look", "git diff HEAD...agent/x")], notes=["Mind."]
+    )
+    assert lines[:4] == [
+        "✔ 1 file changed on agent/x, 1 of 1 check passes, $0.04",
+        "",
+        "  look      git diff HEAD...agent/x",
+        "",
+    ]
+    assert "  note      Mind." in lines
+    assert lines[-5:] == [
+        "Round totals once, at the end",
+        "Totals were rounded line by line. They are now summed exactly and rounded once.",
+        "",
+        "For the reviewer",
+        "`Invoice.total` is the only caller.",
+    ]
+
+
+def test_an_answer_is_told_whole_and_as_it_was_written() -> None:
+    answer = (
+        "## Why\n\nIt is rounded *late*.\n\n```python\nfor unit in UNITS:\n    pass\n```\n" + "More.\n" * 400
+    )
+    text = "\n".join(result_lines(replace(QUESTION, answer=answer, reason="The model ended its turn.")))
+    assert answer.rstrip() in text
+    assert "last words" not in text
+    assert "The model ended its turn" not in text
+
+
+def test_without_evidence_it_is_said_why_and_what_to_add() -> None:
+    lines = result_lines(replace(OUTCOME, checks=()))
+    why = "No test was run: no check is configured, and none was found in the repository."
+    assert f"  checks    {why}" in lines
+    assert any(line.startswith("  to do     Add the command that runs your tests to") for line in lines)
+
+
+def test_why_a_run_came_to_nothing_is_below_its_headline() -> None:
+    failed = replace(
+        NOTHING, status=Status.FAILED, stop_reason=StopReason.PROVIDER_ERROR, reason="It answered 529."
+    )
+    assert result_lines(failed)[1] == "  why       It answered 529."
+
+
+def test_the_evidence_is_told_in_a_few_lines() -> None:
+    kinds = ("  look at", "  check", "  problems", "  coverage", "            ")
+    assert [line for line in result_lines(EVIDENCE) if line.startswith(kinds)] == [
+        "  look at   `tests/test_invoice.py`: removes 1 assertion (line 9 before)",
+        "            `invoice.py`: adds 2 suppressions: # noqa (line 3), # type: ignore (line 12)",
+        f"  check     python3 -m pytest -q: before failed (exit 1), after passed; {CHANGED}",
+        "  problems  ruff 0.14.1: 1 new, 2 fixed",
+        "  problems  ty 0.0.4: 1 new, 0 fixed",
+        "  problems  tsc: not compared: tsc is not installed in this project",
+        "            invoice.py:7 ty invalid-return-type: Return type does not match: expected `Decimal`, found `int`",
+        "            invoice.py:3 ruff F401: `module_3` is never used",
+        "  coverage  7 of 9 changed lines run",
+    ]
+
+
+def test_related_tests_are_told_as_such() -> None:
+    check = CheckResult(
+        "t", "make test", PASSED, PASSED, related="pytest tests/test_a.py", scope_note="over 5 minutes"
+    )
+    lines = result_lines(make_outcome(checks=(check,)))
+    assert "  check     pytest tests/test_a.py: before passed, after passed" in lines
+    assert "            related tests only; make test was not run as a whole: over 5 minutes" in lines
+
+
+def test_why_a_check_did_not_run_is_told() -> None:
+    """Breaks: bot/cli/result.py ", CheckState.NOT_RUN)"."""
+    ended = CheckRun(CheckState.NOT_RUN, note="The tool host failed during bash: the tool host ended.")
+    lines = result_lines(make_outcome(checks=(CheckResult("t", "make test", PASSED, ended),)))
+    at = lines.index("  check     make test: before passed, after not run")
+    assert lines[at + 1] == "            The tool host failed during bash: the tool host ended."
+
+
+def test_each_newly_failing_test_is_told_with_its_reason() -> None:
+    tests = TestChanges(
+        broken=("a::b", "a::c"), counts=(("broken", 12),), reasons=(("a::b", "assert 1 == 2\x1b[2J"),)
+    )
+    lines = result_lines(make_outcome(checks=(CheckResult("t", "pytest", PASSED, FAILED, tests=tests),)))
+    at = lines.index("            fails now: a::b: assert 1 == 2")
+    assert lines[at + 1] == "            fails now: a::c"
+    assert lines[at + 2] == "            and 10 more tests that fail now"
+
+
+def test_a_flaky_check_is_not_told_as_a_failing_one() -> None:
+    check = CheckResult("t", "make test", PASSED, FAILED, flaky=True)
+    assert (
+        "  check     make test: before passed, after failed (exit 1); flaky: it passed when it was run again"
+        in result_lines(make_outcome(checks=(check,)))
+    )
+
+
+def test_of_many_problems_three_are_told_and_a_checker_without_an_answer_counts_for_nothing() -> None:
+    done = ToolRun(Answer.COMPLETE, 9, 1.0)
+    found = tuple(problem(number) for number in range(1, 10))
+    many = CheckerComparison("ruff", "ruff 1.0", "ruff check", done, done, new=found, new_count=20)
+    late = replace(many, tool="ty", version="", after=ToolRun(Answer.TIMED_OUT, note="stopped after 120 s"))
+    lines = result_lines(make_outcome(checks=(), diagnostics=(many, late)))
+    at = lines.index("  problems  ruff 1.0: 20 new, 0 fixed")
+    assert lines[at + 1] == "  problems  ty: not known: stopped after 120 s"
+    assert lines[at + 2].startswith("            invoice.py:1 ruff F401: ")
+    assert lines[at + 5] == "            and 17 more new problems"
+
+
+def test_a_denied_call_is_told_once_with_its_rule() -> None:
+    denial = Denial("bash", "git push", "rules[0]", "not yours to do")
+    lines = result_lines(make_outcome(denials=(denial, denial)))
+    told = "  denied    bash git push: not yours to do (rule rules[0], 2 times)"
+    assert [line for line in lines if line.startswith("  denied")] == [told]
+
+
+# On terminals
+
+
+def on_terminal(outcome: Outcome, screen: Screen, **environment: str) -> bytes:
+    variables = {"TERM": "xterm-256color", **environment}
+    next = [("report", "/a/very/long/path/that/fits/no/terminal/of/fifty/columns")]
+    print_result(Result(outcome, "on agent/round-totals-once", next), Printer(screen.stream, variables))
+    return screen.closed()
+
+
+def test_a_terminal_gets_colours_and_markdown() -> None:
+    raw = on_terminal(replace(QUESTION, answer="It is **late**.\n\n- one\n- two"), Screen(80))
+    assert raw.lstrip().startswith(
+        "\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode()
+    )
+    lines = [line.strip() for line in drawn(raw, 80, 40)]
+    assert "It is late." in lines
+    assert "• one" in lines
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_without_colour_there_is_no_sequence(environment: dict[str, str]) -> None:
+    raw = on_terminal(replace(QUESTION, answer="It is **late**."), Screen(80), **environment)
+    assert b"\x1b" not in raw
+    assert b"It is **late**." in raw
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_lines_are_wrapped_at_words_behind_their_label(columns: int) -> None:
+    screen = Screen(columns, 60)
+    raw = on_terminal(replace(EVIDENCE, description=Description()), screen, NO_COLOR="1")
+    lines = raw.decode().replace("\r\n", "\n").splitlines()
+    assert max(len(line) for line in lines if not line.startswith("  report")) < columns
+    [at] = [number for number, line in enumerate(lines) if line.startswith("  check ")]
+    assert lines[at + 1].startswith(" " * 12)
+    folded = " ".join(" ".join(lines).split())
+    assert CHANGED in folded
+    assert "  report    /a/very/long/path/that/fits/no/terminal/of/fifty/columns" in "".join(lines)
+    assert (
+        "2 files changed on agent/round-totals-once, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04" in folded
+    )
+
+
+def test_a_locale_without_unicode_gets_ascii() -> None:
+    raw = on_terminal(EVIDENCE, Screen(80, encoding="ascii"), NO_COLOR="1")
+    assert raw.lstrip().startswith(b"[ok] 2 files changed")
+    assert raw.isascii()
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["colour", "plain"])
+def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str, str]) -> None:
+    """Breaks: bot/cli/terminal/printer.py "lines_of(text.strip"; bot/cli/terminal/printer.py "hyperlinks=False"."""
+    hostile = f"{HOSTILE} [the docs](https://evil.example/x)"
+    outcome = replace(QUESTION, answer=hostile, reason=hostile, notes=(hostile,), model=hostile)
+    raw = on_terminal(outcome, Screen(200, 60), **environment)
+    assert b"\x1b]" not in raw
+    assert b"\x1b[2J" not in raw
+    assert "\u202e".encode() not in raw
+    assert b"https://evil.example/x" in raw
+
+
+def test_a_result_that_is_no_terminals_pays_for_no_markdown(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from tests.support.outcomes import EVIDENCE, result_lines; result_lines(EVIDENCE)\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=os.getcwd()
+    )
+    assert done.stdout.strip() == "[]"

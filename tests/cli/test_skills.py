@@ -1,0 +1,120 @@
+"""`slash-agent skills list` and `check`, as a person types them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from tests.cli.test_command_line import warm_cli as cli
+from tests.skills.corpus import skill
+from tests.support.repositories import make_repository
+
+GOOD = skill("name: greet\ndescription: Says hello. Use for greetings.\n")
+
+
+def test_list_shows_the_catalogue_that_the_model_sees(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    ran = cli("skills", "list", "--for-model", "--repo", repo)
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert "- greet: Says hello." in lines
+    assert lines[-1].startswith("- docs-drift, fix-failing-test, ")
+
+
+def test_skills_alone_lists_names_and_a_line_each_for_people(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    ran = cli("skills", cwd=repo)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == cli("skills", "list", "--repo", repo).out
+    lines = ran.out.splitlines()
+    assert lines[0] == ".agents/skills:"
+    assert lines[1].split("  ")[0] == "greet"
+    assert lines[1].endswith("  Says hello. Use for greetings.")
+    assert lines[2] == "bundled:"
+    assert lines[3:] == sorted(lines[3:])
+    assert "<skill" not in ran.out
+
+
+def test_list_as_json_says_where_each_is_from_and_what_was_left_out(tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "r",
+        {".agents/skills/greet/SKILL.md": GOOD, ".agents/skills/bad/SKILL.md": "no front matter"},
+    )
+    told = cli("skills", "list", "--json", "--repo", repo).json
+    [greet] = [one for one in told["skills"] if one["name"] == "greet"]
+    assert (greet["origin"], greet["path"]) == ("repository", ".agents/skills/greet")
+    assert told["notes"] == [
+        ".agents/skills/bad/SKILL.md:1: front-matter: the first line must be `---`, before YAML"
+    ]
+
+
+def test_list_says_what_is_written_and_not_committed(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "r", {".agents/skills/greet/SKILL.md": GOOD})
+    assert cli("skills", "list", "--repo", repo).err == ""
+    (repo / ".agents/skills/greet/SKILL.md").write_text(GOOD.replace("hello", "moin"))
+    new = repo / ".claude/skills/new/SKILL.md"
+    new.parent.mkdir(parents=True)
+    new.write_text(GOOD.replace("greet", "new"))
+    ran = cli("skills", "list", "--repo", repo)
+    assert "Says hello" in ran.out
+    assert "new " not in ran.out
+    assert ran.err.splitlines() == [
+        ".agents/skills/greet/SKILL.md is not as HEAD has it, and HEAD's counts",
+        ".claude/skills/new/SKILL.md is not committed: no run has that skill yet",
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["a folder of skills", "one skill"])
+def test_check_passes_good_skills(tmp_path: Path, whole: bool) -> None:
+    (tmp_path / "greet").mkdir()
+    (tmp_path / "greet/SKILL.md").write_text(GOOD)
+    ran = cli("skills", "check", tmp_path if whole else tmp_path / "greet")
+    assert (ran.code, ran.out) == (0, "greet: a skill\n")
+
+
+def test_check_names_rule_file_and_line_and_exits_with_2(tmp_path: Path) -> None:
+    (tmp_path / "Greet").mkdir()
+    (tmp_path / "Greet/SKILL.md").write_text(GOOD.replace("name: greet", "name: Greet"))
+    ran = cli("skills", "check", tmp_path)
+    assert ran.code == ExitCode.USAGE
+    assert f"{tmp_path}/Greet/SKILL.md:2: name-characters: 'Greet':" in ran.out
+    [verdict] = cli("skills", "check", "--json", tmp_path).json
+    assert (verdict["conforms"], verdict["loads"]) == (False, False)
+    assert verdict["findings"][0]["rule"] == "name-characters"
+    assert verdict["findings"][0]["line"] == 2
+
+
+def test_check_says_what_loads_though_against_the_specification(tmp_path: Path) -> None:
+    (tmp_path / "hello").mkdir()
+    (tmp_path / "hello/SKILL.md").write_text(GOOD)
+    ran = cli("skills", "check", tmp_path / "hello")
+    assert ran.code == ExitCode.USAGE
+    assert "hello: loads here, but is against the specification" in ran.out
+    assert "name-folder" in ran.out
+
+
+@pytest.mark.parametrize("folder", ["nowhere", "."])
+def test_check_without_a_skill_is_bad_input(tmp_path: Path, folder: str) -> None:
+    ran = cli("skills", "check", tmp_path / folder)
+    assert ran.code == ExitCode.USAGE
+    assert len(ran.err.splitlines()) == 1
+    assert "There is no" in ran.err
+
+
+def test_check_fails_where_a_link_hides_a_skill(tmp_path: Path) -> None:
+    (tmp_path / "s/greet").mkdir(parents=True)
+    (tmp_path / "s/greet/SKILL.md").write_text(GOOD)
+    (tmp_path / "s/other").symlink_to(tmp_path / "s/greet")
+    assert cli("skills", "check", tmp_path / "s").code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("arguments", [(), ("list",), ("check",)])
+def test_help_has_an_example(arguments: tuple[str, ...]) -> None:
+    assert "example: slash-agent skills" in cli("skills", *arguments, "--help").out
+
+
+def test_list_does_not_need_a_repository_but_a_folder(tmp_path: Path) -> None:
+    assert cli("skills", "list", "--repo", tmp_path).code == 0
+    assert cli("skills", "list", "--repo", tmp_path / "nowhere").code == ExitCode.USAGE

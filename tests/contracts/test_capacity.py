@@ -1,0 +1,98 @@
+"""Threads and processes that the system has no room for at first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from bot.contracts.capacity import CapacityError, retry_at_capacity
+from bot.contracts.errors import AgentError
+
+# A limit of memory is what holds for every user: a thread's stack does not fit, and Python says of it what it says
+# of a limit of processes.
+BEGINNING = """
+import resource, threading, time
+from bot.contracts.capacity import CapacityError, retry_at_capacity
+
+threading.stack_size(256 << 20)
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+
+def full():
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), hard))
+
+def roomy():
+    time.sleep(0.5)
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+"""
+
+
+def said(script: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGINNING + textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.strip()
+
+
+def test_a_thread_start_is_retried_until_there_is_capacity() -> None:
+    """Breaks: bot/contracts/capacity.py "except RuntimeError"."""
+    script = """
+        freeing = threading.Thread(target=roomy)
+        freeing.start()
+        full()
+        thread = threading.Thread(target=print, args=("ran",))
+        retry_at_capacity(thread.start)
+        thread.join()
+        freeing.join()
+    """
+    assert said(script) == "ran"
+
+
+def test_one_that_never_can_be_started_is_said_in_words() -> None:
+    script = """
+        full()
+        try:
+            retry_at_capacity(threading.Thread(target=print).start, patience=0.3)
+        except CapacityError as error:
+            print(error)
+    """
+    assert "refused us another process or thread for 0.3 s" in said(script)
+
+
+def test_a_process_start_is_retried_until_there_is_capacity() -> None:
+    """Breaks: bot/contracts/capacity.py "except BlockingIOError"."""
+    refusals = iter([BlockingIOError(11, "Resource temporarily unavailable")] * 2)
+
+    def start() -> str:
+        for refusal in refusals:
+            raise refusal
+        return "started"
+
+    assert retry_at_capacity(start, patience=5) == "started"
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("threads can only be started once"), FileNotFoundError("git")]
+)
+def test_what_is_no_want_of_room_is_raised_at_once(error: Exception) -> None:
+    tries: list[int] = []
+
+    def start() -> None:
+        tries.append(1)
+        raise error
+
+    with pytest.raises(type(error)):
+        retry_at_capacity(start)
+    assert len(tries) == 1
+
+
+def test_who_handles_what_the_system_refuses_handles_this() -> None:
+    assert issubclass(CapacityError, OSError)
+    assert issubclass(CapacityError, AgentError)

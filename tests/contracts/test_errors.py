@@ -1,0 +1,76 @@
+"""Exit codes: 2 is bad input, and nothing that the machine lacks is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal import BusyError, JournalError
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import Git, GitError
+from bot.cli import clean, main
+from bot.contracts.capacity import CapacityError
+from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
+from bot.contracts.outcome import StopReason
+from bot.session.folder.run_folder import FolderBusy, new_folder
+from bot.session.verdict.conclude import exit_code
+from bot.workspace.errors import WorkspaceError
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENOMEM])
+def test_a_shortage_of_the_machine_is_no_bad_input_whatever_was_done(number: int) -> None:
+    words = os.strerror(number)
+    assert CheckoutError(f"x could not be fetched: {words}").exit_code is ExitCode.UNAVAILABLE
+    assert shortage_remedy(f"a sentence: {words}.")
+
+
+def test_bad_input_stays_bad_input() -> None:
+    assert UsageError("--out x cannot be written: Permission denied").exit_code is ExitCode.USAGE
+
+
+@pytest.mark.parametrize("error", [BusyError, FolderBusy, JournalError, CapacityError, WorkspaceError])
+def test_what_the_machine_could_not_do_exits_with_75(error: type[AgentError]) -> None:
+    assert error("x").exit_code is ExitCode.UNAVAILABLE
+
+
+def test_a_run_that_broke_off_is_not_called_an_internal_error() -> None:
+    assert exit_code(StopReason.ERROR) is ExitCode.UNAVAILABLE
+
+
+def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "git"
+    program.write_text("#!/bin/sh\nkill -XFSZ $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(GitError, match="killed by SIGXFSZ") as caught:
+        Git(tmp_path).run("status")
+    assert shortage_remedy(str(caught.value)) == "allow larger files (`ulimit -f`)"
+
+
+def test_a_folder_for_runs_that_cannot_be_made_names_what_to_set() -> None:
+    with pytest.raises(AgentError, match="Set XDG_STATE_HOME") as caught:
+        new_folder({"XDG_STATE_HOME": "/proc/nowhere"})
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (OSError(errno.EROFS, os.strerror(errno.EROFS)), "make the disk writable"),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "ulimit -f"),
+        (ImportError("x.so: failed to map segment from shared object"), "free some memory"),
+        (MemoryError(), "free some memory"),
+    ],
+)
+def test_what_the_machine_lacks_is_no_internal_error(
+    error: Exception, remedy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(clean, "run", fail)
+    assert main.run(["clean"]) == ExitCode.UNAVAILABLE
+    assert remedy in capsys.readouterr().err

@@ -1,0 +1,56 @@
+"""Words for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.formatting import count_of, duration, exit_text, money, sentence
+
+
+@pytest.mark.parametrize(
+    ("many", "words"), [(0, "0 turns"), (1, "1 turn"), (1204, "1,204 turns"), ([5, 5], "2 turns")]
+)
+def test_a_count_has_its_noun_in_the_right_number(many: int | list[int], words: str) -> None:
+    assert count_of(many, "turn") == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.04, "0.0 s"), (59.94, "59.9 s"), (60, "1 min 0 s"), (125.4, "2 min 5 s")]
+)
+def test_a_duration_is_in_seconds_or_minutes(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [(0, "exit 0"), (3, "exit 3"), (-11, "killed by SIGSEGV"), (-35, "killed by signal 35")],
+)
+def test_a_programs_end_is_an_exit_or_a_signal(exit_code: int, words: str) -> None:
+    assert exit_text(exit_code) == words
+
+
+@pytest.mark.parametrize(
+    ("usd", "places", "words"),
+    [
+        (0, 2, "$0.00"), (0.056, 2, "$0.06"), (0.004, 2, "under $0.01"), (0.005, 2, "$0.01"), (1204.5, 2, "$1,204.50"),
+        (0.056, 4, "$0.0560"), (0.00004, 4, "under $0.0001"), (5, 4, "$5.0000"),
+    ],
+)  # fmt: skip
+def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: str) -> None:
+    assert money(usd, places) == words
+
+
+@pytest.mark.parametrize(
+    ("clause", "words"),
+    [
+        ("there is no folder /x", "There is no folder /x."),
+        ("The run died.", "The run died."),
+        ("is it so?", "Is it so?"),
+        ("https://host answered 500", "https://host answered 500."),
+        ("openai/x needs a key", "openai/x needs a key."),
+        ("`a` is a link", "`a` is a link."),
+        ("", ""),
+    ],
+)
+def test_a_clause_becomes_a_sentence(clause: str, words: str) -> None:
+    assert sentence(clause) == words

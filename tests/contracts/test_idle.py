@@ -1,0 +1,28 @@
+"""Somebody who sends nothing is told of: once after a while, then seldom."""
+
+from __future__ import annotations
+
+import threading
+
+from bot.contracts.idle import IdleReporter
+
+
+def test_a_silence_is_told_of_once_and_then_seldom() -> None:
+    told: list[str] = []
+    heard = threading.Event()
+
+    def say(line: str) -> None:
+        told.append(line)
+        heard.set()
+
+    with IdleReporter("GitHub", say, first=0.05, again=600).waiting():
+        assert heard.wait(30)
+    assert told == ["GitHub has sent nothing for 0 s; still waiting"]
+
+
+def test_nothing_is_said_of_a_wait_that_ends() -> None:
+    told: list[str] = []
+    silence = IdleReporter("GitHub", told.append, first=600)
+    with silence.waiting():
+        silence.reset()
+    assert told == []

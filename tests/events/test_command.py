@@ -1,0 +1,280 @@
+"""The command grammar, row by row, and on any text at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.request import Verb
+from bot.events.command import (
+    OPTIONS,
+    OPTIONS_OF,
+    Command,
+    mentions_agent,
+    near_miss_command,
+    parse_command,
+)
+
+MISSED = {
+    "please /agent fix this": "/agent fix this",
+    "Please, /agent review": "/agent review",
+    "@someone can you /agent explain why?": "/agent explain why?",
+    "/Agent fix this": "/agent fix this",
+    "/AGENT": "/agent fix this",
+    "/Agent the parser is broken": "/agent the parser is broken",
+    "/agent: fix this": "/agent fix this",
+    "Thanks for the report!\n\n/agent fix this": "/agent fix this",
+    "please /agent fix `x` @ann": "/agent fix",
+}
+NOT_MISSED = [
+    "/agent fix this", "nothing", "the /agent fix command is documented", "see src/agent fix", "Use /agent for that.",
+    "`please /agent fix this`", "Use `/Agent fix this` for it.", "> please /agent fix this", "> Said\n/Agent fix this",
+    "```\n/Agent fix this\n```", "~~~\nplease /agent fix this\n~~~", "    /Agent fix this", "<!-- /Agent fix this -->",
+    "x\n<!--\nplease /agent fix this\n-->", "<pre>\n/Agent fix this\n</pre>", "<details>\n\n/Agent fix\n\n</details>",
+    "- /Agent fix this", "/agents fix this", "Later\n\n/agent is a fine program",
+]  # fmt: skip
+
+COMMANDS = {
+    "/agent": Command(Verb.FIX),
+    "/agent fix": Command(Verb.FIX),
+    "/agent   \t ": Command(Verb.FIX),
+    "/agent fix the parser": Command(Verb.FIX, "the parser"),
+    "/agent the parser is broken": Command(Verb.FIX, "the parser is broken"),
+    "/agent Fix: the parser": Command(Verb.FIX, "the parser"),
+    "/agent fixes nothing": Command(Verb.FIX, "fixes nothing"),
+    "/agent review": Command(Verb.REVIEW),
+    "/agent explain why": Command(Verb.EXPLAIN, "why"),
+    "\n \n/agent fix it": Command(Verb.FIX, "it"),
+    "   /agent fix it": Command(Verb.FIX, "it"),
+    "/agent fix it\nand\r\nthat\rtoo": Command(Verb.FIX, "it\nand\nthat\ntoo"),
+    "/agent fix\n\n  indented": Command(Verb.FIX, "indented"),
+    "/agent\nplease fix it": Command(Verb.FIX, "please fix it"),
+    "/agent fix \u2014budget 2": Command(Verb.FIX, "", {"budget": "2"}),
+    "/agent \u2013draft fix it \u2014model=a/b": Command(Verb.FIX, "it", {"draft": "true", "model": "a/b"}),
+    "/agent fix \u2014what a mess": Command(Verb.FIX, "\u2014what a mess"),
+    "/agent fix it \u2014 budget 2": Command(Verb.FIX, "it \u2014 budget 2"),
+    "/agent fix --model a/b the parser": Command(Verb.FIX, "the parser", {"model": "a/b"}),
+    "/agent --budget=2 fix it": Command(Verb.FIX, "it", {"budget": "2"}),
+    "/agent fix it --budget $2.50 --draft": Command(Verb.FIX, "it", {"budget": "2.50", "draft": "true"}),
+    "/agent fix --no-draft --dry-run": Command(Verb.FIX, "", {"draft": "false", "dry-run": "true"}),
+    "/agent fix --base release/1.x": Command(Verb.FIX, "", {"base": "release/1.x"}),
+    "/agent fix the --verbose flag, it is ignored": Command(Verb.FIX, "the --verbose flag, it is ignored"),
+    "/agent fix the --model flag in our CLI": Command(Verb.FIX, "the --model flag in our CLI"),
+    "/agent fix `--model`": Command(Verb.FIX, "`--model`"),
+    "/agent fix our own option --frobnicate": Command(Verb.FIX, "our own option --frobnicate"),
+    "/agent fix it\n--budget 9": Command(Verb.FIX, "it\n--budget 9"),
+    "/agent fix it\n> quoted": Command(Verb.FIX, "it\n> quoted"),
+    "/agent fix <!-- and push to main --> it": Command(Verb.FIX, "it"),
+    "/agent fix i\u200bt": Command(Verb.FIX, "it"),
+    "/agent\u00a0fix it": Command(Verb.FIX, "it"),
+    "/agent review --full": Command(Verb.REVIEW, "", {"full": "true"}),
+    "/agent review only the tests --full": Command(Verb.REVIEW, "only the tests", {"full": "true"}),
+    "/agent fix --sha 1A2B3C4D5E6F it": Command(Verb.FIX, "it", {"sha": "1a2b3c4d5e6f"}),
+    f"/agent explain --sha={'a' * 40}": Command(Verb.EXPLAIN, "", {"sha": "a" * 40}),
+    "/agent approve 1A2B3C4D": Command(Verb.APPROVE, "", {"plan": "1a2b3c4d"}),
+    "/agent approve `1a2b3c4d`, but only step 1": Command(
+        Verb.APPROVE, "but only step 1", {"plan": "1a2b3c4d"}
+    ),
+    "/agent approve --draft 1a2b3c4d": Command(Verb.APPROVE, "", {"draft": "true", "plan": "1a2b3c4d"}),
+    "/agent approve\n1a2b3c4d\nplease": Command(Verb.APPROVE, "please", {"plan": "1a2b3c4d"}),
+    "/agent continue yes, the second one": Command(Verb.CONTINUE, "yes, the second one"),
+    "/agent retry --budget 4": Command(Verb.RETRY, "", {"budget": "4"}),
+    "/agent stop please": Command(Verb.STOP, "please"),
+}
+
+NO_COMMANDS = [
+    "",
+    " \n\t\n",
+    "/agents fix it",
+    "/Agent fix it",
+    "/AGENT",
+    "/agent: fix it",
+    "x/agent fix it",
+    "please /agent fix it",
+    "thanks\n/agent fix it",
+    "> /agent fix it",
+    ">/agent fix it",
+    "```\n/agent fix it\n```",
+    "~~~\n/agent fix it",
+    "    /agent fix it",
+    "\t/agent fix it",
+    "- /agent fix it",
+    "`/agent fix it`",
+    "<!-- /agent fix it -->",
+    "/ag\u200bent fix it",
+    "\ufeff/agent fix it",
+    "\uff0fagent fix it",
+]
+
+PROBLEMS = {
+    "/agent revew": "`/agent revew` is not a verb; `/agent review` is the nearest.",
+    "/agent fxi the parser": "`/agent fxi` is not a verb; `/agent fix` is the nearest.",
+    "/agent Retyr!": "`/agent retyr` is not a verb; `/agent retry` is the nearest.",
+    "/agent fix --modl x": "There is no option `--modl`; `--model` is the nearest.",
+    "/agent fix it --budgt 2": "There is no option `--budgt`; `--budget` is the nearest.",
+    "/agent fix \u2014budgt 2": "There is no option `--budgt`; `--budget` is the nearest.",
+    "/agent --verbose fix it": "There is no option `--verbose`; `--base` is the nearest.",
+    "/agent fix --budget": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget lots": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget 0": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget -1": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --budget nan": "`--budget` needs an amount in USD, as in `--budget 2`.",
+    "/agent fix --draft=yes": "`--draft` takes no value.",
+    "/agent fix --draft --no-draft": "`--draft` is given twice.",
+    "/agent fix --base refs/heads/x": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base pull/7/head": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base --upload-pack=x": "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --base " + "a" * 40: "`--base` needs a branch's name, as in `--base main`.",
+    "/agent fix --sha 1a2b3c4d5e6": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
+    "/agent fix --sha main": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
+    "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
+    "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft` and `--base`.",
+    "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha` and `--full`.",
+    "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
+    "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
+    "`--model`, `--budget`, `--dry-run`, `--sha` and `--draft`.",
+    "/agent approve": "`/agent approve` needs the hash below the plan, as in `/agent approve 1a2b3c4d`.",
+    "/agent approve the plan": "`/agent approve` needs the hash below the plan, "
+    "as in `/agent approve 1a2b3c4d`.",
+    "/agent approve 1a2b3c4": "`/agent approve` needs the hash below the plan, "
+    "as in `/agent approve 1a2b3c4d`.",
+    "/agent fix --base a..b": "`--base` needs a branch's name, as in `--base main`.",
+}
+
+
+@pytest.mark.parametrize("body", COMMANDS)
+def test_a_command_is_read(body: str) -> None:
+    assert parse_command(body) == COMMANDS[body]
+
+
+@pytest.mark.parametrize("body", NO_COMMANDS)
+def test_anything_else_is_no_command(body: str) -> None:
+    assert parse_command(body) is None
+
+
+@pytest.mark.parametrize("body", PROBLEMS)
+def test_a_slip_is_named_with_the_nearest_thing(body: str) -> None:
+    command = parse_command(body)
+    assert command is not None
+    assert command.problem == PROBLEMS[body]
+
+
+@pytest.mark.parametrize("verb", [verb for verb in Verb if verb is not Verb.APPROVE])
+def test_every_verb_is_known(verb: Verb) -> None:
+    assert parse_command(f"/agent {verb} x") == Command(verb, "x")
+
+
+def test_a_mention_in_a_quote_is_noticed() -> None:
+    assert mentions_agent("> /agent fix it\n\nno, please do not")
+
+
+def test_another_word_is_no_mention() -> None:
+    assert not mentions_agent("see src/agent and /agents")
+
+
+@given(st.text(max_size=400))
+def test_no_text_makes_the_grammar_raise(text: str) -> None:
+    parse_command(text)
+
+
+@given(st.lists(st.sampled_from(["--model", "--budget", "--draft", "--x", "=", "2", "a", "fix", "\n", " "])))
+def test_no_arrangement_of_options_makes_the_grammar_raise(words: list[str]) -> None:
+    assert parse_command("/agent " + " ".join(words)) is not None
+
+
+@given(st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1), st.text(max_size=50))
+def test_a_token_glued_to_a_word_is_never_a_command(word: str, rest: str) -> None:
+    assert parse_command(f"/agent{word} {rest}") is None
+
+
+def test_a_long_row_of_options_takes_linear_time() -> None:
+    body = "/agent fix x " + "--draft --model " * 20_000
+    assert parse_command(body) is not None
+
+
+# Any command that the grammar's own description can write is read back as it was meant.
+
+VALUES = {
+    "model": st.sampled_from(["a/b", "anthropic/claude-sonnet-4-5", "x"]),
+    "budget": st.sampled_from(["1", "2.50", "0.0001"]),
+    "base": st.sampled_from(["main", "release/1.x", "feature/#42", "it's-so", "a" * 250]),
+    "sha": st.sampled_from(["1a2b3c4d5e6f", "a" * 40]),
+}
+FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42", "(all)", "ü"]), max_size=5)
+
+
+@st.composite
+def written(draw: st.DrawFn) -> tuple[str, Command]:
+    verb = draw(st.sampled_from(list(Verb)))
+    named = draw(
+        st.lists(st.sampled_from(OPTIONS_OF[verb]), unique=True) if OPTIONS_OF[verb] else st.just([])
+    )
+    options: dict[str, str] = {}
+    words: list[str] = []
+    for name in named:
+        if name in VALUES:
+            options[name] = draw(VALUES[name])
+            equals = draw(st.booleans())
+            words += [f"--{name}={options[name]}"] if equals else [f"--{name}", options[name]]
+        elif name == "draft" and draw(st.booleans()):
+            options[name] = "false"
+            words.append("--no-draft")
+        else:
+            options[name] = "true"
+            words.append(f"--{name}")
+    text = draw(FREE_TEXT)
+    if verb is Verb.APPROVE:
+        options["plan"] = "1a2b3c4d"
+        line = [verb.value, *words, "1a2b3c4d", *text]
+    else:
+        line = [verb.value, *words, *text] if draw(st.booleans()) else [*words, verb.value, *text]
+    space = draw(st.sampled_from([" ", "  ", "\t", "\u00a0"]))
+    return f"/agent {space.join(line)}", Command(verb, space.join(text), options)
+
+
+@given(written())
+def test_what_the_grammar_can_write_it_reads_back(pair: tuple[str, Command]) -> None:
+    body, meant = pair
+    assert parse_command(body) == meant
+
+
+@given(written(), st.sampled_from(["> ", "    ", "please ", "`", "- ", "<!--"]))
+def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], front: str) -> None:
+    assert parse_command(front + pair[0]) is None
+
+
+@given(st.sampled_from(list(Verb)), st.sampled_from(sorted(OPTIONS)))
+def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
+    value = {"model": " x", "budget": " 1", "base": " main", "sha": " 1a2b3c4d5e6f"}.get(option, "")
+    command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb is Verb.APPROVE else ''}")
+    assert command is not None
+    key = "draft" if option == "no-draft" else option
+    if key in OPTIONS_OF[verb]:
+        assert command.options[key]
+    else:
+        assert f"`--{key}` means nothing to `/agent {verb}`" in command.problem
+
+
+@pytest.mark.parametrize("body", MISSED)
+def test_what_was_meant_as_a_command_is_named_with_its_right_form(body: str) -> None:
+    assert parse_command(body) is None or parse_command(body) == near_miss_command(body)
+    missed = near_miss_command(body)
+    assert missed is not None
+    assert missed.near_miss
+    assert missed.problem.endswith(f"in lower case: `{MISSED[body]}`")
+
+
+@pytest.mark.parametrize("body", NOT_MISSED)
+def test_what_speaks_of_the_bot_or_is_code_or_quoted_was_not_meant_as_one(body: str) -> None:
+    assert parse_command(body) is not None or near_miss_command(body) is None
+
+
+@given(st.text(alphabet="/agentA fix`>\n \t<!-pre@:", max_size=60))
+def test_what_is_shown_of_it_is_one_line_of_harmless_text(body: str) -> None:
+    missed = near_miss_command(body)
+    if missed is not None:
+        assert missed.problem.count("`") == 2
+        assert "\n" not in missed.problem

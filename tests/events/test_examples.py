@@ -1,0 +1,286 @@
+"""GitHub's own example payloads, all of them, and what else GitHub may send: each gives a request or one sentence
+why not, never a traceback."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.threads import Permission
+from bot.events.admission import Admission
+from bot.events.event import CommentEvent, read_event
+from bot.events.event_request import EventRequest, NoRequest, Refusal, parse_event_request
+from tests.events.requests import build_request
+from tests.support.npm import package_file
+from tests.support.openapi import webhook_errors
+from tests.support.threads import Threads, pull_request, write_payload
+
+PACKAGE, VERSION = "@octokit/webhooks-examples", "7.6.1"
+FILE = "api.github.com/index.json"
+SHA256 = "09d8f0c617876ae9dad22e26fea5510bfcaad50ee7e602659f6db25b87b25815"
+
+ADMISSION = Admission(
+    verbs={Tier.MAINTAINER: frozenset(Verb), Tier.SCHEDULE: frozenset(Verb)},
+    bots={},
+    labels={"bug": Verb.FIX},
+    assignee="Codertocat",
+    reviews=("opened", "reopened", "ready_for_review", "synchronize"),
+    failed_runs=True,
+)
+
+TRIGGERS = {
+    *((name, action) for name in ("issues", "pull_request") for action in ("labeled", "assigned")),
+    *(("pull_request", action) for action in ADMISSION.reviews),
+}
+
+pytestmark = pytest.mark.node
+
+Payload = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[tuple[str, Payload]]:
+    events = json.loads(package_file(PACKAGE, VERSION, FILE, SHA256).read_text())
+    return [(event["name"], example) for event in events for example in event["examples"]]
+
+
+def _decide(name: str, payload: Payload, folder: Path) -> Request | Refusal | NoRequest:
+    """With a GitHub on which whoever asks may do everything."""
+    event = read_event(name, write_payload(folder, payload))
+    asked = parse_event_request(event)
+    asker = asked.actor if isinstance(asked, EventRequest) else None
+    head = asked.head_sha if isinstance(asked, EventRequest) else ""
+    reader = Threads(
+        Permission("admin", asker.id if asker else 0, "User", private=False),
+        pull_answer=pull_request(base_ref="master", **({"head_sha": head} if head else {})),
+    )
+    return build_request(event, reader, lambda: ADMISSION, tries=lambda *_: 0)
+
+
+def test_every_example_is_answered(examples: list[tuple[str, Payload]], tmp_path: Path) -> None:
+    assert len(examples) == 329
+    for name, payload in examples:
+        answer = _decide(name, payload, tmp_path)
+        if isinstance(answer, Request):
+            assert answer.repository == payload["repository"]["full_name"]
+        else:
+            assert answer.reason.endswith(".")
+
+
+def test_a_trigger_that_the_policy_names_makes_requests_of_examples(
+    examples: list[tuple[str, Payload]], tmp_path: Path
+) -> None:
+    requests = [
+        (name, payload["action"])
+        for name, payload in examples
+        if isinstance(_decide(name, payload, tmp_path), Request)
+    ]
+    assert set(requests) == TRIGGERS
+
+
+PLACES: dict[str, tuple[str, str]] = {
+    "issue_comment": ("created", "comment"),
+    "issues": ("opened", "issue"),
+    "pull_request_review": ("submitted", "review"),
+    "pull_request_review_comment": ("created", "comment"),
+}
+
+
+@pytest.mark.parametrize("event_name", PLACES)
+def test_a_command_in_any_example_of_something_new_is_found(
+    examples: list[tuple[str, Payload]], tmp_path: Path, event_name: str
+) -> None:
+    action, where = PLACES[event_name]
+    new = [copy.deepcopy(one) for name, one in examples if name == event_name and one["action"] == action]
+    assert len(new) >= 3
+    for payload in new:
+        payload[where]["body"] = "/agent fix it"
+        asked = parse_event_request(read_event(event_name, write_payload(tmp_path, payload)))
+        assert isinstance(asked, EventRequest)
+        assert asked.command is not None
+        assert asked.actor is not None
+
+
+@pytest.mark.parametrize(
+    "event_name", [*PLACES, "pull_request", "workflow_run", "workflow_dispatch", "repository_dispatch"]
+)
+def test_every_field_of_an_example_may_be_null(
+    examples: list[tuple[str, Payload]], tmp_path: Path, event_name: str
+) -> None:
+    action, where = PLACES.get(event_name, ("", ""))
+    payload = next(
+        copy.deepcopy(one)
+        for name, one in examples
+        if name == event_name and (not action or one["action"] == action)
+    )
+    if where:
+        payload[where]["body"] = "/agent fix it"
+    for parent in list(_objects(payload, depth=3)):
+        for key in list(parent):
+            kept, parent[key] = parent[key], None
+            try:
+                answer = _decide(event_name, payload, tmp_path)
+            except UsageError as error:
+                assert key in str(error)
+            else:
+                assert isinstance(answer, Request) or answer.reason.endswith(".")
+            parent[key] = kept
+
+
+def _objects(value: Any, depth: int) -> Any:
+    if isinstance(value, dict):
+        yield value
+        if depth:
+            for one in value.values():
+                yield from _objects(one, depth - 1)
+
+
+# What GitHub may send, and its examples never hold. `webhook` is the name in GitHub's description.
+
+
+def _bot(payload: Payload, where: str) -> None:
+    for account in (payload[where]["user"], payload["sender"]):
+        account.update(login="renovate[bot]", id=29139614, type="Bot")
+
+
+def _fork(payload: Payload) -> None:
+    payload["pull_request"]["head"]["repo"]["full_name"] = "mallory/Hello-World"
+    payload["pull_request"]["head"]["repo"]["fork"] = True
+
+
+def _ghost(payload: Payload, where: str) -> None:
+    payload[where]["user"] = None
+
+
+MUTANTS: dict[str, tuple[str, Callable[[Payload], Any], str]] = {
+    "a comment by a ghost": (
+        "issue_comment",
+        lambda one: _ghost(one, "comment"),
+        "The account that gave the command is deleted.",
+    ),
+    "a comment by a bot": (
+        "issue_comment",
+        lambda one: _bot(one, "comment"),
+        "renovate[bot] is a bot, and the policy's `bots` does not list its id 29139614.",
+    ),
+    "an issue without text": ("issue_comment", lambda one: one["issue"].update(body=None), ""),
+    "a first-time author": (
+        "issue_comment",
+        lambda one: one["comment"].update(author_association="FIRST_TIMER"),
+        "",
+    ),
+    "a comment on a locked issue": (
+        "issue_comment",
+        lambda one: one["issue"].update(locked=True),
+        "The conversation is locked, so no comment can be posted in it.",
+    ),
+    "a review without text": (
+        "pull_request_review",
+        lambda one: one["review"].update(body=None),
+        "Nothing to do: the review has no `/agent` command.",
+    ),
+    "a review by a ghost": (
+        "pull_request_review",
+        lambda one: _ghost(one, "review"),
+        "The account that gave the command is deleted.",
+    ),
+    "a review of a fork's head": ("pull_request_review", _fork, ""),
+    "a review of a deleted fork's head": (
+        "pull_request_review",
+        lambda one: one["pull_request"]["head"].update(repo=None),
+        "",
+    ),
+    "a review comment on a deleted fork's head": (
+        "pull_request_review_comment",
+        lambda one: one["pull_request"]["head"].update(repo=None),
+        "",
+    ),
+    "a review comment on a whole file": (
+        "pull_request_review_comment",
+        lambda one: one["comment"].update(subject_type="file", line=None),
+        "",
+    ),
+    "a review comment on a line that is gone": (
+        "pull_request_review_comment",
+        lambda one: one["comment"].update(line=None, position=None),
+        "",
+    ),
+    "an edited comment": (
+        "issue_comment",
+        lambda one: one.update(action="edited", changes={"body": {"from": "thanks"}}),
+        "Nothing to do: the comment was edited, and only a new comment is a command.",
+    ),
+    "a pull request without text": ("pull_request", lambda one: one["pull_request"].update(body=None), ""),
+    "a pull request of a fork": ("pull_request", _fork, ""),
+    "a pull request of a deleted fork": (
+        "pull_request",
+        lambda one: one["pull_request"]["head"].update(repo=None),
+        "",
+    ),
+    "a pull request by a ghost": ("pull_request", lambda one: _ghost(one, "pull_request"), ""),
+    "a comment under a pull request": (
+        "issue_comment",
+        lambda one: one["issue"].update(
+            pull_request=dict.fromkeys(
+                ("url", "html_url", "diff_url", "patch_url"),
+                "https://api.github.com/repos/Codertocat/Hello-World/pulls/1",
+            )
+        ),
+        "",
+    ),
+}
+
+# The description lets these be null in the payloads of some events and forgets it in those of others.
+NULL_ELSEWHERE = {
+    "pull_request/head/repo: None is not of type 'object'",
+    "pull_request/user: None is not of type 'object'",
+}
+
+_WEBHOOK_ACTIONS = {"pull_request": "opened", **{name: action for name, (action, _) in PLACES.items()}}
+
+
+@pytest.mark.parametrize("what", MUTANTS)
+def test_what_the_examples_never_hold_is_answered(
+    examples: list[tuple[str, Payload]], tmp_path: Path, what: str
+) -> None:
+    name, mutate, reason = MUTANTS[what]
+    action = _WEBHOOK_ACTIONS[name]
+    # The first example of each event has an old shape.
+    found = [one for kind, one in examples if kind == name and one["action"] == action]
+    payload = copy.deepcopy(found[-1])
+    before = webhook_errors(_webhook(name, action), payload)
+    if name in PLACES:
+        payload[PLACES[name][1]]["body"] = "/agent fix it"
+    mutate(payload)
+    new = set(webhook_errors(_webhook(name, payload["action"]), payload)) - set(before)
+    assert new <= NULL_ELSEWHERE
+    answer = _decide(name, payload, tmp_path)
+    if reason:
+        assert not isinstance(answer, Request)
+        assert answer.reason == reason
+    else:
+        assert isinstance(answer, Request) or answer.reason.endswith(".")
+        assert isinstance(
+            parse_event_request(read_event(name, write_payload(tmp_path, payload))), EventRequest
+        )
+
+
+def _webhook(name: str, action: str) -> str:
+    return f"{name}-{action}".replace("_", "-")
+
+
+def test_a_command_of_an_example_keeps_its_author(
+    examples: list[tuple[str, Payload]], tmp_path: Path
+) -> None:
+    payload = next(one for name, one in examples if name == "issue_comment" and one["action"] == "created")
+    event = read_event("issue_comment", write_payload(tmp_path, payload))
+    assert isinstance(event, CommentEvent)
+    assert event.author is not None
+    assert event.author.id == payload["comment"]["user"]["id"]

@@ -1,0 +1,111 @@
+"""What options may ask for is the policy's to say: both sides of each bound, however the command was given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.threads import Permission
+from bot.events.admission import Admission
+from bot.events.event import read_event
+from bot.events.event_request import Refusal, WorkflowInputs
+from tests.events.requests import build_request
+from tests.support.threads import AT, Threads, comment_payload, write_payload
+
+OPEN = Admission(verbs={tier: frozenset(Verb) for tier in Tier}, bots={})
+LISTED = replace(OPEN, models=("anthropic/claude-haiku-4-5", "openai/*"))
+NONE = replace(OPEN, models=())
+DRAFTS = replace(OPEN, always_draft=True)
+NO_VERBS = replace(LISTED, verbs={Tier.MAINTAINER: frozenset(Verb)})
+
+REFUSED_MODEL = (
+    "`--model {}` is not an allowed model here: this repository's policy lists "
+    "`anthropic/claude-haiku-4-5`, `openai/*` under `options: models`."
+)
+REFUSED_READY = (
+    "`--no-draft` is not allowed here: this repository's policy says `draft: always` under `pull_request`."
+)
+
+
+def _asked(folder: Path, words: str, admission: Admission) -> Request | Refusal:
+    event = read_event("issue_comment", write_payload(folder, comment_payload(f"/agent {words}")))
+    decided = build_request(event, Threads(), lambda: admission)
+    assert isinstance(decided, Request | Refusal)
+    return decided
+
+
+@pytest.mark.parametrize(
+    ("words", "admission"),
+    [
+        ("fix it --model anthropic/claude-opus-4-5", OPEN),
+        ("fix it --model anthropic/claude-haiku-4-5", LISTED),
+        ("plan --model=openai/gpt-5", LISTED),
+        ("explain --model openai/a/b", LISTED),
+        ("fix it", LISTED),
+        ("fix it", NONE),
+        ("fix it --no-draft", OPEN),
+        ("fix it --draft", DRAFTS),
+        ("fix it", DRAFTS),
+    ],
+)
+def test_what_is_within_the_bounds_is_carried_out(tmp_path: Path, words: str, admission: Admission) -> None:
+    assert isinstance(_asked(tmp_path, words, admission), Request)
+
+
+@pytest.mark.parametrize("verb", ["fix", "plan", "explain", "continue", "retry", "approve 1a2b3c4d"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "anthropic/claude-haiku-4-5-20251001",
+        "anthropic/claude-opus-4-5",
+        "Anthropic/claude-haiku-4-5",
+        "openai",
+        "azure/openai/gpt-5",
+        "replay/openai/x",
+    ],
+)
+def test_a_model_that_is_not_listed_is_refused_with_what_is(tmp_path: Path, verb: str, model: str) -> None:
+    refusal = Refusal(REFUSED_MODEL.format(model), in_thread=True, exit_code=ExitCode.USAGE)
+    first, _, rest = verb.partition(" ")
+    assert _asked(tmp_path, f"{first} --model {model} {rest}", LISTED) == refusal
+
+
+def test_an_empty_list_lets_nobody_name_a_model(tmp_path: Path) -> None:
+    refusal = _asked(tmp_path, "fix it --model openai/gpt-5", NONE)
+    assert isinstance(refusal, Refusal)
+    assert "lists none under `options: models`" in refusal.reason
+
+
+def test_no_draft_is_refused_where_all_are_drafts(tmp_path: Path) -> None:
+    refusal = Refusal(REFUSED_READY, in_thread=True, exit_code=ExitCode.USAGE)
+    assert _asked(tmp_path, "fix it --no-draft", DRAFTS) == refusal
+
+
+def test_who_may_not_ask_at_all_is_not_told_which_models_there_are(tmp_path: Path) -> None:
+    event = read_event("issue_comment", write_payload(tmp_path, comment_payload("/agent --model a/b fix it")))
+    stranger = Threads(Permission("read", 583231, "User", private=False, role="read"))
+    refusal = build_request(event, stranger, lambda: NO_VERBS)
+    assert isinstance(refusal, Refusal)
+    assert "openai" not in refusal.reason
+    assert "Only people with write access" in refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [("--model a/b fix it", REFUSED_MODEL.format("a/b")), ("--no-draft fix it", REFUSED_READY)],
+)
+@pytest.mark.parametrize("name", ["workflow_dispatch", "schedule"])
+def test_the_words_of_a_dispatch_or_a_schedule_have_the_same_bounds(
+    tmp_path: Path, name: str, words: str, reason: str
+) -> None:
+    payload = {key: comment_payload()[key] for key in ("repository", "sender")}
+    event = read_event(name, write_payload(tmp_path, payload))
+    bounds = replace(LISTED, always_draft=True)
+    given = WorkflowInputs("acme/calc", instruction=words, now=AT)
+    assert build_request(event, Threads(), lambda: bounds, inputs=given) == Refusal(
+        reason, in_thread=False, exit_code=ExitCode.USAGE
+    )

@@ -1,0 +1,315 @@
+"""Which pull requests can be worked on, and at which head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.pulls import PullState
+from bot.contracts.request import Request, Tier, Verb
+from bot.contracts.threads import Permission, PushData
+from bot.events.admission import Admission
+from bot.events.event import read_event
+from bot.events.event_request import NoRequest, Refusal
+from tests.events.requests import build_request
+from tests.support.threads import (
+    HEAD,
+    Threads,
+    on_pull,
+    pull_request,
+    review_comment_payload,
+    review_payload,
+    write_payload,
+)
+
+EARLIER, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:30Z"
+ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40
+ADMISSION = Admission(
+    {Tier.MAINTAINER: frozenset(Verb), Tier.CONTRIBUTOR: frozenset({Verb.REVIEW, Verb.EXPLAIN})}, {}
+)
+CONTRIBUTOR = Permission("read", 583231, "User", private=True, role="read")
+FORK = {"head_repository": "mallory/calc"}
+
+
+def _build(
+    folder: Path, payload: dict[str, Any], threads: Threads, name: str = "issue_comment"
+) -> Request | Refusal | NoRequest:
+    event = read_event(name, write_payload(folder, payload))
+    return build_request(event, threads, lambda: ADMISSION)
+
+
+def _request(folder: Path, body: str, threads: Threads) -> Request:
+    request = _build(folder, on_pull(body), threads)
+    assert isinstance(request, Request), request
+    return request
+
+
+def _refusal(folder: Path, body: str, threads: Threads) -> Refusal:
+    refusal = _build(folder, on_pull(body), threads)
+    assert isinstance(refusal, Refusal), refusal
+    return refusal
+
+
+def test_a_request_on_a_pull_request_has_it_and_its_base(tmp_path: Path) -> None:
+    request = _request(tmp_path, "/agent fix it", Threads(pull_answer=pull_request(base_ref="release/2")))
+    assert request.pull == pull_request(base_ref="release/2")
+    assert (request.base_ref, request.trusted_sha) == ("release/2", "")
+    assert request.thread is not None
+    assert request.thread.is_pull_request
+
+
+# What state it is in
+
+
+STATES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "merged and fix": (
+        {"state": PullState.MERGED},
+        "fix",
+        "Pull request #7 is merged already. For further work, write the command in an issue.",
+    ),
+    "merged and review": (
+        {"state": PullState.MERGED},
+        "review",
+        "Pull request #7 is merged already. For further work, write the command in an issue.",
+    ),
+    "closed and fix": (
+        {"state": PullState.CLOSED},
+        "fix",
+        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
+    ),
+    "closed and review": (
+        {"state": PullState.CLOSED},
+        "review",
+        "Pull request #7 is closed. Reopen it and repeat the command, or write it in an issue.",
+    ),
+    "huge and review": (
+        {"changed_files": 3001},
+        "review",
+        (
+            "Pull request #7 changes 3,001 files; a review covers at most 3,000. "
+            "Split it, or ask `/agent explain` about a part of it."
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", STATES)
+def test_a_pull_request_that_cannot_be_worked_on_is_refused_in_a_sentence(tmp_path: Path, what: str) -> None:
+    changes, verb, reason = STATES[what]
+    threads = Threads(pull_answer=pull_request(**changes))
+    assert _refusal(tmp_path, f"/agent {verb}", threads) == Refusal(reason, in_thread=True)
+
+
+GOES_ON: dict[str, tuple[dict[str, Any], str]] = {
+    "merged and explain": ({"state": PullState.MERGED}, "explain"),
+    "closed and explain": ({"state": PullState.CLOSED}, "explain"),
+    "closed and status": ({"state": PullState.CLOSED}, "status"),
+    "huge and fix": ({"changed_files": 3001}, "fix"),
+    "3,000 files and review": ({"changed_files": 3000}, "review"),
+    "conflicting and fix": ({"conflicting": True}, "fix"),
+    "a draft and review": ({"draft": True}, "review"),
+    "a deleted fork and review": ({"head_repository": ""}, "review"),
+    "a deleted fork and fix": ({"head_repository": ""}, "fix"),
+}
+
+
+@pytest.mark.parametrize("what", GOES_ON)
+def test_a_pull_request_that_can_be_worked_on_is(tmp_path: Path, what: str) -> None:
+    changes, verb = GOES_ON[what]
+    request = _request(tmp_path, f"/agent {verb}", Threads(pull_answer=pull_request(**changes)))
+    assert request.verb == verb
+
+
+def test_a_locked_conversation_gets_no_answer_and_costs_nothing(tmp_path: Path) -> None:
+    threads = Threads()
+    refusal = _build(tmp_path, on_pull(issue__locked=True), threads)
+    assert refusal == Refusal(
+        "The conversation is locked, so no comment can be posted in it.", in_thread=False
+    )
+    assert threads.asked == []
+
+
+def test_a_pull_request_locked_since_gets_no_answer(tmp_path: Path) -> None:
+    refusal = _refusal(tmp_path, "/agent fix", Threads(pull_answer=pull_request(locked=True)))
+    assert not refusal.in_thread
+
+
+# Which head
+
+
+def _moved(pushes: list[PushData] | None, **changes: Any) -> Threads:
+    """Something has happened to the pull request since the command."""
+    return Threads(pull_answer=pull_request(updated_at=LATER, **changes), push_list=pushes)
+
+
+def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked(tmp_path: Path) -> None:
+    threads = Threads()
+    request = _request(tmp_path, "/agent fix", threads)
+    assert request.pull is not None
+    assert request.pull.head_sha == HEAD
+    assert not any(asked.startswith("pushes") for asked in threads.asked)
+
+
+def test_a_head_pushed_before_the_command_is_worked_on(tmp_path: Path) -> None:
+    threads = _moved([PushData(OLD, HEAD, EARLIER)])
+    assert _request(tmp_path, "/agent fix", threads).thread is not None
+    assert "pushes acme/calc fix" in threads.asked
+
+
+def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
+    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
+    _request(tmp_path, "/agent fix", threads)
+    assert "pushes mallory/calc fix" in threads.asked
+
+
+NEWER = (
+    "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaa. "
+    "Check it and repeat the command."
+)
+PUSHES: dict[str, list[PushData]] = {
+    "a push after the command": [PushData(OLD, HEAD, LATER), PushData(ZERO, OLD, EARLIER)],
+    "a push to and fro after the command": [
+        PushData(NEW, HEAD, LATER),
+        PushData(HEAD, NEW, LATER),
+        PushData(OLD, HEAD, EARLIER),
+    ],
+    "a push that the list has not got yet": [PushData(OLD, NEW, LATER)],
+}
+
+
+@pytest.mark.parametrize("what", PUSHES)
+@pytest.mark.parametrize("verb", ["fix", "review", "explain"])
+def test_a_head_newer_than_the_command_is_refused(tmp_path: Path, what: str, verb: str) -> None:
+    assert _refusal(tmp_path, f"/agent {verb}", _moved(PUSHES[what])) == Refusal(NEWER, in_thread=True)
+
+
+def test_a_head_older_than_all_pushes_that_can_be_seen_was_there(tmp_path: Path) -> None:
+    request = _request(tmp_path, "/agent fix", _moved([PushData(OLD, NEW, EARLIER)]))
+    assert request.thread is not None
+    assert request.thread.left_out == ()
+
+
+@pytest.mark.parametrize("changes", [FORK, {"head_repository": ""}])
+def test_where_github_tells_of_no_pushes_the_doubt_is_said(tmp_path: Path, changes: dict[str, Any]) -> None:
+    request = _request(tmp_path, "/agent fix", _moved(None, **changes))
+    assert request.thread is not None
+    assert request.thread.left_out == (
+        "word of when the head was pushed: it may be newer than the command that asked",
+    )
+
+
+def test_on_the_bots_own_branch_a_command_goes_on_from_the_one_before_it(tmp_path: Path) -> None:
+    threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum")
+    request = _request(tmp_path, "/agent fix", threads)
+    assert request.pull is not None
+    assert request.pull.head_sha == HEAD
+
+
+def test_a_forks_branch_is_not_the_bots_own_by_its_name(tmp_path: Path) -> None:
+    threads = _moved([PushData(OLD, HEAD, LATER)], head_ref="agent/issue-3-sum", **FORK)
+    assert isinstance(_refusal(tmp_path, "/agent fix", threads), Refusal)
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("pull_request_review", review_payload("/agent fix")),
+        ("pull_request_review_comment", review_comment_payload("/agent fix")),
+    ],
+)
+def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(
+    tmp_path: Path, name: str, payload: dict[str, Any]
+) -> None:
+    threads = Threads(pull_answer=pull_request(head_sha=NEW, updated_at=LATER), push_list=None)
+    request = _build(tmp_path, payload, threads, name)
+    assert isinstance(request, Request)
+    assert request.pull is not None
+    assert request.pull.head_sha == HEAD
+    assert not any(asked.startswith("pushes") for asked in threads.asked)
+
+
+def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> None:
+    threads = Threads(pull_answer=pull_request(base_ref="lax"))
+    refusal = _build(tmp_path, review_payload("/agent fix"), threads, "pull_request_review")
+    assert isinstance(refusal, Refusal)
+    assert "base branch of pull request #7 was changed" in refusal.reason
+
+
+# A maintainer vouches for a head
+
+
+@pytest.mark.parametrize("named", [HEAD, HEAD[:12]])
+def test_a_maintainer_may_vouch_for_the_head_by_naming_it(tmp_path: Path, named: str) -> None:
+    threads = _moved([PushData(OLD, HEAD, LATER)], **FORK)
+    assert _request(tmp_path, f"/agent fix --sha {named}", threads).trusted_sha == HEAD
+
+
+def test_another_head_than_the_one_named_is_refused(tmp_path: Path) -> None:
+    refusal = _refusal(tmp_path, f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
+    assert refusal.reason == (
+        f"`--sha {NEW}` is not the head of pull request #7, which is aaaaaaaaaaaa. Check that commit and name it."
+    )
+
+
+def test_a_contributor_vouches_for_nothing(tmp_path: Path) -> None:
+    threads = Threads(CONTRIBUTOR, pull_answer=pull_request(**FORK))
+    refusal = _refusal(tmp_path, f"/agent review --sha {HEAD}", threads)
+    assert refusal.reason == (
+        "Only people with write access can use `--sha`, since it vouches for the code; octocat has no write access."
+    )
+
+
+def test_without_a_name_nothing_is_trusted(tmp_path: Path) -> None:
+    assert _request(tmp_path, "/agent fix", Threads(pull_answer=pull_request(**FORK))).trusted_sha == ""
+
+
+# Commands in the wrong place
+
+
+WRONG = {
+    "/agent fix --base main": "`--base` means nothing under a pull request: "
+    "what comes of it is meant for the branch it goes to.",
+}
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_what_means_nothing_under_a_pull_request_is_said(tmp_path: Path, body: str) -> None:
+    assert _refusal(tmp_path, body, Threads()).reason == WRONG[body]
+
+
+# Names of branches
+
+
+NAMES = [
+    "feature/#42",
+    'it\'s-"quoted"-`so`',
+    "with\u00a0no-break",
+    "with\u2003em\u3000and-ideographic",
+    "-leading-dash",
+    "--upload-pack=touch /tmp/x",
+    "$(id)",
+    "a" * 250,
+    "дом/日本語/🙂",
+    "refs/heads/odd",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_branch_may_have_any_name(tmp_path: Path, name: str) -> None:
+    threads = Threads(pull_answer=pull_request(head_ref=name, base_ref=name))
+    payload = review_payload("/agent fix", pull_request__head__ref=name, pull_request__base__ref=name)
+    request = _build(tmp_path, payload, threads, "pull_request_review")
+    assert isinstance(request, Request)
+    assert request.pull is not None
+    assert (request.base_ref, request.pull.head_ref) == (name, name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_default_branch_may_have_any_name(tmp_path: Path, name: str) -> None:
+    payload = on_pull("/agent explain", repository__default_branch=name)
+    del payload["issue"]["pull_request"]
+    request = _build(tmp_path, payload, Threads())
+    assert isinstance(request, Request)
+    assert request.base_ref == name

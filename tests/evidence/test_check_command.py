@@ -1,0 +1,139 @@
+"""What is added to a check's command so that its tests are named, and to which commands nothing is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.evidence.check_command import report_command, rerun_command
+
+ADDED = ' --junitxml="$TMPDIR/r.xml" --continue-on-collection-errors'
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest",
+        "python3 -m pytest -q",
+        ".venv/bin/pytest tests -k 'a or b'",
+        "uv run pytest -x",
+        "uv run python -m pytest",
+        "coverage run -m pytest",
+        "python -m coverage run --branch -m pytest tests",
+        "CI=1 poetry run pytest",
+    ],
+)
+def test_one_plain_command_of_pytest_is_asked_for_a_report(command: str) -> None:
+    command_run = report_command(command, "r.xml")
+    assert command_run.command == command + ADDED
+    assert (command_run.report, command_run.complete) == ("r.xml", True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make test",
+        "cd api && pytest",
+        "tox -e py",
+        "pytest -- tests",
+        "pytest | tee log",
+        "grep -m pytest x",
+        "set -e\npytest\nmypy",
+        "pytest 'unfinished",
+        "pytest $ARGS",
+        "echo pytest; true",
+    ],
+)
+def test_any_other_is_asked_by_the_environment(command: str) -> None:
+    command_run = report_command(command, "r.xml")
+    assert command_run.command.startswith("export PYTEST_ADDOPTS=")
+    assert command_run.command.endswith(f"; {command}")
+    assert (command_run.report, command_run.complete) == ("r.xml", False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["go test -json ./...", "npm test --silent", "cargo test", "node --test", "npm run pytest", "yarn test"],
+)
+def test_a_runner_that_is_not_pytest_is_left_alone(command: str) -> None:
+    assert report_command(command, "r.xml").command == command
+
+
+def test_go_is_asked_to_name_its_tests() -> None:
+    assert report_command("go test -race ./...", "r.xml").command == "go test -v -race ./..."
+    assert report_command("CGO_ENABLED=0 go test .", "r.xml").command == "CGO_ENABLED=0 go test -v ."
+
+
+def test_unittest_is_asked_to_name_its_tests() -> None:
+    assert (
+        report_command("python3 -m unittest discover -s tests", "r").command
+        == "python3 -m unittest discover -s tests -v"
+    )
+    assert report_command("python3 -m unittest -q", "r").command == "python3 -m unittest -q"
+
+
+def test_a_report_that_the_command_names_is_read_where_it_is() -> None:
+    assert report_command("pytest --junitxml=out/j.xml", "r").own_report == "out/j.xml"
+    assert report_command("pytest --junit-xml out/j.xml -q", "r").own_report == "out/j.xml"
+    for outside in ("/tmp/j.xml", "../j.xml", "~/j.xml"):
+        command_run = report_command(f"pytest --junitxml={outside}", "r")
+        assert (command_run.command, command_run.own_report, command_run.report) == (
+            f"pytest --junitxml={outside}",
+            "",
+            "",
+        )
+
+
+def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) -> None:
+    script = report_command(
+        "python3 -c 'import os; print(os.environ[\"PYTEST_ADDOPTS\"])'; true", "r.xml"
+    ).command
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env={"PATH": os.environ["PATH"], "TMPDIR": "/a b", "PYTEST_ADDOPTS": "-x"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "-x --junitxml='/a b/r.xml'\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "failed", "run"),
+    [
+        ("pytest -q", ["a::b"], f"pytest -q --lf --lfnf=none{ADDED}"),
+        ("python3 -m unittest", ["a.B.c", "a.B.b"], "python3 -m unittest -k a.B.b -k a.B.c -v"),
+        (
+            "go test ./...",
+            ["ex.com/app.TestA/x_y", "ex.com/app.TestB"],
+            "go test ./... -run '^(TestA|TestB)$'",
+        ),
+    ],
+)
+def test_the_failing_tests_alone(command: str, failed: list[str], run: str) -> None:
+    command_run = rerun_command(command, failed, "r.xml")
+    assert command_run is not None
+    assert command_run.command == run
+
+
+@pytest.mark.parametrize(
+    ("command", "failed"),
+    [
+        ("pytest -q", []),
+        ("pytest -q", [f"t{n}" for n in range(26)]),
+        ("pytest -p no:cacheprovider", ["a"]),
+        ("pytest --lf", ["a"]),
+        ("make test", ["a"]),
+        ("cargo test", ["a"]),
+        ("python3 -m unittest", ["a.B.c; rm -rf /"]),
+        ("python3 -m unittest", ["-x"]),
+        ("go test ./...", ["ex.com/app.TestA'; rm -rf /"]),
+        ("go test ./...", ["ex.com/app"]),
+        ("go test ./... -run TestX", ["ex.com/app.TestX"]),
+    ],
+)
+def test_where_a_runner_cannot_be_told_nothing_is_run_alone(command: str, failed: list[str]) -> None:
+    assert rerun_command(command, failed, "r.xml") is None

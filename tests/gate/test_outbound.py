@@ -1,0 +1,290 @@
+"""The door to GitHub: every field of every write passes it, and none of our own texts is changed by it."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import inspect
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import bot
+from bot.contracts.errors import GateError
+from bot.contracts.pulls import Annotation, Side
+from bot.gate.outbound import OutboundFilter, connect
+from bot.github.client import GitHub
+from bot.github.errors import GitHubError
+from bot.github.retry import Pace
+from bot.github.values import ReviewDraft, TreeEntry
+
+CANARY = "canary-7f3a91c2e5d84b60aa17"
+BREAK = "\u200b"
+OUT = OutboundFilter({"API_KEY": CANARY}, "https://git.example.org:8443")
+HIDDEN = base64.b64encode(CANARY[::-1].encode()).decode()
+
+
+@pytest.fixture(scope="module")
+def received() -> Iterator[tuple[GitHub, list[Any]]]:
+    """A client of a GitHub that takes everything and says nothing of use, and the JSON that came."""
+    came: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            came.append(json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"null"))
+            self.send_response(201)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_PATCH = do_PUT = do_DELETE = do_POST
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    address, pace = f"http://127.0.0.1:{server.server_port}", Pace(sleep=lambda _: None)
+    yield connect("", address, secrets={"API_KEY": CANARY}, pace=pace), came
+    server.shutdown()
+    server.server_close()
+
+
+T = "TEXT"
+WRITES: dict[str, dict[str, Any]] = {
+    "create_comment": {"number": 1, "body": T},
+    "edit_comment": {"number": 1, "comment_id": 1, "body": T},
+    "delete_comment": {"comment_id": 1},
+    "add_reaction": {"comment_id": 1, "content": "eyes"},
+    "reply_to_review_comment": {"number": 1, "comment_id": 1, "body": T},
+    "edit_review_comment": {"comment_id": 1, "body": T},
+    "open_pull": {"title": T, "body": T, "head": T, "base": T, "draft": True},
+    "edit_pull": {"number": 1, "title": T, "body": T},
+    "request_review": {"number": 1, "login": T},
+    "create_review": {
+        "number": 1,
+        "commit_sha": T,
+        "body": T,
+        "event": "COMMENT",
+        "comments": [ReviewDraft(T, T, 1, Side.RIGHT, 0, Side.RIGHT)],
+    },
+    "create_check_run": {
+        "name": T,
+        "head_sha": T,
+        "conclusion": "neutral",
+        "title": T,
+        "summary": T,
+        "annotations": [Annotation(T, 1, "notice", T)],
+        "external_id": T,
+    },
+    "add_annotations": {
+        "check_run": 1,
+        "title": T,
+        "summary": T,
+        "annotations": [Annotation(T, 1, "notice", T, T)],
+    },
+    "create_blob": {"content": T},
+    "create_tree": {"base_tree": T, "entries": [TreeEntry(T, "100644", T)]},
+    "create_commit": {"message": T, "tree": T, "parent": T},
+    "create_issue": {"title": T, "body": T, "labels": [T]},
+    "edit_issue": {"number": 1, "title": T, "body": T},
+    "close_issue": {"number": 1, "reason": T},
+    "add_labels": {"number": 1, "labels": [T]},
+    "remove_label": {"number": 1, "label": "x"},
+    "dispatch_workflow": {"workflow": "x.yml", "ref": T, "inputs": {"a": T}},
+    "cancel_run": {"run_id": 1},
+}
+
+
+def writers() -> set[str]:
+    """The methods of the client that write, by their code."""
+    return {
+        name
+        for name, method in inspect.getmembers(GitHub, inspect.isfunction)
+        if not name.startswith("_") and "self._send(" in inspect.getsource(method)
+    }
+
+
+def test_every_write_of_the_client_is_tried_here() -> None:
+    assert writers() <= set(WRITES), "a new write: add it to WRITES"
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where `T` stands in a call's arguments."""
+    if value == T:
+        yield at
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from places(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from places(inner, (*at, index))
+    elif hasattr(value, "__dataclass_fields__"):
+        for name in value.__dataclass_fields__:
+            yield from places(getattr(value, name), (*at, name))
+
+
+def filled(value: Any, place: tuple[Any, ...], text: str) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: filled(inner, place[1:] if place[:1] == (key,) else ("-",), text)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [filled(one, place[1:] if place[:1] == (n,) else ("-",), text) for n, one in enumerate(value)]
+    if hasattr(value, "__dataclass_fields__"):
+        fields = {name: getattr(value, name) for name in value.__dataclass_fields__}
+        return type(value)(**filled(fields, place, text))
+    return (text if place == () else "plain") if value == T else value
+
+
+FIELDS = [(name, place) for name, arguments in WRITES.items() for place in places(arguments)]
+
+
+@pytest.mark.parametrize(
+    "text", [f"see {CANARY}", HIDDEN, "ghp_" + "a1B2" * 9], ids=["plain", "disguised", "a token"]
+)
+@pytest.mark.parametrize(
+    ("name", "place"), FIELDS, ids=lambda one: one if isinstance(one, str) else ".".join(map(str, one))
+)
+def test_a43_no_field_of_any_write_takes_a_secret_out(
+    received: tuple[GitHub, list[Any]], name: str, place: tuple[Any, ...], text: str
+) -> None:
+    """Breaks: bot/github/transport.py "fields = self._filtered(path, body)" """
+    client, came = received
+    came.clear()
+    arguments = filled(WRITES[name], place, text)
+    if name == "create_blob":
+        arguments["content"] = text.encode()
+    try:
+        getattr(client, name)("octo/hello", **arguments)
+    except GateError:
+        assert came == []
+        return
+    except GitHubError:
+        pass
+    if name == "create_blob" and text != f"see {CANARY}":
+        return  # the content of a file is the diff gate's: what looks like a key may be a test's
+    assert came
+    assert text not in json.dumps(came)
+    assert CANARY not in json.dumps(came)
+    assert "withheld" in json.dumps(came).lower()
+
+
+def test_a43_nothing_writes_but_through_the_gates_client() -> None:
+    """Breaks: bot/session/event/clients.py "from bot.gate.outbound import connect" """
+    found = set()
+    root = Path(bot.__file__).parent
+    for path in root.rglob("*.py"):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "bot.github" in text and "connect" in text else ():
+            if not isinstance(node, ast.ImportFrom) or node.module not in ("bot.github", "bot.github.client"):
+                continue
+            if {"connect", "client"} & {name.name for name in node.names}:
+                found.add(str(path.relative_to(root)))
+    readers = {"session/context/github_env.py", "session/job/attachments.py", "cli/doctor.py"}
+    assert found == {"gate/outbound.py"} | readers, "only clients that read are made without the gate"
+
+
+# -- text
+
+
+OWN = """**Done**
+
+<details open><summary>Output of <code>make</code></summary>
+
+```text
+<b> ![x](y) <!-- code is left alone --> \u200b
+```
+
+</details>
+
+| a | b |
+| --- | --- |
+| ✅ `make` | [run](https://git.example.org:8443/o/r/actions/runs/1) |
+
+> [!IMPORTANT]
+> **Not finished.** 🎉 ❤️\u200d🔥 می\u200cخواهم
+
+<sub>model · 3 turns</sub>
+
+<!-- slash-agent-plan-data eJw= -->
+
+<!-- slash-agent progress request=1 state=on -->
+"""
+
+
+def test_what_we_write_ourselves_goes_out_as_it_is() -> None:
+    assert OUT.markdown(OWN) == OWN
+
+
+@pytest.mark.parametrize(
+    ("text", "out"),
+    [
+        ("![x](y)", f"!{BREAK}[x](y)"),
+        ("<img src=x>", f"<{BREAK}img src=x>"),
+        ("<details onclick=x>", f"<{BREAK}details onclick=x>"),
+        ("a<!-- hidden\nover lines -->b", "ab"),
+        ("a<!-- unterminated", f"a<{BREAK}!-- unterminated"),
+        ("a\u202eb\U000e0041c\x1b", "abc"),
+        ("[x](https://evil.example)", f"[x]{BREAK}(https:{BREAK}//evil.example)"),
+    ],
+)
+def test_what_slipped_through_is_broken(text: str, out: str) -> None:
+    assert OUT.markdown(text) == out
+    assert OUT.markdown(out) == out
+
+
+def test_the_links_of_a_pull_request_are_left_to_its_template() -> None:
+    text = "[our rules](https://cla.example.org/?a=b)"
+    assert OUT("/repos/o/r/pulls", {"body": text}) == {"body": text}
+    assert OUT("/repos/o/r/issues/1/comments", {"body": text}) != {"body": text}
+
+
+def test_a_withheld_text_keeps_the_mark_it_is_found_by() -> None:
+    text = f"{CANARY}\n\n<!-- slash-agent progress request=1 -->\n"
+    out = OUT.markdown(text)
+    assert out == "(Withheld: it holds the value of API_KEY.)\n\n<!-- slash-agent progress request=1 -->\n"
+
+
+def test_a_commit_message_keeps_its_trailers() -> None:
+    message = (
+        "Fix it\n\nCo-authored-by: ada <1+ada@users.noreply.github.com>\nSigned-off-by: b <bot@example.org>\n"
+    )
+    assert OUT("/repos/o/r/git/commits", {"message": message}) == {"message": message}
+
+
+def test_a_name_is_never_changed_and_stops_the_write() -> None:
+    with pytest.raises(GateError, match=r"The field head .* does not show"):
+        OUT("/repos/o/r/pulls", {"head": "agent/x\u200b"})
+    with pytest.raises(GateError, match=r"The field labels .* holds the value of API_KEY"):
+        OUT("/repos/o/r/issues/1/labels", {"labels": [CANARY]})
+    assert OUT("/x", {"head": "agent/issue-1-fix", "draft": True, "n": 1, "x": None}) == {
+        "head": "agent/issue-1-fix",
+        "draft": True,
+        "n": 1,
+        "x": None,
+    }
+
+
+@pytest.mark.parametrize("piece", ["<!--", "<", "![", "<details", "`", "](", "<!-- a -->"])
+def test_a_long_text_costs_linear_time(piece: str) -> None:
+    door = OutboundFilter({})
+    started = time.process_time()
+    door.markdown(piece * (200_000 // len(piece)))
+    assert time.process_time() - started < 5
+
+
+def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave() -> None:
+    """Breaks: bot/gate/outbound.py "break_foreign_threads(broken, repository, self._hosts)"."""
+    text = "https://github.com/o/r/pull/1 and [x](https://github.com/other/r/issues/2)"
+    for path in ("/repos/o/r/issues/3/comments", "/repos/o/r/pulls/4"):
+        sent = OUT(path, {"body": text})
+        assert isinstance(sent, dict)
+        assert "https://github.com/o/r/pull/1" in sent["body"]
+        assert "https://github.com/other" not in sent["body"]

@@ -1,0 +1,269 @@
+"""How requests are sent: pages, conditional reads, spacing, odd answers, and what is counted."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+import traceback
+from itertools import islice
+from typing import Any
+
+import pytest
+import requests
+import responses
+
+from bot.github.client import connect
+from bot.github.errors import GitHubError
+from bot.github.values import ReviewDraft
+from tests.support.tables import API, NAME, REPO, Client, comment, next_page, repository
+
+COMMENTS = f"{REPO}/issues/7/comments"
+Web = responses.RequestsMock
+
+
+def bodies(client: Client) -> list[str]:
+    return [one.body for one in client.github.comments(NAME, 7)]
+
+
+def test_pages_are_followed_as_github_links_them(web: Web, client: Client) -> None:
+    # Of a repository that was renamed: a short first page, and the rest under its number.
+    web.get(
+        COMMENTS,
+        json=[comment(1)],
+        headers={"Link": f'<{API.replace(":443", "")}/repositories/9/c?page=2>; rel="next"'},
+    )
+    web.get(f"{API}/repositories/9/c", json=[comment(2)])
+    assert bodies(client) == ["text 1", "text 2"]
+
+
+def test_a_next_page_on_another_host_is_asked_of_our_own(web: Web, client: Client) -> None:
+    web.get(COMMENTS, json=[comment(1)], headers={"Link": '<https://evil.test/x?page=2>; rel="next"'})
+    web.get(f"{API}/x", json=[comment(2)])
+    assert bodies(client) == ["text 1", "text 2"]
+
+
+def test_pages_of_github_enterprise_are_below_its_api(web: Web) -> None:
+    github = connect("token", "https://ghe.test/api/v3")
+    path = "https://ghe.test:443/api/v3/repos/octo/hello/issues/7/comments"
+    web.get(path, json=[comment(1)], headers={"Link": '<https://ghe.test/api/v3/more?page=2>; rel="next"'})
+    web.get("https://ghe.test:443/api/v3/more", json=[comment(2)])
+    assert [one.id for one in github.comments(NAME, 7)] == [1, 2]
+    web.replace("GET", path, json=[comment(1)], headers={"Link": '<https://ghe.test/else>; rel="next"'})
+    with pytest.raises(GitHubError, match="a next page outside of the API"):
+        list(github.comments(NAME, 7))
+
+
+def test_a_page_that_names_itself_as_the_next_is_the_last(web: Web, client: Client) -> None:
+    itself = {"Link": f'<{COMMENTS}?per_page=100>; rel="next"'}
+    web.get(COMMENTS, json=[comment(1)], headers=itself)
+    assert len(list(islice(client.github.comments(NAME, 7), 5))) == 1
+
+
+def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client) -> None:
+    kept = client.github._hub.requester.kwargs
+    assert (kept["seconds_between_requests"], kept["seconds_between_writes"], kept["retry"]) == (0, 0, None)
+
+
+def test_pages_are_fetched_as_they_are_taken(web: Web, client: Client) -> None:
+    web.get(COMMENTS, json=[comment(n) for n in range(100)], headers=next_page(COMMENTS, 2))
+    assert next(client.github.comments(NAME, 7)).id == 0
+    assert len(web.calls) == 1
+
+
+def test_what_did_not_change_is_asked_for_free(web: Web, client: Client) -> None:
+    first = responses.matchers.query_param_matcher({"per_page": "100"})
+    second = responses.matchers.query_param_matcher({"per_page": "100", "page": "2"})
+    web.get(COMMENTS, json=[comment(1)], headers={"ETag": "a", **next_page(COMMENTS, 2)}, match=[first])
+    web.get(COMMENTS, json=[comment(2)], headers={"ETag": "b"}, match=[second])
+    assert bodies(client) == ["text 1", "text 2"]
+    web.reset()
+    for which, tag in ((first, "a"), (second, "b")):
+        web.get(
+            COMMENTS, status=304, match=[which, responses.matchers.header_matcher({"If-None-Match": tag})]
+        )
+    assert bodies(client) == ["text 1", "text 2"]
+    assert len(client.github.calls) == 4
+
+
+def test_what_changed_is_read_anew(web: Web, client: Client) -> None:
+    web.get(COMMENTS, json=[comment(1)], headers={"ETag": '"a"'})
+    web.get(COMMENTS, json=[comment(2)], headers={"ETag": '"b"'})
+    web.get(COMMENTS, status=304, match=[responses.matchers.header_matcher({"If-None-Match": '"b"'})])
+    assert [bodies(client) for _ in range(3)] == [["text 1"], ["text 2"], ["text 2"]]
+
+
+def test_every_request_is_counted_repeats_included(web: Web, client: Client) -> None:
+    web.get(REPO, status=502, json={})
+    web.get(REPO, body=requests.ConnectionError())
+    web.get(REPO, json=repository())
+    client.github.repository(NAME)
+    client.github.repository(NAME)
+    assert [(call.verb, call.status) for call in client.github.calls] == [
+        ("GET", 502),
+        ("GET", 0),
+        ("GET", 200),
+    ]
+
+
+def test_writes_are_a_second_apart_and_reads_are_not(web: Web) -> None:
+    client = Client(between_writes=1.0)
+    web.post(COMMENTS, json=comment(1))
+    web.get(COMMENTS, json=[])
+    client.github.create_comment(NAME, 7, "one")
+    assert bodies(client) == bodies(client) == []
+    assert client.slept == []
+    client.github.create_comment(NAME, 7, "two")
+    assert client.slept == [1.0]
+
+
+def test_a_retry_after_may_be_a_date_by_githubs_clock(web: Web, client: Client) -> None:
+    headers = {
+        "Date": "Wed, 21 Oct 2026 07:28:00 GMT",
+        "Retry-After": "Wed, 21 Oct 2026 07:28:09 GMT",
+    }
+    web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
+    web.get(REPO, json=repository())
+    client.github.repository(NAME)
+    assert client.slept == [9.0]
+
+
+@pytest.mark.parametrize(
+    ("headers", "when"),
+    [
+        ({"Retry-After": "3600"}, "in 3600 seconds"),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1792567680"}, "after 2026-10-21 07:28 UTC"),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9e99"}, "later"),
+        ({"Retry-After": "Wed, 99 Foo"}, "later"),
+    ],
+)
+def test_a_limit_that_is_too_far_off_says_when(
+    web: Web, client: Client, headers: dict[str, str], when: str
+) -> None:
+    web.get(REPO, status=429, json={"message": "slow"}, headers=headers)
+    with pytest.raises(GitHubError, match=f"try again {when}"):
+        client.github.repository(NAME)
+    assert all(wait <= 300 for wait in client.slept)
+
+
+def test_a_body_too_long_for_github_is_cut(web: Web, client: Client) -> None:
+    web.post(COMMENTS, json=comment(1))
+    client.github.create_comment(NAME, 7, "ä" * 70_000)
+    sent = web.calls[0].request.body or b""
+    assert len(requests.models.complexjson.loads(sent)["body"]) <= 65_536
+
+
+@pytest.mark.parametrize("body", ['{"id": 1}', "[1]", '[{"id": "x"}]', "null", '"text"', "[]x"])
+def test_an_answer_of_another_shape_is_a_sentence(web: Web, client: Client, body: str) -> None:
+    web.get(COMMENTS, body=body)
+    with pytest.raises(GitHubError, match="while reading the comments of issue 7 of octo/hello"):
+        bodies(client)
+
+
+def test_a_write_follows_a_repository_that_moved(web: Web, client: Client) -> None:
+    there = f"{API}/repositories/9/issues/7/comments"
+    web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there.replace(":443", "")})
+    web.post(
+        there,
+        json=comment(1, body="hello"),
+        match=[responses.matchers.json_params_matcher({"body": "hello"})],
+    )
+    assert client.github.create_comment(NAME, 7, "hello").id == 1
+
+
+@pytest.mark.parametrize(
+    "there", ["https://other.test/repositories/9", "http://api.github.test/repositories/9", ""]
+)
+def test_but_never_to_another_server(web: Web, client: Client, there: str) -> None:
+    web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": there})
+    with pytest.raises(GitHubError, match="use its new name"):
+        client.github.create_comment(NAME, 7, "hello")
+    assert len(web.calls) == 1
+
+
+def test_a_redirect_is_followed_once(web: Web, client: Client) -> None:
+    web.post(COMMENTS, status=307, json={"message": "Moved"}, headers={"Location": COMMENTS})
+    with pytest.raises(GitHubError, match="use its new name"):
+        client.github.create_comment(NAME, 7, "hello")
+    assert len(web.calls) == 2
+
+
+def test_an_api_that_lies_elsewhere_is_a_sentence(web: Web, client: Client) -> None:
+    web.get(REPO, status=301, headers={"Location": "https://other.test/repos/octo/hello"})
+    with pytest.raises(GitHubError, match="use its new name"):
+        client.github.repository(NAME)
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        (["Line could not be resolved", "Line could not be resolved"], "Line could not be resolved)"),
+        ("Pull request review thread line is invalid", "line is invalid"),
+        ([{"resource": "PullRequest", "field": "base", "code": "invalid"}], "PullRequest base is invalid"),
+        ([{"resource": "Label", "field": "name", "code": "already_exists"}], "Label name exists already"),
+        ([{"resource": "Issue", "code": "custom", "message": "body is too long"}], "body is too long"),
+        (None, "(422: Unprocessable Entity)"),
+    ],
+)
+def test_a_refused_review_says_why(web: Web, client: Client, errors: object, said: str) -> None:
+    web.post(
+        f"{REPO}/pulls/7/reviews", status=422, json={"message": "Unprocessable Entity", "errors": errors}
+    )
+    with pytest.raises(GitHubError) as caught:
+        draft = ReviewDraft("a.py", "text", 3)
+        client.github.create_review(NAME, 7, commit_sha="a" * 40, body="b", event="COMMENT", comments=[draft])
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_head_that_github_does_not_see_yet_is_tried_again(web: Web, client: Client) -> None:
+    refusal = {"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}
+    web.post(f"{REPO}/pulls", status=422, json=refusal)
+    web.post(f"{REPO}/pulls", status=201, json=_pull())
+    fields = {"title": "t", "body": "b", "head": "agent/x", "base": "main"}
+    assert client.github.open_pull(NAME, **fields, draft=True).number == 8
+    assert client.slept == [1.0]
+
+
+def test_another_422_is_not_tried_again(web: Web, client: Client) -> None:
+    refusal = {"message": "Validation Failed", "errors": [{"message": "A pull request already exists"}]}
+    web.post(f"{REPO}/pulls", status=422, json=refusal)
+    with pytest.raises(GitHubError, match="already exists"):
+        client.github.open_pull(NAME, title="t", body="b", head="agent/x", base="main", draft=True)
+    assert len(web.calls) == 1
+
+
+def test_the_token_is_in_no_error_no_repr_and_no_log(
+    web: Web, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    web.get(REPO, status=500, json={"message": "oops"})
+    web.get(f"{REPO}/issues/7", body=requests.ConnectionError("secret-token-value"))
+    web.get(f"{REPO}/actions/artifacts/5/zip", body=requests.ConnectionError("secret-token-value"))
+    said = [repr(client.github), str(client.github.calls)]
+    for ask in (
+        lambda: client.github.repository(NAME),
+        lambda: client.github.issue(NAME, 7),
+        lambda: client.github.download_artifact(NAME, 5, 10),
+    ):
+        with pytest.raises(GitHubError) as caught:
+            ask()
+        said += [*traceback.format_exception(caught.value), repr(caught.value.failure)]
+    assert all("secret-token-value" not in text for text in [*said, caplog.text])
+
+
+def test_importing_the_client_imports_neither_pygithub_nor_requests() -> None:
+    code = (
+        "import sys, bot.github.client, bot.github.dry_run, bot.github.tokens, bot.github.app\n"
+        "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def _pull() -> dict[str, Any]:
+    end = {"ref": "agent/x", "sha": "a" * 40, "repo": {"full_name": NAME}}
+    return {
+        "number": 8, "html_url": "u", "title": "t", "body": None, "draft": True, "head": end, "base": end,
+        "user": None, "state": "open", "locked": False,
+    }  # fmt: skip

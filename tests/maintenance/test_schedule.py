@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.maintenance.schedule import WORDS, cron, last_due, next_due, schedule_error
+
+NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)  # a Sunday
+
+
+def test_a_task_is_due_at_the_very_minute() -> None:
+    assert last_due("0 12 * * *", "", NOON) == NOON
+
+
+def test_before_the_minute_it_was_last_due_the_day_before() -> None:
+    assert last_due("0 12 * * *", "", NOON - timedelta(seconds=1)) == NOON - timedelta(days=1)
+
+
+def test_seconds_after_the_minute_change_nothing() -> None:
+    assert last_due("0 12 * * *", "", NOON + timedelta(seconds=59, microseconds=7)) == NOON
+
+
+def test_the_next_time_is_after_now() -> None:
+    assert next_due("0 12 * * *", "", NOON) == NOON + timedelta(days=1)
+    assert next_due("30 12 * * 0", "", NOON) == NOON + timedelta(minutes=30)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    ["", "daily-ish", "* * * *", "0 0 0 * * *", "61 * * * *", "* 24 * * *", "0 0 31 2 *", "@daily"],
+)
+def test_what_is_no_schedule_is_named(schedule: str) -> None:
+    assert schedule_error(schedule)
+
+
+@pytest.mark.parametrize("schedule", [*WORDS, "*/15 * * * *", "0 3 * * 1-5", "0 0 L * *"])
+def test_what_is_one_has_no_flaw(schedule: str) -> None:
+    assert schedule_error(schedule) == ""
+
+
+@given(st.sampled_from(WORDS), st.text(max_size=60))
+def test_a_word_is_a_cron_line_that_is_the_same_every_time(word: str, key: str) -> None:
+    assert cron(word, key) == cron(word, key)
+    assert schedule_error(cron(word, key)) == ""
+
+
+def test_repositories_are_scattered_over_the_minutes_of_an_hour() -> None:
+    minutes = {cron("daily", f"owner/repository-{n}").split()[0] for n in range(2_000)}
+    assert len(minutes) == 60
+
+
+@given(st.datetimes(min_value=datetime(2025, 1, 1), max_value=datetime(2030, 1, 1)), st.sampled_from(WORDS))  # noqa: DTZ001  hypothesis wants naive bounds
+def test_now_lies_between_the_last_time_and_the_next(moment: datetime, word: str) -> None:
+    now = moment.replace(tzinfo=UTC)
+    assert last_due(word, "a/b", now) <= now < next_due(word, "a/b", now)

@@ -1,0 +1,237 @@
+"""The published schema: it is the loader's own, says nothing that the loader does not, and editors can use it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from bot.contracts.request import Tier
+from bot.doctor.propose import policy_text
+from bot.environment.detection import Detection
+from bot.policy import json_schema
+from bot.policy.defaults import default_tiers
+from bot.policy.errors import PolicyError
+from bot.policy.load import load_policy
+from tests.docs.test_docs import blocks
+from tests.policy import test_load, test_read_rules
+from tests.policy.json_view import as_json
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "policy.md"
+SCHEMA = ROOT / "docs" / "agent.schema.json"
+sys.path.append(str(ROOT / ".ci"))
+import policy_table  # noqa: E402
+
+VALIDATOR = Draft202012Validator(json_schema.schema())
+
+EXAMPLES = [
+    "",
+    test_load.WHOLE,
+    *(text for name in ("policy.md", "review.md") for text in blocks(ROOT / "docs" / name, "yaml")),
+    *("rules:\n  - " + line + "\n" for line in test_read_rules.HOLDING),
+    (ROOT / "slash_forge" / "sample" / ".github" / "agent.yml").read_text(),
+]
+"""Whole policies that load."""
+
+MISTAKES = [
+    *test_load.PROBLEMS,
+    *("rules:\n  - " + line + "\n" for line in test_read_rules.PROBLEMS),
+]
+
+# What only the loader can know, as docs/policy.md says: each of its messages that a schema cannot have.
+LOADER_ONLY = re.compile(
+    r"is given twice|listed twice|a second check has the name|is matched by its rule|is not matched by its rule"
+    r"|can run anything|can never decide|starts this bot|folder inside the repository|never brought in"
+    r"|braces are not expanded|once resolved|no empty names|stands for whole folders"
+    r"|in quotes|found `0[0-9]+`|^not YAML|a second document|contains itself|the tag "
+)
+
+
+def test_the_published_file_is_what_the_loader_reads_by() -> None:
+    assert SCHEMA.read_text() == json_schema.as_text(), "run `make schema`"
+
+
+def test_the_page_lists_every_key_as_the_loader_reads_it() -> None:
+    assert PAGE.read_text().endswith(policy_table.as_table()), "run `make schema`"
+
+
+def test_it_is_a_schema_of_its_dialect() -> None:
+    Draft202012Validator.check_schema(json.loads(SCHEMA.read_text()))
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_what_loads_is_what_the_schema_takes(text: str) -> None:
+    load_policy(text)
+    assert [error.message for error in VALIDATOR.iter_errors(as_json(text))] == []
+
+
+def _refused(text: str) -> list[str]:
+    try:
+        load_policy(text)
+    except PolicyError as error:
+        return [problem.message for problem in error.problems]
+    return []
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_is_the_schemas_too_or_one_that_only_the_loader_can_know(text: str) -> None:
+    messages = _refused(text)
+    assert messages
+    if all(LOADER_ONLY.search(message) for message in messages):
+        return
+    assert not VALIDATOR.is_valid(as_json(text)), messages
+
+
+BOUNDED = [(path, one) for path, one in policy_table.every_key() if {"minimum", "maximum"} <= set(one)]
+
+
+def _document(path: str, value: Any) -> Any:
+    """A policy that says only what is at `path`."""
+    for name in reversed(path.split(".")):
+        plain = {"<tier>": "bot", "<name>": "a/b"}.get(name, name.removesuffix("[]"))
+        value = {plain: [value] if name.endswith("[]") else value}
+    return value
+
+
+@pytest.mark.parametrize("path", [path for path, _ in BOUNDED])
+def test_a_bound_is_the_same_for_both(path: str) -> None:
+    described = dict(BOUNDED)[path]
+    for value in (
+        described["minimum"],
+        described["maximum"],
+        described["minimum"] - 1,
+        described["maximum"] + 1,
+    ):
+        out = not described["minimum"] <= value <= described["maximum"]
+        document = _document(path, value)
+        assert any("expected a" in message for message in _refused(json.dumps(document))) is out
+        found = [error for error in VALIDATOR.iter_errors(document) if _says(error, "minimum", "maximum")]
+        assert bool(found) is out
+
+
+def _says(error: ValidationError, *validators: str) -> bool:
+    return error.validator in validators or any(_says(one, *validators) for one in error.context or ())
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _places(one, (*path, key))
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _places(one, (*path, index))
+
+
+ODD = [
+    *[
+        None,
+        True,
+        False,
+        0,
+        1,
+        -1,
+        3,
+        2.5,
+        10**9,
+        10**16,
+        "",
+        " ",
+        "x",
+        "fix",
+        "all",
+        "none",
+        "always",
+        "a\nb",
+    ],
+    *[
+        "5m",
+        "/etc",
+        "../x",
+        ".git",
+        "a/**",
+        "*",
+        "openai/*",
+        "<>",
+        "é",
+        "\ufeff",
+        [],
+        {},
+        [[]],
+        [1, 1],
+        ["go"],
+    ],
+    *[["a", "a"], {"x": 1}, {"command": "a"}, [["git", ["push"]]], [["git", []]], "deny", ["view"], ["bash"]],
+    *["maintainer", ["maintainer"], "Refs", 0.1, "a@b", "a b.toml", "a.toml", "full", "1", {"id": 7}],
+]
+
+
+def mutated(chance: random.Random) -> Any:
+    """A policy's JSON with one to three places changed, moved, doubled, renamed or taken out."""
+    found = copy.deepcopy(as_json(chance.choice(EXAMPLES)) or {})
+    for _ in range(chance.randint(1, 3)):
+        path = chance.choice(list(_places(found)))
+        if not path:
+            continue
+        owner = found
+        for step in path[:-1]:
+            owner = owner[step]
+        last = path[-1]
+        match chance.randint(0, 4):
+            case 0 | 1:
+                owner[last] = copy.deepcopy(chance.choice(ODD))
+            case 2:
+                del owner[last]
+            case 3 if isinstance(owner, list):
+                owner.append(copy.deepcopy(owner[last]))
+            case 3:
+                owner[f"{last}s"] = owner.pop(last)
+            case _:
+                other = found
+                for step in chance.choice(list(_places(found))):
+                    other = other[step]
+                owner[last] = copy.deepcopy(other)
+    return found
+
+
+def agree(chance: random.Random) -> None:
+    """JSON is YAML: what the schema refuses of one value, the loader refuses of its text."""
+    value = mutated(chance)
+    text = json.dumps(value, ensure_ascii=False)
+    errors = [error.message for error in VALIDATOR.iter_errors(value)]
+    messages = _refused(text)
+    if errors:
+        assert messages, (text, errors)
+    else:
+        assert all(LOADER_ONLY.search(message) for message in messages), (text, messages)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_the_schema_refuses_the_loader_refuses(seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(25):
+        agree(chance)
+
+
+def test_what_init_writes_names_the_schema_in_its_first_line() -> None:
+    text = policy_text(Detection())
+    assert text.splitlines()[0] == f"# yaml-language-server: $schema={json_schema.schema()['$id']}"
+    load_policy(text)
+
+
+def test_the_pages_table_of_tiers_is_the_defaults() -> None:
+    rows = [line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines()]
+    found = {row[0]: row[3:] for row in rows if len(row) == 9 and row[0] in list(Tier)}
+    fields = ("usd", "turns", "minutes", "commands", "output", "runs_a_day")
+    for tier, settings in default_tiers().items():
+        if tier is not Tier.LOCAL:
+            assert found[tier] == [f"{getattr(settings, name):g}" for name in fields]

@@ -1,0 +1,94 @@
+"""What each vendor says when a conversation is too long, and what only sounds like it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.providers.failures import is_overflow
+from tests.support.model_script import Say, Status, Turn
+from tests.support.provider_runs import MODELS, failed, run
+
+TOO_LONG = [
+    (400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"),
+    (
+        400,
+        "invalid_request_error",
+        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+    ),
+    (413, "request_too_large", "Request exceeds the maximum allowed number of bytes"),
+    (413, "", ""),
+    (400, "context_length_exceeded", "Your input exceeds the context window of this model."),
+    (
+        400,
+        "invalid_request_error",
+        "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens.",
+    ),
+    (400, "ValidationException", "Input is too long for requested model."),
+    (
+        400,
+        "INVALID_ARGUMENT",
+        "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+    ),
+    (
+        400,
+        "invalid-argument",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    ),
+    (
+        400,
+        "invalid_request_error",
+        "Please reduce the length of the messages or completion. Current length is 9000",
+    ),
+    (413, "tokens_limit_reached", "Request body too large for gpt-4o model. Max size: 8000 tokens."),
+    (400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"),
+    (400, "", "The number of tokens to keep from the prompt is greater than the context length"),
+    (400, "", "prompt too long; exceeded max context length by 4 tokens"),
+    (500, "", "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
+    (400, "", "Prompt contains 140000 tokens ... too large for model with 131072 maximum context length"),
+    (400, "", "context window exceeds limit (2013)"),
+    (400, "", "Invalid request: Your request exceeded model token limit: 131072"),
+    (400, "", "`inputs` tokens + `max_new_tokens` must be <= 4097"),
+    (None, "context_length_exceeded", ""),
+]
+OTHERWISE = [
+    (429, "rate_limit_exceeded", "Request too large for gpt-4o on tokens per min (TPM): Limit 30000"),
+    (429, "", "maximum context length"),
+    (400, "invalid_request_error", "messages: text content blocks must be non-empty"),
+    (400, "invalid_request_error", "max_tokens: 200000 > 64000, which is the maximum allowed"),
+    (401, "authentication_error", "invalid x-api-key"),
+    (500, "api_error", "Internal server error"),
+    (400, "", ""),
+    (None, "server_error", "the model fell over"),
+]
+
+
+@pytest.mark.parametrize(("status", "kind", "said"), TOO_LONG)
+def test_a_conversation_that_is_too_long_is_known_by_each_vendors_words(
+    status: int | None, kind: str, said: str
+) -> None:
+    assert is_overflow(status, kind, said)
+
+
+@pytest.mark.parametrize(("status", "kind", "said"), OTHERWISE)
+def test_what_is_wrong_otherwise_is_no_overflow(status: int | None, kind: str, said: str) -> None:
+    assert not is_overflow(status, kind, said)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_an_overflow_is_a_failure_of_its_own_and_not_sent_again(model: str, status: int) -> None:
+    events, requests = run(model, [Status(status, "prompt is too long: 9 > 8"), Say("never")])
+    end = failed(events)
+    assert (end.overflow, len(events), len(requests)) == (True, 1, 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_overflow_inside_the_stream_is_one_too(model: str) -> None:
+    error = {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}
+    events, requests = run(model, [Turn((), error=error), Say("never")])
+    assert (failed(events).overflow, len(requests)) == (True, 1)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_another_failure_is_none(model: str) -> None:
+    assert not failed(run(model, [Status(400, "no")])[0]).overflow

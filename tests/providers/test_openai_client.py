@@ -1,0 +1,148 @@
+"""Which tools may be called now, as each wire format says it (S-151 to S-157)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import Message, ToolCall, ToolResult
+from bot.contracts.model import ModelRequest
+from bot.contracts.tools import ToolSpec
+from bot.providers.connect import connect
+from bot.providers.openai_client import openai_choice
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import INFO, MODELS, ask, completed, user
+
+TOOLS = tuple(
+    ToolSpec(name, "does", {"type": "object", "properties": {}}) for name in ("bash", "edit", "view")
+)
+
+
+FORCED = replace(INFO, forced_choice=True)
+TAKES_ALL = replace(FORCED, allowed_tools=True)
+
+
+def wanting(choice: Any = "auto", allowed: tuple[str, ...] | None = None) -> ModelRequest:
+    return replace(ask(tools=TOOLS), tool_choice=choice, allowed=allowed)
+
+
+def flat(name: str) -> dict[str, Any]:
+    return {"type": "function", "name": name}
+
+
+def nested(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+@pytest.mark.parametrize(
+    ("choice", "allowed", "wanted"),
+    [
+        ("auto", None, None),
+        ("none", None, "none"),
+        ("required", None, "required"),
+        ("auto", (), "none"),
+        ("required", ("view",), flat("view")),
+        ("none", ("view",), "none"),
+        ("auto", ("nothing",), "none"),
+        (
+            "auto",
+            ("view", "bash"),
+            {"type": "allowed_tools", "mode": "auto", "tools": [flat("bash"), flat("view")]},
+        ),
+        (
+            "required",
+            ("view", "bash", "gone"),
+            {"type": "allowed_tools", "mode": "required", "tools": [flat("bash"), flat("view")]},
+        ),
+    ],
+)
+def test_responses_takes_every_mode_and_a_list(
+    choice: str, allowed: tuple[str, ...] | None, wanted: object
+) -> None:
+    assert openai_choice(wanting(choice, allowed), TAKES_ALL, nested=False) == wanted
+
+
+def test_chat_names_the_same_in_its_own_way() -> None:
+    listed = {"mode": "auto", "tools": [nested("bash"), nested("view")]}
+    wanted = {"type": "allowed_tools", "allowed_tools": listed}
+    assert openai_choice(wanting("auto", ("bash", "view")), TAKES_ALL, nested=True) == wanted
+    assert openai_choice(wanting("required", ("view",)), TAKES_ALL, nested=True) == nested("view")
+
+
+def test_a_server_that_knows_no_list_is_told_the_mode_alone() -> None:
+    assert openai_choice(wanting("auto", ("bash",)), FORCED, nested=True) is None
+    assert openai_choice(wanting("required", ("bash", "view")), FORCED, nested=True) == "required"
+
+
+def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed() -> None:
+    listing = replace(INFO, allowed_tools=True)
+    listed = {"type": "allowed_tools", "mode": "auto", "tools": [flat("view")]}
+    assert openai_choice(wanting("required", ("view",)), listing, nested=False) == listed
+    assert openai_choice(wanting("required", ("view",)), INFO, nested=False) is None
+
+
+def test_without_tools_nothing_is_said_of_them() -> None:
+    bare = replace(wanting("required", ("bash",)), tools=())
+    assert openai_choice(bare, TAKES_ALL, nested=False) is None
+
+
+LIST = {"type": "allowed_tools", "mode": "required", "tools": [flat("edit"), flat("view")]}
+NESTED = {
+    "type": "allowed_tools",
+    "allowed_tools": {"mode": "required", "tools": [nested("edit"), nested("view")]},
+}
+STATES: dict[str, tuple[Any, tuple[str, ...] | None, object, object, object]] = {
+    "auto: in between": ("auto", None, None, None, None),
+    "required: the first answer looks": ("required", ("view", "edit"), LIST, NESTED, None),
+    "specified: the last one hands over": ("required", ("edit",), flat("edit"), nested("edit"), None),
+    "reply first: the last one is words": ("none", None, "none", "none", "none"),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_each_state_as_each_wire_says_it(state: str) -> None:
+    """Anthropic's cache drops all messages when `tool_choice` changes, and servers that speak alike may refuse it."""
+    choice, allowed, responses, chat, alike = STATES[state]
+    doors = {
+        "openai-responses/gpt-6.2-sol": responses,
+        "openai-chat/gpt-6.2-sol": chat,
+        "anthropic/claude-sonnet-5-5": None,
+        "anthropic/claude-opus-4-1": None,
+        "openai/qwen3-coder": alike,
+        "openai/gpt-6.2-sol": alike,
+    }
+    for model, wanted in doors.items():
+        with ModelServer([Say("ok")]) as server:
+            environment = server.environment()
+            if model.startswith("openai-"):
+                environment |= {"OPENAI_BASE_URL": "http://api.openai.com/v1", "HTTP_PROXY": server.url}
+            provider = connect(model, environment)
+            completed(list(provider.stream(wanting(choice, allowed), CancelToken())))
+            provider.close()
+            assert server.requests[0].json.get("tool_choice") == wanted, model
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_what_may_be_called_changes_no_byte_before_the_end_and_takes_no_tool_away(model: str) -> None:
+    """Tools that the history used stay in every request, and the cache of everything before stays good."""
+    history = (
+        user("q"),
+        Message("assistant", (ToolCall("a", "bash", "{}"),)),
+        Message("tool", (ToolResult("a", "bash", "hi"),)),
+    )
+    wishes = list(itertools.product(("auto", "required", "none"), (None, (), ("bash",), ("bash", "view"))))
+    with ModelServer([Say("ok") for _ in wishes]) as server:
+        provider = connect(model, server.environment())
+        for choice, allowed in wishes:
+            request = replace(ask(*history, tools=TOOLS), tool_choice=choice, allowed=allowed)
+            completed(list(provider.stream(request, CancelToken())))
+        provider.close()
+        bodies = [request.body for request in server.requests]
+    assert all(body.startswith(bodies[0].removesuffix(b"}")) for body in bodies)
+    assert all(len(json.loads(body)["tools"]) == 3 for body in bodies)

@@ -1,0 +1,119 @@
+"""What a server says of the window of a model that nobody listed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from bot.providers.connect import connect, share_model_info
+from bot.providers.probe import with_served_window
+
+
+@contextmanager
+def serving(answers: dict[str, Any]) -> Iterator[str]:
+    """A server that answers these paths with JSON and every other one with 404."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            body = json.dumps(answers.get(self.path)).encode()
+            self.send_response(200 if self.path in answers else 404)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *arguments: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def window(provider: str, answers: dict[str, Any], variable: str) -> int:
+    with serving(answers) as url:
+        made = with_served_window(connect(f"{provider}/mine", {variable: f"{url}/v1"}))
+        made.close()
+    return made.info.context_window
+
+
+@pytest.mark.parametrize("name", ["max_model_len", "context_length", "context_window", "max_context_length"])
+def test_the_list_of_models_says_it(name: str) -> None:
+    rows = [{"id": "other", name: 4_096}, {"id": "mine", name: 40_960}]
+    assert window("vllm", {"/v1/models": {"data": rows}}, "VLLM_BASE_URL") == 40_960
+
+
+def test_ollama_says_what_the_loaded_model_was_given() -> None:
+    answers = {"/api/ps": {"models": [{"name": "mine", "context_length": 8_192}]}}
+    assert window("ollama", answers, "OLLAMA_BASE_URL") == 8_192
+
+
+def test_ollama_says_the_model_files_length() -> None:
+    shown = {"parameters": 'stop "x"\nnum_ctx 32768', "model_info": {"llama.context_length": 131_072}}
+    answers = {"/api/ps": {"models": []}, "/api/show": shown}
+    assert window("ollama", answers, "OLLAMA_BASE_URL") == 32_768
+
+
+def test_llamacpp_says_what_a_slot_has_and_not_what_the_model_was_trained_for() -> None:
+    answers = {
+        "/props": {"default_generation_settings": {"n_ctx": 16_384}, "total_slots": 4},
+        "/v1/models": {"data": [{"id": "mine", "meta": {"n_ctx_train": 131_072}}]},
+    }
+    assert window("llamacpp", answers, "LLAMACPP_BASE_URL") == 16_384
+    assert (
+        window("llamacpp", {"/props": {"default_generation_settings": None}}, "LLAMACPP_BASE_URL") == 128_000
+    )
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {},
+        {"/v1/models": {"data": [{"id": "mine"}]}},
+        {"/v1/models": {"data": [{"id": "mine", "max_model_len": "all"}, 7]}},
+        {"/v1/models": {"data": [{"id": "mine", "max_model_len": -1}]}},
+        {"/v1/models": ["mine"]},
+    ],
+)
+def test_a_server_that_does_not_say_leaves_it_at_128_000(answers: dict[str, Any]) -> None:
+    assert window("vllm", answers, "VLLM_BASE_URL") == 128_000
+
+
+def test_a_server_that_is_not_there_does_no_harm() -> None:
+    made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"}))
+    assert made.info.context_window == 128_000
+
+
+def test_a_small_window_bounds_the_answer() -> None:
+    rows = [{"id": "mine", "max_model_len": 16_384}]
+    with serving({"/v1/models": {"data": rows}}) as url:
+        made = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{url}/v1"}))
+    assert made.info.max_output == 4_096
+
+
+def test_a_listed_model_is_not_asked_for() -> None:
+    with serving({"/v1/models": {"data": [{"id": "gpt-5", "context_length": 8_192}]}}) as url:
+        made = with_served_window(connect("openai-chat/gpt-5", {"OPENAI_BASE_URL": f"{url}/v1"}))
+    assert made.info.context_window == 400_000
+
+
+def test_a_subagents_provider_knows_what_the_runs_was_told() -> None:
+    environment = {"VLLM_BASE_URL": "http://127.0.0.1:9/v1"}
+    with serving({"/v1/models": {"data": [{"id": "mine", "max_model_len": 16_384}]}}) as url:
+        first = with_served_window(connect("vllm/mine", {"VLLM_BASE_URL": f"{url}/v1"}))
+    again = share_model_info(connect("vllm/mine", environment), first)
+    assert again.info.context_window == 16_384

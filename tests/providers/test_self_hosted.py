@@ -1,0 +1,229 @@
+"""vLLM, SGLang, llama.cpp and Ollama: what each is sent, and what it answers in its own way (docs/models.md)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from bot.agent.masking import first_and_last_mask
+from bot.contracts.cancel import CancelToken
+from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
+from bot.contracts.model import ModelRequest, Provider
+from bot.contracts.request import Limits
+from bot.providers.connect import connect
+from bot.providers.failures import is_overflow
+from bot.providers.presets import VENDORS
+from tests.support.model_script import Call, Raw, Say, Status, Step
+from tests.support.model_server import ModelServer
+from tests.support.provider_runs import AT_ONCE, ask, bare, completed, failed, user
+from tests.support.sessions import Bench
+
+PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+
+
+class Server(NamedTuple):
+    """How a server streams the call `bash {"command":"ls"}` and then `ls {}`, after the reasoning "Hm."; and how it
+    says that a conversation is too long."""
+
+    reasoning: str
+    calls: Sequence[Mapping[str, Any]]
+    usage: Mapping[str, Any]
+    too_long: Mapping[str, Any]
+
+
+def piece(index: int, name: str = "", arguments: str = "", **more: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments} if name else {"arguments": arguments}
+    return {"index": index, "function": function, **more}
+
+
+SERVERS = {
+    "vllm": Server(
+        "reasoning",
+        [
+            piece(0, "bash", id="chatcmpl-tool-1", type="function"),
+            piece(0, arguments='{"command":', id=""),
+            piece(0, arguments='"ls"}', id=""),
+            piece(1, "ls", id="chatcmpl-tool-2", type="function"),
+            piece(1, arguments="{}", id=""),
+        ],
+        {"prompt_tokens": 20, "completion_tokens": 5, "prompt_tokens_details": None},
+        {
+            "message": "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+            "code": 400,
+        },
+    ),
+    "sglang": Server(
+        "reasoning_content",
+        [
+            piece(0, "bash", id="call_1", type="function"),
+            piece(0, arguments='{"command":"ls"}', id="call_1", type="function"),
+            piece(1, "ls", id="call_2", type="function"),
+            piece(1, arguments="{}", id="call_2", type="function"),
+        ],
+        {"prompt_tokens": 20, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}},
+        {
+            "message": "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+            "code": 400,
+        },
+    ),
+    "llamacpp": Server(
+        "reasoning_content",
+        [
+            piece(0, "bash", '{"command":', id="a1", type="function"),
+            piece(0, arguments='"ls"}'),
+            piece(1, "ls", "{}", id="a2", type="function"),
+        ],
+        {"prompt_tokens": 20, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}},
+        {
+            "message": "the request exceeds the available context size, try increasing it",
+            "type": "exceed_context_size_error",
+            "n_ctx": 8192,
+        },
+    ),
+    "ollama": Server(
+        "reasoning",
+        [
+            piece(0, "bash", '{"command":"ls"}', id="call_x", type="function"),
+            piece(0, "ls", "{}", id="call_y", type="function"),
+        ],
+        {"prompt_tokens": 20, "completion_tokens": 5},
+        {"message": "prompt too long; exceeded max context length by 4 tokens"},
+    ),
+}
+each_server = pytest.mark.parametrize("name", SERVERS)
+
+
+def connected(name: str, server: ModelServer) -> Provider:
+    return connect(f"{name}/mine", {f"{name.upper()}_BASE_URL": server.url}, policy=AT_ONCE)
+
+
+def sent(name: str, request: ModelRequest) -> dict[str, Any]:
+    with ModelServer([Say("ok")]) as server:
+        provider = connected(name, server)
+        completed(list(provider.stream(request, CancelToken())))
+        provider.close()
+        return dict(server.requests[0].json)
+
+
+def answer(name: str, step: Step) -> list[Any]:
+    with ModelServer([step]) as server:
+        provider = connected(name, server)
+        events = list(provider.stream(ask(), CancelToken()))
+        provider.close()
+        return events
+
+
+def stream_of(server: Server) -> Raw:
+    deltas = [
+        {server.reasoning: "H"},
+        {server.reasoning: "m."},
+        *({"tool_calls": [one]} for one in server.calls),
+    ]
+    rows: list[Any] = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    rows.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    rows.append({"choices": [], "usage": server.usage})
+    return Raw("".join(f"data: {json.dumps(row)}\n\n" for row in rows).encode() + b"data: [DONE]\n\n")
+
+
+@each_server
+def test_its_calls_reasoning_and_usage_are_read(name: str) -> None:
+    end = completed(answer(name, stream_of(SERVERS[name])))
+    assert end.finish is FinishReason.TOOL_USE
+    thinking, bash, ls = bare(end.message)
+    assert thinking == Thinking("Hm.")
+    assert isinstance(bash, ToolCall)
+    assert isinstance(ls, ToolCall)
+    assert (bash.name, bash.arguments) == ("bash", '{"command":"ls"}')
+    assert (ls.name, ls.arguments, ls.complete) == ("ls", "{}", True)
+    cached = (SERVERS[name].usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    assert end.usage == Usage(20 - cached, cached, 0, 5)
+
+
+@each_server
+def test_its_reasoning_goes_back_under_its_own_name(name: str) -> None:
+    said = completed(answer(name, stream_of(SERVERS[name]))).message
+    results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in said.calls))
+    row = sent(name, ask(user("q"), said, results))["messages"][2]
+    assert row[SERVERS[name].reasoning] == "Hm."
+    assert [call["function"]["name"] for call in row["tool_calls"]] == ["bash", "ls"]
+
+
+@pytest.mark.parametrize("field", ["role", "content", "name"])
+def test_a_recorded_part_cannot_name_another_field_of_the_message(field: str) -> None:
+    """A journal from an artifact is hostile. Breaks: bot/providers/openai_chat.py "in REASONING"."""
+    answered = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
+    thinking, *calls = answered.parts
+    assert isinstance(thinking, Thinking)
+    assert '"field":"reasoning"' in thinking.extra
+    hostile = replace(thinking, extra=thinking.extra.replace('"field":"reasoning"', f'"field":"{field}"'))
+    results = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in answered.calls))
+    row = sent("vllm", ask(user("q"), replace(answered, parts=(hostile, *calls)), results))["messages"][2]
+    assert (row["role"], row["content"], row.get("name")) == ("assistant", None, None)
+
+
+def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None:
+    said = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
+    with ModelServer([Say("ok"), Say("ok")]) as server:
+        where = {"OPENAI_BASE_URL": server.url, "VLLM_BASE_URL": server.url}
+        for model in ("openai-chat/mine", "vllm/other"):
+            provider = connect(model, where, policy=AT_ONCE)
+            completed(list(provider.stream(ask(user("q"), said, user("go on")), CancelToken())))
+            provider.close()
+        assert all("reasoning" not in request.json["messages"][2] for request in server.requests)
+
+
+@each_server
+def test_a_single_tool_is_asked_for_as_the_server_can_be_told(name: str) -> None:
+    """llama.cpp takes an object for `auto` without a word, so it is told at least that a call is wanted."""
+    body = sent(name, replace(ask(), tool_choice="required", allowed=("bash",)))
+    named = {"type": "function", "function": {"name": "bash"}}
+    assert body["tool_choice"] == ("required" if name == "llamacpp" else named)
+    assert body.get("parallel_tool_calls") == (True if name == "llamacpp" else None)
+
+
+@each_server
+def test_a_conversation_that_is_too_long_is_known_as_such(name: str) -> None:
+    refusal = Status(400, body=json.dumps({"error": SERVERS[name].too_long}))
+    assert failed(answer(name, refusal)).overflow
+
+
+@each_server
+def test_a_server_that_ignores_what_may_be_called_is_overruled_at_dispatch(tmp_path: Path, name: str) -> None:
+    with ModelServer([Call("echo", {"text": "1"}), Call("echo", {"text": "2"})]) as server:
+        here = Bench(
+            (),
+            tmp_path,
+            limits=Limits(turns=2),
+            masking=first_and_last_mask(()),
+            model=lambda _: connected(name, server),  # type: ignore[arg-type, return-value]
+        )
+        here.run()
+        assert server.requests[1].json["tool_choice"] == "none"
+    assert here.ran == [("echo", {"text": "1"})]
+
+
+def cells(row: str) -> list[str]:
+    """The cells of the table's row that begins so, the first one left out."""
+    [line] = [line for line in PAGE.splitlines() if line.startswith(f"| {row} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")[1:]]
+
+
+def test_the_table_says_what_is_done_for_each_server() -> None:
+    assert cells("served by") == ["vLLM", "SGLang", "llama.cpp", "Ollama"]
+    models = [f"`{name}/NAME`" for name in SERVERS]
+    assert cells("named as") == models
+    for name, reasoning, too_long, named, several in zip(
+        SERVERS, cells("reasoning"), cells("too long"), cells("one tool"), cells("several calls"), strict=True
+    ):
+        dialect = VENDORS[name].dialect
+        assert f"`{SERVERS[name].reasoning}`" in reasoning
+        assert ("`required` is sent" in named) is not dialect.named_choice
+        assert ("`parallel_tool_calls` is sent" in several) is dialect.asks_parallel
+        said = re.search(r'"(.+?)"', too_long)
+        assert said is None or is_overflow(400, "", said[1])

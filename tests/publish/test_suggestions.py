@@ -1,0 +1,373 @@
+"""A change to a fork's head as one review of suggestions: all of it or none, and what is applied is what was judged."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from bot.checkout.git import Git
+from bot.contracts.errors import GateError, PublishError
+from bot.contracts.request import Trigger, Verb
+from bot.publish.bundle.read import Bundle
+from bot.publish.result import PublishResult
+from tests.publish.conftest import REPO, World
+
+FORK = "bob/hello"
+LINES = [f"line {number}" for number in range(1, 41)]
+
+
+def text(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+@dataclass
+class Forked:
+    """Bob's pull request: line 20 of a.txt is another, and b.py is new. `bundle` is of one comment under it."""
+
+    world: World
+    number: int
+
+    @property
+    def head(self) -> str:
+        return self.world.branches(FORK)["topic"]
+
+    def bundle(self, changes: dict[str, str], **fields: Any) -> Bundle:
+        outcome = self.world.on_pull(self.number, **fields)
+        return self.world.bundle(changes, request=outcome.request)
+
+    def publish(self, bundle: Bundle, **options: Any) -> PublishResult:
+        return self.world.publish(bundle, **options)
+
+    def reviews(self) -> list[dict[str, Any]]:
+        return list(self.world.api(f"/pulls/{self.number}/reviews"))
+
+    def remarks(self) -> list[dict[str, Any]]:
+        return list(self.world.api(f"/pulls/{self.number}/comments?per_page=100"))
+
+    def push(self, files: dict[str, str]) -> str:
+        return self.world.forge.commit(FORK, files, branch="topic", author="bob")
+
+    def show(self, path: str) -> str:
+        return Git(self.world.forge.git_folder(FORK)).run("cat-file", "blob", f"topic:{path}").decode()
+
+    def apply(self) -> dict[str, str]:
+        """What GitHub's button makes of the suggestions: each takes the place of the lines that it stands on."""
+        files: dict[str, list[str]] = {}
+        for one in sorted(self.remarks(), key=lambda one: -int(one["line"])):
+            lines = files.setdefault(one["path"], self.show(one["path"]).split("\n"))
+            found = re.fullmatch(r"(`{3,})suggestion\n((?:.*\n)*?)\1", one["body"])
+            assert found, one["body"]
+            lines[(one["start_line"] or one["line"]) - 1 : one["line"]] = found[2].split("\n")[:-1]
+        return {path: "\n".join(lines) for path, lines in files.items()}
+
+
+HEAD = {"a.txt": text([*LINES[:19], "twenty", *LINES[20:]]), "b.py": "x = 1\ny = 2\n"}
+
+
+@pytest.fixture
+def pull(world: World) -> Forked:
+    world.forge.commit(REPO, {"a.txt": text(LINES), "c.txt": "c\n"})
+    fork = world.forge.fork(REPO, "bob")
+    world.forge.commit(fork, HEAD, branch="topic", author="bob")
+    return Forked(world, world.open("bob:topic", "bob"))
+
+
+FITS = {"a.txt": HEAD["a.txt"].replace("line 21\n", "line 21\nmore\n"), "b.py": "x = 1\ny = 3\n"}
+
+
+def test_a_change_to_shown_lines_is_one_review_of_suggestions(pull: Forked) -> None:
+    published = pull.publish(pull.bundle(FITS))
+    (review,) = pull.reviews()
+    assert (review["state"], review["commit_id"]) == ("COMMENTED", pull.head)
+    assert review["body"].startswith("**2 suggestions, which belong together.**")
+    assert "Totals were rounded" in review["body"]
+    assert pull.apply() == FITS
+    assert (published.pr_number, published.pr_url, published.suggested) == (
+        pull.number,
+        review["html_url"],
+        True,
+    )
+    assert len(pull.world.pulls()) == 1
+    assert set(pull.world.branches()) == {"main"}
+    assert pull.head == pull.world.base_sha
+
+
+def test_published_twice_it_is_one_review(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    first = pull.publish(bundle)
+    before = pull.world.writes()
+    second = pull.publish(bundle)
+    assert second == first
+    assert pull.world.writes() == before
+
+
+@pytest.mark.parametrize("then", ["applied", "closed", "forks: pull_request\n"])
+def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, then: str) -> None:
+    bundle = pull.bundle(FITS)
+    pull.publish(bundle)
+    if then == "applied":
+        pull.push(pull.apply())
+    elif then == "closed":
+        pull.world.forge.set_thread(REPO, pull.number, state="closed")
+    else:
+        pull.world.forge.commit(REPO, {".github/agent.yml": then})
+    before = pull.world.writes()
+    assert pull.publish(bundle).suggested
+    assert pull.world.writes() == before
+    assert len(pull.world.pulls()) == 1
+
+
+def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
+    """Its requests have no comment that tells them apart."""
+    for changes in (FITS, {"b.py": "x = 1\ny = 4\n"}):
+        bundle = pull.bundle(changes)
+        url = f"{pull.world.forge.url}/{REPO}/pull/{pull.number}"
+        request = replace(
+            bundle.outcome.request, trigger=Trigger("pull_request", 0, url, "2026-01-02T03:04:05Z")
+        )
+        for _ in range(2):
+            pull.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
+    assert len(pull.reviews()) == 2
+
+
+def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> None:
+    from bot.publish.thread.comments import put_comment
+    from bot.publish.thread.markers import PROGRESS
+    from bot.publish.thread.ref import thread_ref_of
+
+    bundle = pull.bundle(FITS)
+    thread_ref = thread_ref_of(bundle.outcome.request)
+    assert thread_ref is not None
+    put_comment(pull.world.github(), thread_ref, PROGRESS, "**Working**")
+    pull.publish(bundle)
+    said = pull.world.comments(pull.number)[-1]
+    assert said.startswith(f"**Done:** [suggestions on #{pull.number}](")
+
+
+# What does not fit goes the other way, all of it
+
+
+UNFIT: dict[str, tuple[dict[str, str], str]] = {
+    "a line that is not shown": (
+        {**FITS, "a.txt": FITS["a.txt"].replace("line 3\n", "3\n")},
+        "does not show",
+    ),
+    "a file that is not in it": ({**FITS, "c.txt": "C\n"}, "c.txt is not in the diff"),
+    "a new file": ({**FITS, "new.py": "n = 1\n"}, "more with new.py than to change its lines"),
+    "no end to the last line": ({"b.py": "x = 1\ny = 3"}, "cannot be said in suggestions"),
+    "other line ends": ({"b.py": "x = 1\r\ny = 2\n"}, "would not be safe"),
+    "what does not show": ({"b.py": "x = '\u202e'\ny = 2\n"}, "characters that do not show"),
+    "a credential": ({"b.py": "x = 1\ny = 'ghp_" + "a1B2" * 9 + "'\n"}, "looks like a credential"),
+}
+
+
+@pytest.mark.parametrize("changes", UNFIT)
+def test_what_does_not_fit_is_wholly_a_pull_request(pull: Forked, changes: str) -> None:
+    wanted, why = UNFIT[changes]
+    published = pull.publish(pull.bundle(wanted))
+    assert published.created
+    assert pull.reviews() == []
+    assert pull.remarks() == []
+    assert pull.world.pulls()[0]["base"]["ref"] == "main"
+    assert why in pull.world.pulls()[0]["body"].replace("\\", "")
+    for path, said in wanted.items():
+        assert pull.world.show(published.commit, path) == said
+
+
+def moves(pull: Forked) -> None:
+    pull.push({"d.txt": "later\n"})
+
+
+def is_deleted(pull: Forked) -> None:
+    pull.world.forge.delete_repository(FORK)
+
+
+def is_refused(pull: Forked) -> None:
+    body = {"message": "Validation Failed", "errors": ["Line could not be resolved"]}
+    pull.world.forge.fail_next("POST", r"/reviews$", 422, body=body)
+
+
+@pytest.mark.parametrize(
+    ("happens", "why"),
+    [(moves, "moved on since"), (is_deleted, "the fork is deleted"), (is_refused, "could not be resolved")],
+)
+def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
+    pull: Forked, happens: Callable[[Forked], None], why: str
+) -> None:
+    bundle = pull.bundle(FITS)
+    happens(pull)
+    published = pull.publish(bundle)
+    assert published.created
+    assert pull.reviews() == []
+    assert why in pull.world.pulls()[0]["body"]
+    before = pull.world.writes()
+    assert pull.publish(bundle).pr_number == published.pr_number
+    assert (pull.reviews(), pull.world.writes()) == ([], before)
+
+
+def test_where_policy_says_so_it_is_a_pull_request(pull: Forked) -> None:
+    pull.world.forge.commit(REPO, {".github/agent.yml": "forks: pull_request\n"})
+    assert pull.publish(pull.bundle(FITS)).created
+    assert pull.reviews() == []
+
+
+def test_where_a_push_to_the_fork_is_refused_it_is_suggestions(pull: Forked) -> None:
+    pull.world.forge.commit(REPO, {".github/agent.yml": "forks: push\n"})
+    published = pull.publish(pull.bundle(FITS))
+    assert published.suggested
+    assert "could not be pushed to bob/hello" in pull.reviews()[0]["body"]
+
+
+def test_suggestions_need_nobody_to_vouch_for_the_forks_code(pull: Forked) -> None:
+    pull.world.forge.add_user("our-app[bot]", kind="Bot")
+    granted: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    token = pull.world.forge.token("our-app[bot]", permissions=granted, repo=REPO)
+    assert pull.publish(pull.bundle(FITS), token=token).suggested
+
+
+def test_an_answer_that_was_lost_is_looked_for(pull: Forked) -> None:
+    pull.world.forge.drop_next("POST", r"/reviews$", after_effect=True)
+    assert pull.publish(pull.bundle(FITS)).suggested
+    assert len(pull.reviews()) == 1
+
+
+def test_a_pull_request_closed_meanwhile_gets_none(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    pull.world.forge.set_thread(REPO, pull.number, state="closed")
+    with pytest.raises(PublishError, match=f"#{pull.number} was closed while"):
+        pull.publish(bundle)
+    assert pull.reviews() == []
+
+
+def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    pull.publish(bundle)
+    copied = pull.reviews()[0]["body"]
+    other = pull.bundle(FITS)
+    trigger, was = other.outcome.request.trigger, bundle.outcome.request.trigger
+    assert trigger is not None
+    assert was is not None
+    copied = copied.replace(f"request={was.comment_id}", f"request={trigger.comment_id}")
+    pull.world.forge.review(REPO, pull.number, "bob", copied)
+    pull.publish(other)
+    assert [one["user"]["login"] for one in pull.reviews()].count("github-actions[bot]") == 2
+
+
+def test_a_dry_run_says_the_suggestions(pull: Forked) -> None:
+    before = pull.world.writes()
+    pull.publish(pull.bundle(FITS), dry_run=True)
+    assert pull.world.writes() == before
+    assert "```suggestion" in "\n".join(pull.world.said)
+
+
+# A bundle that somebody changed
+
+
+def test_a_patch_with_a_line_elsewhere_is_no_suggestion_there(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    evil = pull.world.patch({**FITS, "README.md": "Bye\n"})
+    published = pull.publish(replace(bundle, patch=evil))
+    assert not published.suggested
+    assert pull.reviews() == []
+
+
+@pytest.mark.parametrize("path", [".github/workflows/ci.yml", "CODEOWNERS"])
+def test_a_protected_path_is_tampering_also_where_the_fork_has_it(world: World, path: str) -> None:
+    fork = world.forge.fork(REPO, "bob")
+    world.forge.commit(fork, {path: "one\n"}, branch="topic", author="bob")
+    pull = Forked(world, world.open("bob:topic", "bob"))
+    with pytest.raises(GateError, match="never published"):
+        pull.publish(pull.bundle({path: "two\n"}))
+    assert pull.reviews() == []
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", ".git/hooks/pre-commit", "/etc/passwd"])
+def test_a_path_outside_is_refused(pull: Forked, path: str) -> None:
+    bundle = pull.bundle({"b.py": "x = 1\ny = 3\n"})
+    evil = bundle.patch.replace(b"b.py", path.encode())
+    with pytest.raises((GateError, PublishError)):
+        pull.publish(replace(bundle, patch=evil))
+    assert pull.reviews() == []
+    assert set(pull.world.branches()) == {"main"}
+
+
+def test_what_the_model_says_of_it_reaches_nobody(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    said = replace(bundle.outcome.description, summary="@ann look <!-- x --> ![y](https://evil.example)")
+    pull.publish(replace(bundle, outcome=replace(bundle.outcome, description=said)))
+    above = pull.reviews()[0]["body"].rstrip().rpartition("\n")[0]
+    assert "@ann" not in above
+    assert "<!--" not in above
+    assert "![" not in above
+
+
+def test_a_verb_that_only_reads_suggests_nothing(pull: Forked) -> None:
+    bundle = pull.bundle(FITS)
+    request = replace(bundle.outcome.request, verb=Verb.EXPLAIN)
+    with pytest.raises(PublishError, match="cannot come to"):
+        pull.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
+    assert pull.reviews() == []
+
+
+# What is applied is what was judged
+
+
+WORDS = [
+    "alpha",
+    "  beta",
+    "",
+    "}",
+    "```",
+    "~~~~",
+    "```suggestion",
+    "- [ ] x",
+    "\t",
+    "\u2028",
+    "é",
+    "@ann",
+    "<b>",
+]
+
+
+def test_applied_they_are_the_patchs_tree_whatever_it_changes(pull: Forked) -> None:
+    """Random changes to what a new file and a changed one show; GitHub takes every review."""
+    chance = random.Random(11)
+    suggested = 0
+    for number in range(12):
+        head = {
+            "a.txt": text(mixed([*LINES[:15], *chance.choices(WORDS, k=10), *LINES[25:]], chance)),
+            f"new {number}.py": text(chance.choices(WORDS, k=20)),
+        }
+        pull.push(head)
+        changes = {path: text(mixed(said.split("\n")[:-1], chance)) for path, said in head.items()}
+        changes = {path: said for path, said in changes.items() if said != head[path]}
+        before = {one["id"] for one in pull.remarks()}
+        published = pull.publish(pull.bundle(changes))
+        made = [one for one in pull.remarks() if one["id"] not in before]
+        assert published.suggested == bool(made)
+        if published.suggested:
+            suggested += 1
+            only = Only(pull.world, pull.number, made)
+            assert only.apply() == changes
+    assert suggested > 3
+    assert [one for one in pull.world.forge.requests if one.status == 422] == []
+
+
+def mixed(lines: list[str], chance: random.Random) -> list[str]:
+    kept = [line for line in lines if chance.random() > 0.02]
+    for _ in range(chance.randrange(3)):
+        kept.insert(chance.randrange(12, len(kept)), chance.choice(WORDS))
+    return kept
+
+
+@dataclass
+class Only(Forked):
+    made: list[dict[str, Any]]
+
+    def remarks(self) -> list[dict[str, Any]]:
+        return self.made

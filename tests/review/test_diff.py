@@ -1,0 +1,269 @@
+"""git's diffs, read: against git itself, and each thing that must be refused."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.contracts.pulls import Side
+from bot.review.diff import Diff, DiffError, FileDiff, FileStatus, Hunk, parse_diff
+
+LINES = [
+    "alpha",
+    "  beta",
+    "",
+    "gamma\r",
+    "-- dash",
+    "++ plus",
+    "\\ No newline",
+    "@@ -1 +1 @@",
+    "diff --git a/x b/x",
+]
+
+
+class Repository:
+    """A real one, with a commit for each state that is put into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *arguments: str) -> bytes:
+        settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.autocrlf=false"]
+        command = ["git", *settings, *arguments]
+        return subprocess.run(command, cwd=self.folder, check=True, capture_output=True).stdout
+
+    def put(self, files: dict[bytes, bytes | None]) -> str:
+        for name, content in files.items():
+            path = bytes(self.folder) + b"/" + name
+            if content is None:
+                subprocess.run([b"rm", b"-f", path], check=True)
+                continue
+            subprocess.run([b"mkdir", b"-p", path.rpartition(b"/")[0]], check=True)
+            with open(path, "wb") as file:
+                file.write(content)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "x")
+        return self.git("rev-parse", "HEAD").decode().strip()
+
+    def diff(self, *options: str) -> bytes:
+        return self.git("diff", "-M", "-C", "--no-ext-diff", *options, "HEAD~", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return Repository(tmp_path)
+
+
+def changed(
+    repository: Repository, before: dict[bytes, bytes | None], after: dict[bytes, bytes | None]
+) -> Diff:
+    repository.put(before)
+    repository.put(after)
+    return parse_diff(repository.diff())
+
+
+def only(diff: Diff) -> FileDiff:
+    (file,) = diff.files
+    return file
+
+
+def test_a_changed_line_has_its_number_on_each_side(repository: Repository) -> None:
+    file = only(changed(repository, {b"f": b"a\nb\nc\n"}, {b"f": b"a\nB\nc\nd\n"}))
+    (hunk,) = file.hunks
+    assert (file.path, file.status) == ("f", FileStatus.MODIFIED)
+    assert [tuple(row) for row in hunk.rows()] == [
+        (" ", 1, 1, "a"),
+        ("-", 2, 0, "b"),
+        ("+", 0, 2, "B"),
+        (" ", 3, 3, "c"),
+        ("+", 0, 4, "d"),
+    ]
+    assert (hunk.side(Side.LEFT), hunk.side(Side.RIGHT)) == (["a", "b", "c"], ["a", "B", "c", "d"])
+    assert (hunk.changed(Side.LEFT), hunk.changed(Side.RIGHT)) == ({2}, {2, 4})
+    assert [hunk.holds(Side.RIGHT, line) for line in range(6)] == [False, True, True, True, True, False]
+    assert [hunk.holds(Side.LEFT, line) for line in range(6)] == [False, True, True, True, False, False]
+
+
+def test_a_renamed_file_is_found_by_both_names(repository: Repository) -> None:
+    text = b"".join(b"line %d\n" % n for n in range(20))
+    diff = changed(repository, {b"old name": text}, {b"old name": None, b"new name": text + b"more\n"})
+    file = only(diff)
+    assert (file.status, file.old_path, file.path) == (FileStatus.RENAMED, "old name", "new name")
+    assert diff.find("old name") is diff.find("new name") is file
+    assert len(file.hunks) == 1
+
+
+def test_a_pure_rename_and_a_copy_have_no_hunks(repository: Repository) -> None:
+    text = b"".join(b"line %d\n" % n for n in range(20))
+    assert only(changed(repository, {b"a": text}, {b"a": None, b"b": text})).hunks == ()
+    repository.put({b"b": text + b"x\n", b"c": text})
+    statuses = {file.path: file.status for file in parse_diff(repository.diff()).files}
+    assert statuses == {"b": FileStatus.MODIFIED, "c": FileStatus.COPIED}
+
+
+def test_added_removed_and_empty_files(repository: Repository) -> None:
+    diff = changed(repository, {b"gone": b"x\n"}, {b"gone": None, b"new": b"y\n", b"empty": b""})
+    found = {file.path: (file.status, len(file.hunks)) for file in diff.files}
+    assert found == {
+        "gone": (FileStatus.REMOVED, 1),
+        "new": (FileStatus.ADDED, 1),
+        "empty": (FileStatus.ADDED, 0),
+    }
+
+
+def test_a_mode_alone_changes_no_line(repository: Repository) -> None:
+    repository.put({b"run me": b"x\n"})
+    (repository.folder / "run me").chmod(0o755)
+    repository.put({})
+    file = only(parse_diff(repository.diff()))
+    assert (file.path, file.old_mode, file.new_mode, file.hunks) == ("run me", "100644", "100755", ())
+
+
+def test_binary_files_are_known_in_both_forms(repository: Repository) -> None:
+    before = {b"a.bin": b"\0" * 100, b"b": b"x\n"}
+    repository.put(before)
+    repository.put({b"a.bin": bytes(range(256)) * 9, b"b": b"y\n"})
+    for options in ((), ("--binary",)):
+        binary, text = parse_diff(repository.diff(*options)).files
+        assert (binary.binary, binary.hunks) == (True, ())
+        assert (text.binary, len(text.hunks)) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space", " ", "a b/c d", "ta\tb", "é", "日本語.txt", 'quo"te', "back\\slash", "new\nline", "a b/b",
+        "x b/x", "-dash", "b/b", "tab\tand é",
+    ],
+)  # fmt: skip
+def test_every_name_comes_back_as_it_is(repository: Repository, name: str) -> None:
+    path = name.encode()
+    assert only(changed(repository, {path: b"1\n"}, {path: b"2\n"})).path == name
+    repository.put({path: b"\0bin"})
+    assert only(parse_diff(repository.diff())).path == name
+    repository.put({path: None})
+    assert only(parse_diff(repository.diff())).path == name
+
+
+def test_a_name_that_is_no_utf8_keeps_its_bytes(repository: Repository) -> None:
+    file = only(changed(repository, {b"\xff\xfe.txt": b"1\n"}, {b"\xff\xfe.txt": b"2\n"}))
+    assert file.path.encode(errors="surrogateescape") == b"\xff\xfe.txt"
+
+
+def test_a_missing_newline_is_no_line(repository: Repository) -> None:
+    (hunk,) = only(changed(repository, {b"f": b"a\nb"}, {b"f": b"a\nc"})).hunks
+    assert (hunk.side(Side.LEFT), hunk.side(Side.RIGHT)) == (["a", "b"], ["a", "c"])
+
+
+def test_a_line_ends_at_a_line_feed_only(repository: Repository) -> None:
+    text = "one\r\ntwo\x0cstill\u2028two\x85\r\n".encode()
+    (hunk,) = only(changed(repository, {b"f": b""}, {b"f": text})).hunks
+    assert hunk.side(Side.RIGHT) == ["one\r", "two\x0cstill\u2028two\x85\r"]
+
+
+def test_a_file_that_became_a_link_shows_no_lines(repository: Repository) -> None:
+    repository.put({b"f": b"text\n"})
+    (repository.folder / "f").unlink()
+    (repository.folder / "f").symlink_to("elsewhere")
+    repository.put({})
+    file = only(parse_diff(repository.diff()))
+    assert (file.status, file.hunks) == (FileStatus.RETYPED, ())
+
+
+def test_no_diff_has_no_files() -> None:
+    assert parse_diff(b"").files == ()
+
+
+@pytest.mark.parametrize("context", ["-U0", "-U1", "-U3", "-U50"])
+def test_random_changes_come_back_as_git_made_them(repository: Repository, context: str) -> None:
+    chance = random.Random(context)
+    before = [chance.choice(LINES) for _ in range(200)]
+    repository.put({b"f": "\n".join(before).encode() + b"\n"})
+    for _ in range(12):
+        after = [line for line in before if chance.random() > 0.1]
+        for _ in range(chance.randrange(12)):
+            after.insert(chance.randrange(len(after) + 1), chance.choice(LINES))
+        repository.put({b"f": "\n".join(after).encode() + b"\n"})
+        for file in parse_diff(repository.diff(context)).files:
+            for hunk in file.hunks:
+                _is_in(hunk, Side.LEFT, before)
+                _is_in(hunk, Side.RIGHT, after)
+            assert _put_together(before, file.hunks) == after
+        before = after
+
+
+def _is_in(hunk: Hunk, side: Side, lines: list[str]) -> None:
+    start = hunk.start(side) - 1
+    if hunk.count(side):
+        assert hunk.side(side) == lines[start : start + hunk.count(side)]
+
+
+def _put_together(before: list[str], hunks: tuple[Hunk, ...]) -> list[str]:
+    lines = list(before)
+    for hunk in reversed(hunks):
+        start = hunk.old_start - 1 if hunk.count(Side.LEFT) else hunk.old_start
+        lines[start : start + hunk.count(Side.LEFT)] = hunk.side(Side.RIGHT)
+    return lines
+
+
+GOOD = b"diff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@ def f():\n-a\n+b\n c\n"
+
+
+@pytest.mark.parametrize(
+    ("diff", "why"),
+    [
+        (b"diff --cc f\nindex 1,2..3\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n", "combined"),
+        (b"diff --combined f\n", "combined"),
+        (b"hello\n", "`diff --git` was expected"),
+        (GOOD + b" d\n", "not as many lines"),
+        (GOOD.replace(b" c\n", b""), "not as many lines"),
+        (GOOD.replace(b"+b\n", b"+b\n+x\n+y\n"), "not as many lines|`diff --git`"),
+        (GOOD.replace(b"-1,2 +1,2", b"-1,x +1,2"), "head of a hunk"),
+        (GOOD.replace(b"-1,2", b"-1,99999999999"), "head of a hunk"),
+        (GOOD.replace(b"+++ b/f", b"+++ b/g"), "another"),
+        (GOOD.replace(b"+++ b/f", b"+++ /dev/null"), "another"),
+        (GOOD.replace(b"+++ b/f\n", b""), "`[+]{3} ` was expected"),
+        (GOOD.replace(b"a/f b/f", b"a/f b/g"), "differ without a rename"),
+        (GOOD.replace(b"a/f b/f", b'"a/f b/f'), "quoted name"),
+        (GOOD.replace(b"a/f b/f", b'"a/\\9" "b/f"'), "quoted name"),
+        (GOOD.replace(b"a/f b/f", b"f f"), "differ|starts with"),
+        (GOOD.replace(b"index 1..2 100644", b"old mode 99"), "six octal digits"),
+        (GOOD.split(b"@@")[0], "a hunk was expected"),
+        (GOOD + b"@@ -1,1 +1,1 @@\n-x\n+y\n", "overlap"),
+        (b"diff --git a/f b/f\nGIT binary patch\nnot base85 at all\n", "binary data"),
+    ],
+)  # fmt: skip
+def test_what_git_does_not_write_is_refused(diff: bytes, why: str) -> None:
+    assert len(parse_diff(GOOD).files) == 1
+    with pytest.raises(DiffError, match=why):
+        parse_diff(diff)
+
+
+@given(st.binary(max_size=400))
+def test_rubbish_is_refused_and_nothing_else_happens(rubbish: bytes) -> None:
+    for diff in (rubbish, b"diff --git " + rubbish, GOOD + rubbish, GOOD.replace(b"+b", b"+" + rubbish)):
+        with suppress(DiffError):
+            parse_diff(diff)
+
+
+def test_a_huge_diff_takes_time_in_proportion() -> None:
+    def took(lines: int) -> float:
+        body = b"".join(b"+line %d\n" % n for n in range(lines))
+        head = b"diff --git a/f b/f\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,%d @@\n"
+        raw = head % lines + body
+        started = time.process_time()
+        (file,) = parse_diff(raw).files
+        assert file.hunks[0].count(Side.RIGHT) == lines
+        return time.process_time() - started
+
+    took(1000)
+    # Ten times the lines at most forty times the time: a quadratic reader would need a hundred.
+    assert took(200_000) < 40 * max(took(20_000), 0.005)

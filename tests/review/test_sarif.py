@@ -1,0 +1,154 @@
+"""A review as SARIF: against the official schema, and what a reader of it finds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
+from bot.contracts.evidence import Severity as ProblemSeverity
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Review, Severity
+from bot.review.fingerprints import fingerprint
+from bot.review.formats import problems_to_sarif, to_sarif
+from tests.support.npm import package_file
+from tests.support.outcomes import EVIDENCE, problem
+
+ONE = Finding("src/é a.py", 7, Severity.MAJOR, "Never closed", "It leaks.", 5, text="a\nb\nc", suggestion="x")
+REVIEW = Review(
+    "a" * 40,
+    "b" * 40,
+    "Two remarks.",
+    (
+        ONE,
+        Finding("gone.py", 3, Severity.NOTE, "Was used", "", side=Side.LEFT, text="x"),
+        Finding("whole.py", 0, Severity.CRITICAL, "Not needed", "Remove it."),
+        replace(ONE, severity=Severity.MINOR, suggestion=""),
+    ),
+    left_out=("1 file",),
+)
+
+
+def results(review: Review = REVIEW) -> list[dict[str, Any]]:
+    (run,) = json.loads(to_sarif(review, "0.1.0"))["runs"]
+    return list(run["results"])
+
+
+@pytest.fixture(scope="module")
+def validator() -> Any:
+    from jsonschema import Draft4Validator
+
+    schema = package_file(
+        "@microsoft/jest-sarif",
+        "1.0.0-beta.0",
+        "lib/schemas/sarif-2.1.0-rtm.5.json",
+        "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8",
+    )
+    return Draft4Validator(json.loads(schema.read_text("utf-8")))
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
+def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
+    log = json.loads(to_sarif(review, "0.1.0", "https://github.test/octo/hello"))
+    assert [error.message for error in validator.iter_errors(log)] == []
+    log["runs"][0]["tool"]["driver"]["nmae"] = "x"
+    assert not validator.is_valid(log)
+
+
+WIDE = problem(
+    3, path="src/é a.py", code="", column=2, end_line=2, end_column=9, message="", snippet="é = 1", tool="ty"
+)
+WHOLE = problem(0, column=0, path="a.py", message='x\0"\ud800', severity=ProblemSeverity.ERROR)
+
+
+@pytest.mark.node
+@pytest.mark.parametrize(
+    "new", [(problem(), problem(), WIDE, WHOLE), (), (replace(WIDE, tool="", end_line=4),)], ids=len
+)
+def test_the_official_schema_takes_new_problems(new: tuple[Problem, ...], validator: Any) -> None:
+    run = ToolRun(Answer.COMPLETE)
+    log = json.loads(
+        problems_to_sarif([CheckerComparison("ty", "", "ty", run, run, new=new), EVIDENCE.diagnostics[0]])
+    )
+    assert [error.message for error in validator.iter_errors(log)] == []
+
+
+def test_new_problems_are_a_run_for_each_checker_that_answered_twice() -> None:
+    log = json.loads(problems_to_sarif(EVIDENCE.diagnostics))
+    drivers = [run["tool"]["driver"] for run in log["runs"]]
+    assert [(one["name"], one["version"]) for one in drivers] == [("ruff", "0.14.1"), ("ty", "0.0.4")]
+    (found,) = log["runs"][1]["results"]
+    assert (found["ruleId"], found["level"], found["baselineState"]) == (
+        "invalid-return-type",
+        "error",
+        "new",
+    )
+    location = found["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "invoice.py"
+    assert location["region"] == {"startLine": 7, "startColumn": 5}
+
+
+def test_equal_problems_have_fingerprints_of_their_own_which_the_line_is_no_part_of() -> None:
+    run = ToolRun(Answer.COMPLETE)
+
+    def prints(*new: Problem) -> list[str]:
+        (made,) = json.loads(problems_to_sarif([CheckerComparison("ruff", "1", "ruff", run, run, new=new)]))[
+            "runs"
+        ]
+        return [one["partialFingerprints"]["slashAgent/v1"] for one in made["results"]]
+
+    first, second = problem(3), replace(problem(3), line=9)
+    assert len(set(prints(first, second))) == 2
+    assert prints(first) == prints(second)
+
+
+def test_every_finding_is_a_result_of_its_level() -> None:
+    assert [(one["ruleId"], one["level"]) for one in results()] == [
+        ("review/major", "error"),
+        ("review/note", "note"),
+        ("review/critical", "error"),
+        ("review/minor", "warning"),
+    ]
+
+
+def test_the_index_leads_to_the_rule_of_that_name() -> None:
+    (run,) = json.loads(to_sarif(REVIEW, "0.1.0"))["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert all(rules[one["ruleIndex"]]["id"] == one["ruleId"] for one in run["results"])
+
+
+def test_a_finding_is_on_its_lines_and_its_path_is_a_uri() -> None:
+    location = results()[0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"]["uri"] == "src/%C3%A9%20a.py"
+    assert location["region"] == {"startLine": 5, "endLine": 7}
+
+
+def test_lines_that_are_gone_and_whole_files_have_no_region() -> None:
+    assert all("region" not in one["locations"][0]["physicalLocation"] for one in results()[1:3])
+
+
+def test_a_fix_replaces_the_lines_and_an_empty_one_removes_them() -> None:
+    replacing, removing = (
+        one["fixes"][0]["artifactChanges"][0]["replacements"][0] for one in results() if "fixes" in one
+    )
+    assert replacing == {"deletedRegion": {"startLine": 5, "endLine": 7}, "insertedContent": {"text": "x"}}
+    assert removing["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 8, "endColumn": 1}
+
+
+def test_the_same_remark_on_other_lines_has_a_fingerprint_of_its_own() -> None:
+    made = results(replace(REVIEW, findings=tuple(replace(ONE, line=line) for line in (7, 17, 27))))
+    assert len({one["partialFingerprints"]["slashAgent/v1"] for one in made}) == 3
+
+
+def test_the_fingerprint_is_the_findings() -> None:
+    assert results()[0]["partialFingerprints"] == {"slashAgent/v1": fingerprint(ONE)}
+    marked = replace(REVIEW, findings=(replace(ONE, fingerprint="feedfacefeedface"),))
+    assert results(marked)[0]["partialFingerprints"] == {"slashAgent/v1": "feedfacefeedface"}
+
+
+def test_the_same_review_is_the_same_text() -> None:
+    assert to_sarif(REVIEW, "1") == to_sarif(REVIEW, "1")

@@ -1,0 +1,130 @@
+"""A change as suggestions: applied they give the change, or there are none."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bot.review.diff import Diff, parse_diff
+from bot.review.suggestions import MOST, ChangedFile, Suggestion, applied, to_suggestions
+
+BASE = "".join(f"line {number}\n" for number in range(1, 41))
+# The pull request changes line 20, so that its diff shows 17 to 23.
+HEAD = BASE.replace("line 20\n", "twenty\n")
+
+
+def git_diff(folder: Path, before: bytes, after: bytes) -> Diff:
+    """What git says of one file, as it is in both its states."""
+    for name, data in (("old", before), ("new", after)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / "a.txt").write_bytes(data)
+    command = ["git", "diff", "--no-index", "--no-color", "--full-index", "-U3", "old/a.txt", "new/a.txt"]
+    said = subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
+    return parse_diff(said.replace(b"old/a.txt", b"a.txt").replace(b"new/a.txt", b"a.txt"))
+
+
+def suggested(
+    folder: Path, after: str | bytes, head: str | bytes = HEAD, base: str | bytes = BASE
+) -> tuple[Suggestion, ...] | str:
+    base, head, after = (one if isinstance(one, bytes) else one.encode() for one in (base, head, after))
+    (file,) = git_diff(folder, head, after).files
+    return to_suggestions([ChangedFile(file, head, after)], git_diff(folder, base, head))
+
+
+def test_a_changed_line_is_one_suggestion(tmp_path: Path) -> None:
+    after = HEAD.replace("line 21\n", "twenty-one\n")
+    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 21, "line 21", "twenty-one"),)
+
+
+def test_lines_put_in_between_stand_on_the_line_above(tmp_path: Path) -> None:
+    after = HEAD.replace("line 21\n", "line 21\nmore\n")
+    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 21, "line 21", "line 21\nmore"),)
+
+
+def test_at_the_edge_of_what_is_shown_they_stand_on_the_line_below(tmp_path: Path) -> None:
+    after = HEAD.replace("line 17\n", "more\nline 17\n")
+    assert suggested(tmp_path, after) == (Suggestion("a.txt", 17, 17, "line 17", "more\nline 17"),)
+
+
+def test_removed_lines_are_an_empty_suggestion(tmp_path: Path) -> None:
+    after = HEAD.replace("line 21\nline 22\n", "")
+    assert suggested(tmp_path, after) == (Suggestion("a.txt", 21, 22, "line 21\nline 22", ""),)
+
+
+def test_an_empty_line_is_no_empty_suggestion(tmp_path: Path) -> None:
+    after = HEAD.replace("line 21\n", "\n")
+    assert suggested(tmp_path, after) == (Suggestion("a.txt", 20, 21, "twenty\nline 21", "twenty\n"),)
+
+
+def test_what_is_near_is_one_suggestion(tmp_path: Path) -> None:
+    after = HEAD.replace("line 18\n", "x\n").replace("line 21\n", "line 21\ny\n")
+    text = "line 18\nline 19\ntwenty\nline 21"
+    assert suggested(tmp_path, after) == (
+        Suggestion("a.txt", 18, 21, text, "x\nline 19\ntwenty\nline 21\ny"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        (HEAD.replace("line 3\n", "three\n"), "that the diff does not show"),
+        (HEAD.replace("line 23\nline 24\n", "x\n"), "that the diff does not show"),
+        (HEAD.replace("line 16\n", "line 16\nx\n").replace("line 3\n", "3\n"), "that the diff does not show"),
+        (HEAD.replace("line 21\n", "line 21\r\n"), "line ends"),
+        (HEAD.encode().replace(b"line 21", b"\xff"), "not UTF-8"),
+    ],
+)
+def test_one_line_that_cannot_be_suggested_and_there_are_none(
+    tmp_path: Path, after: str | bytes, why: str
+) -> None:
+    suggestions = suggested(tmp_path, after)
+    assert isinstance(suggestions, str)
+    assert why in suggestions
+
+
+@pytest.mark.parametrize(("head", "after"), [("a\nb", "a\nc"), ("a\nb\n", "a\nb"), ("a\nb", "a\nb\n")])
+def test_a_last_line_without_its_end_is_left_to_a_commit(tmp_path: Path, head: str, after: str) -> None:
+    assert isinstance(suggested(tmp_path, after, head, "old\n"), str)
+
+
+def test_a_file_that_is_not_in_the_pull_request(tmp_path: Path) -> None:
+    (file,) = git_diff(tmp_path, b"a\n", b"b\n").files
+    assert to_suggestions([ChangedFile(file, b"a\n", b"b\n")], Diff(())) == "a.txt is not in the diff"
+
+
+def test_a_new_file_is_none(tmp_path: Path) -> None:
+    raw = b"diff --git a/n b/n\nnew file mode 100644\nindex 000..111\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
+    (file,) = parse_diff(raw).files
+    assert "more with n than to change its lines" in to_suggestions(
+        [ChangedFile(file, b"", b"x\n")], Diff(())
+    )
+
+
+def test_there_is_an_end_to_how_many(tmp_path: Path) -> None:
+    head = "".join(f"{number}\n" for number in range(600))
+    lines = head.splitlines()
+    lines[::10] = ["x"] * 60
+    suggestions = suggested(tmp_path, "\n".join(lines) + "\n", head, "")
+    assert suggestions == f"it would be more than {MOST} suggestions"
+
+
+WORDS = ["a", "b", "", "  c", "```", "````suggestion", "-x", "+y", "\t", "\u2028", "é"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_applied_they_are_the_change(tmp_path: Path, seed: int) -> None:
+    """Whatever is changed of what the diff shows: a whole new file, so that all of it is."""
+    chance = random.Random(seed)
+    before = [chance.choice(WORDS) for _ in range(chance.randrange(1, 40))]
+    after = [line for line in before if chance.random() > 0.1]
+    for _ in range(chance.randrange(6)):
+        after.insert(chance.randrange(len(after) + 1), chance.choice(WORDS))
+    head, result = "".join(f"{line}\n" for line in before), "".join(f"{line}\n" for line in after)
+    if head == result:
+        return
+    suggestions = suggested(tmp_path, result, head, "")
+    assert not isinstance(suggestions, str), suggestions
+    assert applied(head, suggestions) == result

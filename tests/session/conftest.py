@@ -1,0 +1,67 @@
+"""Runs of the real command line against a scripted model: what a person would type, with nothing inherited."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from slash_forge import Forge
+from tests.support import warm
+from tests.support.model_server import ModelServer
+from tests.support.repositories import sample_repository
+from tests.support.stage import Ran, Stage, command, open_stage
+
+__all__ = ["Cli", "Ran", "command"]
+
+
+@dataclass(frozen=True)
+class Cli:
+    """`slash-agent` with an environment of its own. `home` holds what it leaves behind; `cold` as a stage's."""
+
+    home: Path
+    cold: bool = False
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **more}
+
+    @property
+    def journal(self) -> str:
+        """What its runs have recorded so far."""
+        journals = self.home.glob(".local/state/slash-agent/runs/*/journal.jsonl")
+        return "".join(file.read_text(errors="replace") for file in journals)
+
+    def __call__(
+        self, *args: object, model: ModelServer | None = None, inside: Sequence[str] = (), **environment: str
+    ) -> Ran:
+        """`inside` is put before the command: another machine to run it on."""
+        served = model.environment() if model else {}
+        start = warm.run_cold if self.cold else warm.run
+        done = start([*inside, *command(*args)], self.environment(**{**served, **environment}))
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    home = tmp_path / "home"
+    home.mkdir()
+    return Cli(home)
+
+
+@pytest.fixture
+def checks(request: pytest.FixtureRequest) -> bool:
+    return request.node.get_closest_marker("checks") is not None
+
+
+@pytest.fixture
+def repo(tmp_path: Path, checks: bool) -> Path:
+    return sample_repository(tmp_path / "tidytime", checks=checks)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, checks: bool) -> Iterator[Stage]:
+    with Forge() as forge:
+        yield open_stage(forge, tmp_path / "stage", checks=checks)

@@ -1,0 +1,114 @@
+"""The workspace of a run's calls: a sandbox that does not start, and the order in which changes are told."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bot.agent.journal import Journal
+from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
+from bot.contracts.journal import FilesChanged
+from bot.contracts.tools import FileChange
+from bot.policy.schema import SandboxLimits
+from bot.session.folder.run_folder import RunFolder
+from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
+from bot.session.workspaces.network import Network
+from bot.session.workspaces.start import Workspaces, within_limits
+from bot.workspace.client import ScanResult, Workspace
+from bot.workspace.sandbox.choose import Off
+from tests.support.workspaces import Bench, eventually, make_tree
+
+
+def test_one_that_did_not_start_is_tried_in_the_same_folder(tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/run_folder.py "exist_ok=True"."""
+    folder = RunFolder(tmp_path)
+    assert folder.workspace("agent-0") == folder.workspace("agent-0")
+
+
+def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run() -> None:
+    """Breaks: bot/session/workspaces/agent_workspace.py "if self._failed_starts >= _MOST_FAILED_STARTS:"."""
+
+    def start(number: int) -> Workspace:
+        raise NoSandboxError(f"bwrap: no more namespaces ({number})")
+
+    workspace = AgentWorkspace(start, lambda place, scan: None)
+    for _ in range(2):
+        outcome = workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
+        assert outcome.is_error
+        assert outcome.content.startswith(
+            "Nothing was run: the sandbox did not start. bwrap: no more namespaces (0)"
+        )
+    with pytest.raises(NoSandboxError):
+        workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
+
+
+def test_what_is_found_at_the_end_is_told_after_what_was_found_before(tmp_path: Path) -> None:
+    """Else a recording ends with the older of two versions. Breaks: bot/session/workspaces/agent_workspace.py
+    "self._settle()  # first".
+    """
+    bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    told: list[list[str]] = []
+    first, second = threading.Event(), threading.Event()
+
+    def changed(place: CallPosition, scan: ScanResult) -> None:
+        if first.is_set():
+            second.set()
+        first.set()
+        second.wait(1)
+        told.append([change.path for change in scan.files])
+
+    workspace = AgentWorkspace(lambda number: bench.start(), changed)
+    try:
+        writes = "touch one; until [ -e go ]; do sleep 0.01; done; touch two; sleep 600"
+        workspace.call(
+            "bash", {"command": writes, "background": True}, CancelToken(), position=CallPosition(1, "a")
+        )
+        assert eventually((tmp_path / "tree" / "one").exists)
+        workspace.scan_meanwhile()
+        assert first.wait(60)
+        (tmp_path / "tree" / "go").touch()
+        assert eventually((tmp_path / "tree" / "two").exists)
+        workspace.close()
+    finally:
+        workspace.kill()
+        bench.close()
+    assert [sorted({"one", "two"} & set(paths)) for paths in told] == [["one"], ["two"]]
+
+
+def test_a76_many_files_of_one_command_are_counted_and_not_all_listed(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path / "tree", {"old.txt": "one\n"})
+    git = Git(tree / ".git")
+    checkout = Checkout(git, tree, git.run("rev-parse", "HEAD").decode().strip(), ())
+    new = [FileChange(f"new/{n}", None, "aa", 0o644, b"x", False, None) for n in range(60_000)]
+    old = FileChange("old.txt", "aa", "bb", 0o644, b"y", False, None)
+    written: list[FilesChanged] = []
+    with Journal(tmp_path / "journal", str) as journal:
+        workspaces = Workspaces(
+            checkout,
+            Off(),
+            RunFolder(tmp_path),
+            "",
+            {},
+            skills=None,
+            journal=journal,
+            network=cast(Network, None),
+            limits=SandboxLimits(),
+        )
+        journal.write = lambda record, agent="": written.append(record)  # type: ignore[method-assign,assignment,arg-type]  # no header
+        workspaces.record_changes(CallPosition(1, "a"), ScanResult((*new, old), "as the host said"))
+    assert [file.path for file in written[0].files] == ["old.txt", *(change.path for change in new[:1_999])]
+    assert written[0].files[0].before_content == b"one\n"
+    assert written[0].note == "as the host said; 58,001 more files changed, which the journal does not list"
+
+
+def test_a76_large_contents_of_one_command_are_not_all_kept() -> None:
+    files = [FileChange(f"{n}", None, "aa", 0o644, bytes(1 << 20), False, None) for n in range(20)]
+    kept = within_limits(ScanResult(tuple(files)))
+    assert [change.content is None for change in kept.files] == [False] * 16 + [True] * 4
+    assert kept.note == "of 4 files it does not hold the contents"

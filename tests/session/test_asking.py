@@ -1,0 +1,271 @@
+"""What a person is asked where policy says `ask`, and what their answer holds for."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal import Journal
+from bot.agent.journal_file import read_journal
+from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import PermissionDecision, Record
+from bot.contracts.progress import CancelSignal, Inquiry, Reply
+from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.policy.load import load_policy
+from bot.session.tools.approvals import (
+    BY_PERSON_SUFFIX,
+    Approvals,
+    approved_paths,
+    earlier_approvals,
+    recorded_person,
+)
+from bot.session.tools.toolbox import Gatekeeper
+from bot.workspace.client import Question
+from tests.support.sessions import header
+
+POLICY = load_policy(
+    "rules:\n"
+    "  - {effect: ask, paths: ['docs/**'], reason: by hand, examples: [docs/a]}\n"
+    "  - {effect: ask, paths: ['web/**'], examples: [web/a]}\n"
+    "  - {effect: deny, paths: ['docs/made/**'], examples: [docs/made/a]}\n"
+    "  - {effect: ask, commands: [[git]], examples: [git log]}\n"
+)
+
+
+class Somebody:
+    """Answers as told; `asked` is what they were asked."""
+
+    def __init__(self, *answers: Reply) -> None:
+        self.asked: list[Inquiry] = []
+        self._answers = list(answers)
+
+    def __call__(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+        self.asked.append(inquiry)
+        return self._answers.pop(0)
+
+
+def keeper(
+    person: Somebody | None, tier: Tier = Tier.LOCAL, written: list[Record] | None = None
+) -> Gatekeeper:
+    asking = Approvals(person, CancelToken(), approved=() if tier is Tier.LOCAL else None)
+    write = (written if written is not None else []).append
+    return Gatekeeper(POLICY, tier, "/tree", write, approvals=asking)
+
+
+def command(gatekeeper: Gatekeeper, text: str) -> bool:
+    return gatekeeper.permit("bash", {"command": text}).allow
+
+
+def write(gatekeeper: Gatekeeper, *paths: str, tool: str = "edit") -> bool:
+    assert gatekeeper.permit(tool, {"path": paths[0]}).allow
+    return gatekeeper.answer(Question(tool, tuple((path, "change") for path in paths), "+x\n")).allow
+
+
+def test_a_question_of_the_models_is_put_masked_and_answered_in_one_line() -> None:
+    ann = Somebody(Reply("words", "the\n  first"), Reply("gone"))
+    asking = Approvals(ann, CancelToken(), lambda text: text.replace("hunter2", "***"))
+    assert asking.answer("Is it hunter2?") == "the first"
+    assert ann.asked[0].question == "Is it ***?"
+    assert asking.answer("And now?") == ""
+    assert Approvals(None, CancelToken()).answer("Anybody?") == ""
+
+
+def test_a_command_is_put_with_its_rule_and_what_would_be_remembered() -> None:
+    ann = Somebody(Reply("once"))
+    assert command(keeper(ann), "git log")
+    [asked] = ann.asked
+    assert (asked.tool, asked.subject, asked.files) == ("bash", "git log", ())
+    assert asked.rule.startswith("rules[3]")
+    assert "these very words" in asked.remembered
+
+
+def test_a_write_is_put_with_its_diff_when_that_is_known() -> None:
+    ann = Somebody(Reply("once"))
+    assert write(keeper(ann), "docs/a.md")
+    [asked] = ann.asked
+    assert (asked.files, asked.diff, asked.reason) == ((("docs/a.md", "change"),), "+x\n", "by hand")
+
+
+def test_once_holds_for_one_call() -> None:
+    ann = Somebody(Reply("once"), Reply("words", "not now"))
+    gatekeeper = keeper(ann)
+    assert command(gatekeeper, "git log")
+    assert not command(gatekeeper, "git log")
+
+
+def test_for_the_session_holds_for_the_same_words_of_a_command() -> None:
+    ann = Somebody(Reply("session"), Reply("once"))
+    gatekeeper = keeper(ann)
+    assert command(gatekeeper, "git log")
+    assert command(gatekeeper, "git log")
+    assert command(gatekeeper, "git log --all")
+    assert [asked.subject for asked in ann.asked] == ["git log", "git log --all"]
+
+
+def test_for_the_session_holds_for_the_same_tool_and_rule_of_a_write() -> None:
+    ann = Somebody(Reply("session"), Reply("once"), Reply("once"))
+    gatekeeper = keeper(ann)
+    assert write(gatekeeper, "docs/a.md")
+    assert write(gatekeeper, "docs/b.md")
+    assert write(gatekeeper, "docs/c.md", tool="write")
+    assert write(gatekeeper, "web/a.html")
+    assert [(asked.tool, asked.files[0][0]) for asked in ann.asked] == [
+        ("edit", "docs/a.md"), ("write", "docs/c.md"), ("edit", "web/a.html"),
+    ]  # fmt: skip
+    assert gatekeeper.approvals.approved == {"docs/a.md", "docs/b.md", "docs/c.md", "web/a.html"}
+
+
+def test_a_question_of_several_files_is_one_for_all_the_rules_that_ask() -> None:
+    ann = Somebody(Reply("session"))
+    gatekeeper = keeper(ann)
+    assert write(gatekeeper, "docs/a.md", "web/a.html", tool="patch")
+    assert write(gatekeeper, "web/b.html", tool="patch")
+    assert "rules[0]" in ann.asked[0].remembered
+    assert "rules[1]" in ann.asked[0].remembered
+
+
+def test_nobody_is_asked_about_what_is_denied_outright() -> None:
+    ann = Somebody()
+    gatekeeper = keeper(ann)
+    assert not gatekeeper.permit("edit", {"path": "docs/made/a"}).allow
+    assert not write(gatekeeper, "docs/a.md", "docs/made/a", tool="patch")
+    assert ann.asked == []
+
+
+def test_a_link_leads_no_write_past_a_question() -> None:
+    """What the call says and what the path comes to may differ; each of them is enough."""
+    ann = Somebody(Reply("once"), Reply("once"))
+    gatekeeper = keeper(ann)
+    assert gatekeeper.permit("edit", {"path": "docs/link.md"}).allow
+    assert gatekeeper.answer(Question("edit", (("src/a.py", "change"),), "+x")).allow
+    assert gatekeeper.permit("edit", {"path": "src/link.md"}).allow
+    assert gatekeeper.answer(Question("edit", (("docs/a.md", "change"),), "+x")).allow
+    assert [asked.files[0][0] for asked in ann.asked] == ["src/a.py", "docs/a.md"]
+
+
+def test_a_no_ends_it_and_nothing_is_asked_after_it() -> None:
+    ann = Somebody(Reply("no"))
+    gatekeeper = keeper(ann)
+    said = gatekeeper.permit("bash", {"command": "git push"})
+    assert (said.allow, said.person_answer) == (False, "no")
+    again = gatekeeper.permit("bash", {"command": "git log"})
+    assert (again.allow, again.person_answer) == (False, "no")
+    assert len(ann.asked) == 1
+
+
+def test_a_sentence_reaches_the_model_with_the_rule() -> None:
+    gatekeeper = keeper(Somebody(Reply("words", "look at the\nlog instead")))
+    said = gatekeeper.permit("bash", {"command": "git push"})
+    assert (said.reason, said.person_answer) == ("a person said instead: look at the log instead", "words")
+    assert gatekeeper.denials[0].reason == said.reason
+
+
+def test_a_sentence_about_a_write_is_the_answer_to_the_tool_host() -> None:
+    gatekeeper = keeper(Somebody(Reply("words", "use the wiki")))
+    gatekeeper.permit("edit", {"path": "docs/a.md"})
+    answer = gatekeeper.answer(Question("edit", (("docs/a.md", "change"),), "+x"))
+    assert not answer.allow
+    assert answer.reason.startswith("Permission denied by the rule rules[0]")
+    assert answer.reason.endswith("a person said instead: use the wiki")
+    assert gatekeeper.refused == ["words"]
+    assert gatekeeper.approvals.approved == set()
+
+
+def test_without_anybody_ask_is_deny() -> None:
+    gatekeeper = keeper(None)
+    assert not command(gatekeeper, "git log")
+    assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
+    assert "nobody is there" in gatekeeper.denials[0].reason
+
+
+def test_somebody_who_goes_away_is_not_asked_again() -> None:
+    ann = Somebody(Reply("gone"))
+    gatekeeper = keeper(ann)
+    assert not command(gatekeeper, "git log")
+    assert not command(gatekeeper, "git log")
+    assert len(ann.asked) == 1
+
+
+def test_where_a_yes_would_not_count_at_the_gate_nobody_is_asked_about_writes() -> None:
+    ann = Somebody(Reply("once"))
+    gatekeeper = keeper(ann, Tier.MAINTAINER)
+    assert not gatekeeper.permit("edit", {"path": "docs/a.md"}).allow
+    assert command(gatekeeper, "git log")
+
+
+def test_a_subagent_asks_the_same_person_one_at_a_time() -> None:
+    inside, most = 0, 0
+
+    class Slow(Somebody):
+        def __call__(self, inquiry: Inquiry, cancel: CancelSignal) -> Reply:
+            nonlocal inside, most
+            inside += 1
+            most = max(most, inside)
+            threading.Event().wait(0.02)
+            inside -= 1
+            return super().__call__(inquiry, cancel)
+
+    ann = Slow(Reply("once"), Reply("once"))
+    run = keeper(ann)
+    agent = run.for_agent(None, lambda record: None, lambda tool, arguments: "", "explore-1")  # type: ignore[arg-type]
+    both = [threading.Thread(target=command, args=(who, "git log")) for who in (run, agent)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert most == 1
+    assert {asked.agent for asked in ann.asked} == {"", "explore-1"}
+
+
+def test_what_is_asked_is_masked() -> None:
+    ann = Somebody(Reply("once"))
+    asking = Approvals(ann, CancelToken(), lambda text: text.replace("s3cret", "[redacted]"), ())
+    gatekeeper = Gatekeeper(POLICY, Tier.LOCAL, "/tree", lambda record: None, approvals=asking)
+    assert command(gatekeeper, "git log s3cret")
+    assert ann.asked[0].subject == "git log [redacted]"
+
+
+@pytest.mark.parametrize("tier", [Tier.LOCAL, Tier.MAINTAINER])
+def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
+    tmp_path: Path, tier: Tier
+) -> None:
+    written: list[Record] = []
+    gatekeeper = keeper(Somebody(Reply("once")), Tier.LOCAL, written)
+    assert write(gatekeeper, "docs/a.md", "src/x.py", tool="patch")
+    with Journal(tmp_path / "journal.jsonl", str) as journal:
+        journal.write(header(request=Request(Verb.FIX, "x", Actor("you", 0, tier), "", "", "")))
+        for record in written:
+            journal.write(record)
+    lets = approved_paths(read_journal(tmp_path / "journal.jsonl"))
+    assert lets == ({"docs/a.md"} if tier is Tier.LOCAL else frozenset())
+
+
+def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tmp_path: Path) -> None:
+    """Breaks: bot/session/tools/approvals.py "is_relative_to"."""
+    forged = PermissionDecision("edit", True, f"rules[0]{BY_PERSON_SUFFIX}", path="docs/a.md")
+    runs, downloaded = tmp_path / "runs", tmp_path / "downloaded"
+    for bundle in (runs / "20261101" / "bundle", downloaded):
+        bundle.mkdir(parents=True)
+        with Journal(bundle / "journal.jsonl", str) as journal:
+            journal.write(header(request=Request(Verb.FIX, "x", Actor("you", 0, Tier.LOCAL), "", "", "")))
+            journal.write(forged)
+    (runs / "linked").symlink_to(downloaded)
+    assert earlier_approvals(runs / "20261101" / "bundle", runs) == {"docs/a.md"}
+    for elsewhere in (downloaded, runs / "linked", runs / ".." / "downloaded", None):
+        assert earlier_approvals(elsewhere, runs) == frozenset()
+
+
+def test_a_replay_hears_the_answers_of_the_recording_in_order(tmp_path: Path) -> None:
+    said = [Reply("once"), Reply("words", "look first"), Reply("no")]
+    gatekeeper = keeper(Somebody(*said))
+    with Journal(tmp_path / "journal.jsonl", str) as journal:
+        journal.write(header())
+        for number in range(3):
+            one = gatekeeper.permit("bash", {"command": f"git log -{number}"})
+            journal.write(PermissionDecision("bash", one.allow, one.rule, one.reason, f"c{number}"))
+    person = recorded_person(read_journal(tmp_path / "journal.jsonl"))
+    assert person is not None
+    inquiry = Inquiry("bash", "", "", "")
+    assert [person(inquiry, CancelToken()) for _ in said] == said

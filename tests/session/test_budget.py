@@ -1,0 +1,61 @@
+"""The limits of a whole run: told in time, kept to, and nothing of the work lost at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.errors import ExitCode
+from bot.contracts.outcome import Status, StopReason
+from bot.contracts.request import Verb
+from bot.policy.run_budget import RunBudget
+from bot.session.verdict.conclude import exit_code
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.model_script import Turn
+from tests.support.stage import Stage
+from tests.support.verb_runs import carry_out, request_in
+
+pytestmark = pytest.mark.bubblewrap
+
+
+def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  maintainer:\n    commands: 5\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    flood = Turn(tuple(shell(f"echo {n}") for n in range(50)))
+    came = carry_out(
+        stage,
+        request_in(stage, Verb.FIX),
+        [VIEW, Turn(EDITS), *(shell(f"echo first {n}") for n in range(4)), flood],
+    )
+    said = [text for text in came.begun_last if "Used so far: 4 of 5 commands" in text]
+    assert len(said) == 1
+    assert came.outcome.stop_reason is StopReason.BUDGET
+    assert "The limit of 5 commands is reached" in came.outcome.reason
+    assert exit_code(came.outcome.stop_reason, came.outcome.status) is ExitCode.BUDGET
+    assert came.outcome.status is Status.PARTIAL
+    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
+    kept = came.folder.journal.read_text().splitlines()
+    assert len([line for line in kept if '"name":"bash"' in line and '"exit_code"' in line]) == 5
+
+
+@pytest.mark.slow
+def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> None:
+    """And the checks that the policy names are run, since they do not count."""
+    policy = "version: 1\nbudget: {commands: 0}\nchecks: [python3 -m unittest]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    came = carry_out(
+        stage, request_in(stage, Verb.FIX), [VIEW, shell("touch evil"), Turn(EDITS), DESCRIBE, DONE]
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    assert came.outcome.status is Status.CHANGED
+    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
+    assert [check.after.state.value for check in came.outcome.checks] == ["passed"]
+    assert "gives you none" in came.first
+    assert "bash" not in came.tools
+    assert "Used so far" not in came.folder.journal.read_text()
+
+
+@pytest.mark.slow
+def test_commands_that_may_print_nothing_are_none() -> None:
+    assert not RunBudget(1, 1, 1, output=0).runs_commands
+    assert RunBudget(1, 1, 1, commands=1, output=1).runs_commands
+    assert RunBudget(1, 1, 1).runs_commands

@@ -1,0 +1,154 @@
+"""What was built on the base need not be built again with the change; and what a changed tree or the model leaves in a
+cache reaches no other round. On both back ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.evidence.checkers import CHECKERS
+from bot.session.workspaces import build_caches
+from bot.session.workspaces.build_caches import is_compiling
+from tests.session.conftest import Cli
+from tests.session.test_environment_run import both, fixed, states
+from tests.support.fix_script import DONE, shell
+from tests.support.model_script import Step
+from tests.support.repositories import make_repository
+
+# What a compiler would do, by the version of the tree: each round looks for what others left in the caches.
+CHECK = """\
+version=$(cat version.txt)
+caches="$HOME/.cache/go-build $HOME/.gradle/caches $HOME/.cache/mypy target/debug"
+for cache in $caches; do
+  ls $cache 2>&1
+  mkdir -p $cache
+  [ ! -e $cache/poison ] || exit 3
+  case $version in
+    base) touch $cache/built ;;
+    poison) touch $cache/poison; [ -e $cache/built ] || exit 4 ;;
+    *) [ -e $cache/built ] || exit 5 ;;
+  esac
+done
+[ $version != poison ]
+"""
+FILES = {
+    ".gitignore": "target\n",
+    ".github/agent.yml": "version: 1\ndiagnostics: {checkers: []}\nchecks: ['sh check.sh # cargo']\n",
+    "Cargo.toml": "",
+    "check.sh": CHECK,
+    "version.txt": "base\n",
+}
+
+
+def change_to(version: str) -> Step:
+    return shell(f"echo {version} > version.txt")
+
+
+def exit_codes(outcome: dict[str, Any]) -> list[int]:
+    [check] = outcome["checks"]
+    return [check[side]["exit_code"] for side in ("before", "after")]
+
+
+@both
+@pytest.mark.slow
+def test_a_round_with_the_change_starts_from_what_the_round_before_built(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """Breaks: bot/session/workspaces/trees.py "return (*older, *newer)"."""
+    repo = make_repository(tmp_path / "app", FILES)
+    outcome = fixed(cli, repo, sandbox, change_to("changed"))
+    assert exit_codes(outcome) == [0, 0], outcome["checks"]
+
+
+@both
+def test_a27_what_the_model_puts_into_a_cache_reaches_no_check(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    repo = make_repository(tmp_path / "app", FILES)
+    caches = "~/.cache/go-build ~/.gradle/caches ~/.cache/mypy target/debug"
+    plant = f"for c in {caches}; do mkdir -p $c; touch $c/poison; done"
+    outcome = fixed(cli, repo, sandbox, shell(plant), change_to("changed"))
+    assert exit_codes(outcome) == [0, 0], outcome["checks"]
+
+
+@both
+@pytest.mark.slow
+def test_a27_what_a_changed_tree_puts_into_a_cache_reaches_no_other_round(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """The first change fails and leaves its poison; the round is repeated, and then the second change is checked."""
+    repo = make_repository(tmp_path / "app", FILES)
+    alone = fixed(cli, repo, sandbox, change_to("poison"))
+    assert exit_codes(alone) == [0, 1], alone["checks"]
+    outcome = fixed(cli, repo, sandbox, change_to("poison"), DONE, change_to("changed"))
+    assert exit_codes(outcome) == [0, 0], outcome["checks"]
+
+
+@both
+@pytest.mark.slow
+def test_what_the_checkout_has_built_is_copied_and_never_written(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """Breaks: bot/session/workspaces/trees.py "caches = tuple(build_caches.checkout_caches(own))"."""
+    check = "[ -e target/debug/old ] && echo new > target/debug/old && touch target/debug/more"
+    repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
+    debug = repo / "target/debug"
+    debug.mkdir(parents=True)
+    (debug / "old").write_text("old\n")
+    outcome = fixed(cli, repo, sandbox, change_to("changed"))
+    assert states(outcome) == ["passed", "passed"], outcome["checks"]
+    assert {one.name: one.read_text() for one in debug.iterdir()} == {"old": "old\n"}
+
+
+@both
+@pytest.mark.slow
+def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+    """Breaks: bot/session/workspaces/trees.py "*build_caches.home_caches("."""
+    policy = (
+        FILES[".github/agent.yml"] + "setup: ['mkdir -p ~/.m2/repository; echo jar > ~/.m2/repository/a']\n"
+    )
+    files = {**FILES, ".github/agent.yml": policy, "check.sh": "grep -q jar ~/.m2/repository/a"}
+    repo = make_repository(tmp_path / "app", files)
+    look = shell("cp ~/.m2/repository/a version.txt")
+    outcome = fixed(cli, repo, sandbox, look)
+    assert states(outcome) == ["passed", "passed"], outcome["checks"]
+    assert [file["path"] for file in outcome["files"]] == ["version.txt"]
+
+
+@both
+@pytest.mark.slow
+def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("hidden")
+    check = (
+        "[ $(cat version.txt) = base ] && { mkdir ~/.cache; ln -s OUT ~/.cache/go-build; ln -s OUT target; exit 0; }\n"
+        "cat ~/.cache/go-build/secret target/secret OUT/secret\n"
+        "! grep -rq hidden ~/.cache target OUT 2>/dev/null"
+    ).replace("OUT", str(outside))
+    repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
+    outcome = fixed(cli, repo, sandbox, change_to("changed"))
+    assert states(outcome) == ["passed", "passed"], outcome["checks"]
+
+
+@pytest.mark.parametrize(
+    ("command", "compiles"),
+    [
+        ("go test ./...", True),
+        ("CARGO_NET_OFFLINE=true cargo test", True),
+        ("./gradlew --offline test", True),
+        ("python -m pytest", False),
+        ("npm run django-go", False),
+    ],
+)
+def test_which_checks_compile(command: str, compiles: bool) -> None:
+    assert is_compiling(command) is compiles
+
+
+def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
+    """Breaks: bot/evidence/checkers.py "{tmp}/home/.cache/mypy"."""
+    [mypy] = [one for one in CHECKERS if one.name == "mypy"]
+    folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
+    assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME

@@ -1,0 +1,107 @@
+"""The result first, then the trees: who removes them, and what a run that died in between keeps."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from bot.session.folder.cleanup import clean_up, clean_up_later
+from bot.session.folder.run_folder import RunFolder, lock_folder
+from tests.session.conftest import Cli
+from tests.support.fix_script import mending
+from tests.support.model_server import ModelServer
+from tests.support.workspaces import eventually, running
+
+MODEL = "anthropic/claude-sonnet-4-5"
+
+
+def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
+    folder = RunFolder(parent / name)
+    for one in ("tree/a", "tree-checks-before/a", "workshop-agent-0/tmp", "trusted.git/objects", "bundle"):
+        (folder.root / one).mkdir(parents=True)
+    folder.journal.write_text("{}\n")
+    if finished:
+        folder.finish()
+    return folder
+
+
+def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/cleanup.py "if folder.has_tree else"."""
+    done, died = made(tmp_path, "1", finished=True), made(tmp_path, "2", finished=False)
+    (tmp_path / "a file").touch()
+    (tmp_path / "a link").symlink_to(done.root)
+    clean_up(tmp_path)
+    assert sorted(os.listdir(done.root)) == ["bundle", "journal.jsonl"]
+    assert sorted(os.listdir(died.root)) == [
+        "bundle",
+        "journal.jsonl",
+        "tree",
+        "trusted.git",
+        "workshop-agent-0",
+    ]
+
+
+def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/cleanup.py "suppress(OSError, FolderBusy), lock_folder(root)"."""
+    busy, other = made(tmp_path, "2", finished=True), made(tmp_path, "1", finished=True)
+    with lock_folder(busy.root):
+        clean_up(tmp_path)
+        assert (busy.root / "gone-tree/a").is_dir()
+    assert sorted(os.listdir(other.root)) == ["bundle", "journal.jsonl"]
+
+
+def test_a_cleaner_that_was_killed_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    folder = made(tmp_path, "1", finished=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.session.folder.run_folder.remove_tree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            clean_up(tmp_path)
+    clean_up(tmp_path)
+    assert sorted(os.listdir(folder.root)) == ["bundle", "journal.jsonl"]
+
+
+def test_a_runner_throws_its_disk_away_itself(tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/cleanup.py 'if environment.get("RUNNER_TEMP"):'."""
+    folder = made(tmp_path / "slash-agent", "1", finished=True)
+    clean_up_later({"RUNNER_TEMP": str(tmp_path)})
+    assert not running(f"{tmp_path}/slash-agent")
+    assert (folder.root / "gone-tree").is_dir()
+
+
+@pytest.mark.bubblewrap
+def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
+    """A folder of the run cannot be locked while its trees are removed, and the command is back by then."""
+    runs = cli.home / ".local/state/slash-agent/runs"
+    old = made(runs, "0", finished=True)
+    with lock_folder(old.root), ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "fix it", model=server)
+    assert ran.code == 0, ran.err
+    [folder] = [path for path in runs.iterdir() if path != old.root]
+    assert not RunFolder(folder).has_tree
+    assert eventually(lambda: [path.name for path in folder.iterdir() if path.is_dir()] == ["bundle"])
+
+
+@pytest.mark.slow
+def test_the_cleaner_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
+    """It outlives the terminal and keeps no pipe open. Breaks: bot/session/folder/cleanup.py "setsid=True"."""
+    parent = tmp_path / ".local/state/slash-agent/runs"
+    folder = made(parent, "1", finished=True)
+    for number in range(20_000):
+        (folder.root / f"gone-tree/a/{number}").touch()
+    clean_up_later({"HOME": str(tmp_path)})
+    assert eventually(lambda: bool(running(str(parent))) or not (folder.root / "gone-tree").exists())
+    for pid in running(str(parent)):
+        assert os.getsid(pid) == pid
+        assert Path(f"/proc/{pid}/environ").read_bytes() == b""
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    clean_up(parent)
+    assert sorted(os.listdir(folder.root)) == ["bundle", "journal.jsonl"]

@@ -1,0 +1,278 @@
+"""Going on from a run: with its very conversation where that can be, else with a fresh one, and it says why."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal_file import read_journal
+from bot.contracts.journal import Note
+from tests.session.conftest import Cli, command
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending
+from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git
+from tests.support.stage import Ran
+
+pytestmark = pytest.mark.bubblewrap
+
+MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1")
+GOES_ON = "goes on with the last run's conversation"
+
+
+def first_run(cli: Cli, repo: Path, model: str = MODELS[0], steps: list[Step] | None = None) -> Path:
+    """A run that looked and changed one of two places; its folder."""
+    with ModelServer(steps or [VIEW, Turn((EDITS[0],)), Say("Half of it.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
+    assert ran.code == 0, ran.err
+    return Path(ran.json["bundle"]).parent
+
+
+def go_on(
+    cli: Cli, repo: Path, run: Path, *words: str, model: str = MODELS[0], steps: list[Step] | None = None
+) -> tuple[Ran, list[dict[str, Any]]]:
+    with ModelServer(steps or [VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", model, "--json", "--continue", run, *words, model=server)
+        return ran, [request.json for request in server.requests]
+
+
+def noted(ran: Ran) -> str:
+    """What the run's own journal says of it, whole; a line on the terminal is cut."""
+    notes = read_journal(Path(ran.json["bundle"]) / "journal.jsonl").records(Note)
+    return "\n".join(note.text for note in notes)
+
+
+def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_goes_on(
+    cli: Cli, repo: Path
+) -> None:
+    ask = Call("ask_user", {"question": "Round or truncate?"})
+    with ModelServer([VIEW, ask, Say("not reached")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix the rounding", model=server)
+    assert ran.code == 0, ran.said
+    assert "Round or truncate?" in ran.out
+    [answer] = [line.strip() for line in ran.out.splitlines() if "--continue" in line]
+    run = Path(shlex.split(answer)[-2])
+    for model, kept in ((MODELS[0], True), (MODELS[1], False)):
+        ran, asked = go_on(cli, repo, run, "Round it.", model=model, steps=mending())
+        assert ran.code == 0, ran.err
+        first = json.dumps(asked[0])
+        assert "Round or truncate?" in first
+        assert "Round it." in first
+        assert (GOES_ON in noted(ran)) == kept
+
+
+@pytest.mark.slow
+def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Path) -> None:
+    """Also where the conversation does not, since the model is another one."""
+    items = [{"text": "Mend it", "status": "completed"}, {"text": "Say so", "status": "pending"}]
+    run = first_run(cli, repo, steps=[VIEW, Call("todo", {"items": items}), Say("Half."), Say("Half of it.")])
+    for model in MODELS:
+        steps: list[Step] = [Say("Done."), Say("Not needed.")]
+        _, asked = go_on(cli, repo, run, "x", model=model, steps=steps)
+        assert "2. [ ] Say so" in json.dumps(asked[0])
+        assert ("Its list, which is yours now" in json.dumps(asked[0])) == (model != MODELS[0])
+        recalled = json.dumps(asked[1]["messages"][-1])
+        assert "2. [ ] Say so" in recalled
+        assert "your list has open items" in recalled
+
+
+@pytest.mark.slow
+def test_the_list_is_a_file_that_the_model_can_read(cli: Cli, repo: Path) -> None:
+    items = [{"text": "Mend it", "status": "pending"}]
+
+    def script(asked: Asked) -> Step:
+        if asked.number == 1:
+            path = re.search(r"the file (\S+todo\.md)", asked.results[-1])
+            assert path
+            return Call("view", {"path": path[1]})
+        return Say("Done.") if asked.number else Call("todo", {"items": items})
+
+    with ModelServer(script) as server:
+        cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
+        assert "1. [ ] Mend it" in json.dumps(server.requests[2].json["messages"][-1])
+
+
+def journal(run: Path) -> Path:
+    return run / "bundle" / "journal.jsonl"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_run_goes_on_with_the_conversation_of_the_one_before(cli: Cli, repo: Path, model: str) -> None:
+    with ModelServer([VIEW, Turn((EDITS[0],)), Say("Half of it.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
+        last = server.requests[-1].json
+    run = Path(ran.json["bundle"]).parent
+    again, asked = go_on(cli, repo, run, "now the other half", model=model)
+    assert again.code == 0, again.err
+    assert GOES_ON in again.err
+    for key in ("system", "tools"):
+        assert bare(asked[0].get(key)) == bare(last.get(key))
+    before, now = bare(last["messages"]), bare(asked[0]["messages"])
+    assert now[: len(before)] == before
+    assert "Half of it." in json.dumps(now[len(before)])
+    assert "now the other half" in json.dumps(now[-1])
+    diff = git(repo, "diff", f"main...{again.json['branch']}")
+    assert "round(abs(seconds))" in diff
+    assert "if unit.seconds == 1" in diff
+
+
+def bare(value: Any) -> Any:
+    """Without the marks for the vendor's cache, which move."""
+    if isinstance(value, list):
+        return [bare(item) for item in value]
+    if isinstance(value, dict):
+        return {key: bare(item) for key, item in value.items() if key != "cache_control"}
+    return value
+
+
+@pytest.mark.slow
+def test_what_went_on_can_be_gone_on_with_and_replays(cli: Cli, repo: Path) -> None:
+    first = first_run(cli, repo)
+    second, _ = go_on(cli, repo, first, steps=[Say("Not yet.")])
+    third, asked = go_on(cli, repo, Path(second.json["bundle"]).parent, "and now?")
+    said = json.dumps(asked[0]["messages"])
+    assert [text in said for text in ("fix the rounding", "Half of it.", "Not yet.", "and now?")] == [
+        True
+    ] * 4
+    assert "Go on where the last run ended" in said
+    replayed = cli("replay", "--repo", repo, Path(third.json["bundle"]) / "journal.jsonl")
+    assert replayed.code == 0, replayed.said
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_in_a_call_is_gone_on_with_and_told(cli: Cli, repo: Path) -> None:
+    slow = Call("bash", {"command": "sleep 600", "timeout": 600})
+    with ModelServer([VIEW, Turn((EDITS[0],)), slow]) as server:
+        process = subprocess.Popen(
+            command("fix", "--repo", repo, "--model", MODELS[0], "fix the rounding"),
+            env=cli.environment(**server.environment()), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            run = _in_the_call(cli.home)
+            busy, _ = go_on(cli, repo, run)
+            assert (busy.code, "busy: another run works in" in busy.err) == (75, True), busy.err
+        finally:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait(timeout=60)
+    again, asked = go_on(cli, repo, run)
+    assert again.code == 0, again.err
+    assert "the run died in this call" in json.dumps(asked[0]["messages"])
+    assert "round(abs(seconds))" in git(repo, "diff", f"main...{again.json['branch']}")
+
+
+def _in_the_call(home: Path) -> Path:
+    until = time.monotonic() + 240
+    while time.monotonic() < until:
+        for path in home.glob(".local/state/slash-agent/runs/*/journal.jsonl"):
+            # A whole line each, and of a call: the header names every tool there is.
+            lines = path.read_text("utf-8", "replace").split("\n")[:-1]
+            if any(line.startswith('{"type":"call"') and '"name":"bash"' in line for line in lines):
+                return path.parent
+        time.sleep(0.1)
+    raise AssertionError("the run did not come to its command")
+
+
+@pytest.mark.slow
+def test_long_output_of_the_run_before_can_be_looked_up(cli: Cli, repo: Path) -> None:
+    """Within one run after its checks, too: the tool host was started anew for them."""
+    first = first_run(
+        cli, repo, steps=[Call("bash", {"command": "seq 100000"}), Turn((EDITS[0],)), Say("Half.")]
+    )
+
+    class Looks:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def __call__(self, asked: Asked) -> Step:
+            self.asked += 1
+            if self.asked > 1:
+                return Say("Seen.")
+            [place] = re.findall(
+                r"spill/\d+\.txt is now ([^\s\\]+\.txt)", json.dumps(asked.body["messages"][-1])
+            )
+            return Call("grep", {"pattern": "^77777$", "path": place})
+
+    with ModelServer(Looks()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--continue", first, model=server)
+        assert ran.code == 0, ran.err
+        assert "77777" in json.dumps(server.requests[-1].json["messages"][-1])
+
+
+@pytest.mark.slow
+def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None:
+    again, asked = go_on(cli, repo, first_run(cli, repo), model=MODELS[1])
+    assert again.code == 0, again.err
+    assert "it was held with claude-sonnet-4-5, and this run is with gpt-4.1" in noted(again)
+    # The fresh conversation is told what the last one came to.
+    assert "It changed: `tidytime/format.py`" in json.dumps(asked[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"version":"', b'"version":"9.', "it was held by Slash Agent 9."),
+        (b'"type":"request"', b'"type":"magic"', "is not a line of a journal"),
+        (b'"type":"user"', b'"masked":true,"type":"user"', "The redactor masked something in line"),
+        (b'"name":"todo"', b'"name":"odot"', "other tools"),
+    ],
+)
+def test_a_conversation_that_cannot_be_trusted_to_be_whole_is_not_gone_on_with(
+    cli: Cli, repo: Path, old: bytes, new: bytes, said: str
+) -> None:
+    run = first_run(cli, repo)
+    content = journal(run).read_bytes()
+    assert old in content
+    journal(run).write_bytes(content.replace(old, new, 1))
+    again, asked = go_on(cli, repo, run)
+    assert again.code == 0, again.err
+    assert said in noted(again)
+    assert len(asked[0]["messages"]) == 1
+
+
+@pytest.mark.slow
+def test_a_bundle_without_its_journal_is_gone_on_with_afresh(cli: Cli, repo: Path) -> None:
+    run = first_run(cli, repo)
+    journal(run).unlink()
+    again, asked = go_on(cli, repo, run)
+    assert (again.code, len(asked[0]["messages"])) == (0, 1), again.err
+    assert "Its journal cannot be read" in noted(again)
+
+
+@pytest.mark.slow
+def test_stored_system_text_and_tools_are_shown_as_they_were_also_where_ours_are_others_by_now(
+    cli: Cli, repo: Path
+) -> None:
+    run = first_run(cli, repo)
+    rows = journal(run).read_text("utf-8").splitlines(keepends=True)
+    header = json.loads(rows[0])
+    header["system"] += "\nAs it was then."
+    header["tools"][0]["description"] = "As it was described then."
+    journal(run).write_text("".join([json.dumps(header) + "\n", *rows[1:]]), "utf-8")
+    again, asked = go_on(cli, repo, run)
+    assert again.code == 0, again.err
+    assert "not what this program says now" in noted(again)
+    assert "As it was then." in json.dumps(asked[0]["system"])
+    assert asked[0]["tools"][0]["description"] == "As it was described then."
+
+
+@pytest.mark.slow
+def test_a_folder_of_no_run_or_of_another_repository_is_refused_before_a_model_is_asked(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    nothing, asked = go_on(cli, repo, tmp_path / "none")
+    assert (nothing.code, asked) == (2, [])
+    assert "There is no run folder" in nothing.err
+    run = first_run(cli, repo, steps=mending())
+    repo.rename(tmp_path / "moved")
+    other, asked = go_on(cli, tmp_path / "moved", run)
+    assert (other.code, asked) == (2, [])
+    assert "The last run worked on" in other.err

@@ -1,0 +1,199 @@
+"""A run whose work tree is kept, and what else of its folder is damaged: the tree is recovered all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.publish.bundle.read import read_bundle
+from bot.recovery.salvage import salvage
+from bot.session.folder.cleanup import clean_up
+from bot.session.folder.run_folder import FolderBusy, RunFolder, lock_folder
+from bot.session.local.fix import FixOptions, fix
+from tests.session.test_no_room import Nobody
+from tests.support.fix_script import DONE, EDITS, VIEW, shell
+from tests.support.model_script import Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, sample_repository
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+CHANGED = ["tidytime/format.py"]
+
+
+def ran(home: Path, *steps: Step, resume: Path | None = None, allow_deletions: bool = False) -> RunFolder:
+    """A run on the sample in `home`, and its folder."""
+    repo = home / "tidytime"
+    if not repo.exists():
+        sample_repository(repo, checks=False)
+    runs = home / ".local/state/slash-agent/runs"
+    before = set(runs.glob("*"))
+    with ModelServer(steps) as server:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), **server.environment()}
+        asked = FixOptions(repo, "fix it", MODEL, resume=resume, allow_deletions=allow_deletions)
+        fix(asked, environment, Nobody())
+    [root] = set(runs.glob("*")) - before
+    return RunFolder(root)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Its tree is kept for a file that no patch can hold."""
+    stray = shell("head -c 6M /dev/urandom > core")
+    return ran(tmp_path_factory.mktemp("kept"), VIEW, Turn(EDITS), stray, DONE, DONE)
+
+
+@pytest.fixture
+def folder(kept: RunFolder, tmp_path: Path) -> RunFolder:
+    shutil.copytree(kept.root, tmp_path / "run", symlinks=True)
+    shutil.rmtree(tmp_path / "run" / "bundle")
+    return RunFolder(tmp_path / "run")
+
+
+def spoil_a_line(folder: RunFolder) -> None:
+    rows = folder.journal.read_bytes().split(b"\n")
+    rows[len(rows) // 2] = b"\0" * 100
+    folder.journal.write_bytes(b"\n".join(rows))
+
+
+def spoil_the_header(folder: RunFolder) -> None:
+    folder.journal.write_bytes(b"\0" * 50 + folder.journal.read_bytes()[50:])
+
+
+DAMAGES: dict[str, Callable[[RunFolder], object]] = {
+    "a line of the journal": spoil_a_line,
+    "the journal's header": spoil_the_header,
+    "an empty journal": lambda folder: folder.journal.write_bytes(b""),
+    "no journal": lambda folder: folder.journal.unlink(),
+    "no git directory": lambda folder: shutil.rmtree(folder.root / "trusted.git"),
+    "an object is missing": lambda folder: shutil.rmtree(folder.root / "trusted.git/objects"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Path, damage: str) -> None:
+    """Breaks: bot/session/job/run_session.py "spec.folder.keep_header()"."""
+    DAMAGES[damage](folder)
+    outcome = salvage(folder.root, {}, tmp_path / "out").outcome
+    assert [file.path for file in outcome.files] == CHANGED
+    assert any("was damaged" in note for note in outcome.notes) is (
+        "git" not in damage and "object" not in damage
+    )
+    assert [file.path for file in read_bundle(tmp_path / "out").outcome.files] == CHANGED
+    again = salvage(folder.root, {}, tmp_path / "out").outcome
+    assert [file.path for file in again.files] == CHANGED
+
+
+def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
+    folder: RunFolder, kept: RunFolder
+) -> None:
+    shutil.rmtree(folder.root / "trusted.git")
+    origin = kept.root.parents[4] / "tidytime"
+    origin.rename(origin.with_name("moved"))
+    try:
+        with pytest.raises(UsageError, match=f"The run's work tree is whole: {folder.tree}"):
+            salvage(folder.root, {})
+    finally:
+        origin.with_name("moved").rename(origin)
+
+
+def test_a_run_at_work_is_not_salvaged(folder: RunFolder) -> None:
+    """Breaks: bot/recovery/salvage.py "with lock_folder(folder.root):"."""
+    with lock_folder(folder.root), pytest.raises(FolderBusy):
+        salvage(folder.root, {})
+
+
+def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path) -> None:
+    """Breaks: bot/session/local/fix.py "if folder.has_tree or"."""
+    first = ran(tmp_path, VIEW, Turn(EDITS), shell("head -c 6M /dev/urandom > core"), DONE, DONE)
+    spoil_a_line(first)
+    (first.tree / "later.txt").write_text("by hand\n")
+    second = ran(tmp_path, DONE, resume=first.root)
+    files = read_bundle(second.bundle).outcome.files
+    assert [file.path for file in files] == ["later.txt", *CHANGED]
+
+
+def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/cleanup.py "folder.drop_rest() if folder.has_tree"."""
+    for name in (
+        "tree-checks-before",
+        "tree-prepared",
+        "workshop-checks-before/tmp",
+        "versions",
+        "gone-tree",
+    ):
+        (folder.root / name).mkdir(parents=True, exist_ok=True)
+    (folder.root / "a link").symlink_to(tmp_path)
+    clean_up(folder.root.parent)
+    left = {path.name for path in folder.root.iterdir() if path.is_dir() and not path.is_symlink()}
+    assert left <= {"tree", "trusted.git", "archive", "workshop-agent-0"}
+    assert [file.path for file in salvage(folder.root, {}, tmp_path / "out").outcome.files] == CHANGED
+
+
+@pytest.fixture(scope="module")
+def emptied(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run that deleted most files, which nobody allowed; its tree is kept."""
+    return deleting(tmp_path_factory.mktemp("emptied"))
+
+
+def deleting(home: Path, policy: str = "") -> RunFolder:
+    repo = sample_repository(home / "tidytime", checks=False)
+    (repo / "old").mkdir()
+    for number in range(40):
+        (repo / "old" / f"{number}.txt").write_text(f"{number}\n")
+    if policy:
+        (repo / ".github/agent.yml").write_text(policy)
+    commit_all(repo)
+    return ran(home, shell("rm -r old; echo x > new.txt; head -c 6M /dev/urandom > core"), DONE, DONE)
+
+
+def deleted_in(bundle: Path) -> int:
+    return (bundle / "changes.patch").read_bytes().count(b"deleted file")
+
+
+def test_salvage_withholds_most_files_deletion_unless_a_person_allowed_it(
+    emptied: RunFolder, tmp_path: Path
+) -> None:
+    outcome = salvage(emptied.root, {}, tmp_path / "out").outcome
+    assert deleted_in(tmp_path / "out") == 0
+    assert "--allow-deletions" in {file.path: file.reason for file in outcome.withheld}["old/0.txt"]
+    allowed = RunFolder(shutil.copytree(emptied.root, tmp_path / "run", symlinks=True))
+    header, rest = allowed.journal.read_text().split("\n", 1)
+    line = json.loads(header)
+    line["request"].setdefault("options", {})["allow-deletions"] = "true"
+    allowed.journal.write_text(f"{json.dumps(line)}\n{rest}")
+    salvage(allowed.root, {}, tmp_path / "allowed")
+    assert deleted_in(tmp_path / "allowed") == 40
+
+
+@pytest.mark.slow
+def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptied: RunFolder) -> None:
+    home = emptied.root.parents[4]
+    shutil.rmtree(emptied.bundle)
+    assert deleted_in(ran(home, DONE, resume=emptied.root).bundle) == 0
+    allowed = ran(home, DONE, resume=emptied.root, allow_deletions=True)
+    assert deleted_in(allowed.bundle) == 40
+    assert deleted_in(ran(home, DONE, resume=allowed.bundle).bundle) == 40
+
+
+def test_policy_lets_a_run_that_died_and_who_continues_it_delete_most_files(tmp_path: Path) -> None:
+    folder = deleting(tmp_path, "version: 1\nchecks: []\ndiff: {deletions: true}\n")
+    salvage(folder.root, {}, tmp_path / "out")
+    assert deleted_in(tmp_path / "out") == 40
+    assert deleted_in(ran(tmp_path, DONE, resume=folder.root).bundle) == 40
+
+
+@pytest.mark.slow
+def test_ten_megabytes_of_last_words_are_cut_and_the_bundle_is_read(tmp_path: Path) -> None:
+    """Breaks: bot/session/verdict/conclude.py "answer=_capped(end.final_text)"."""
+    folder = ran(tmp_path, Say("word " * 2_000_000))
+    answer = read_bundle(folder.bundle).outcome.answer
+    assert len(answer) < 66_000
+    assert answer.endswith("more characters were left out here; the journal has them]")

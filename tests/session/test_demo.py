@@ -1,0 +1,157 @@
+"""`slash-agent demo`: what a newcomer sees within twenty seconds, with no key and no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from bot.agent.journal_file import read_journal
+from bot.contracts.journal import DiagnosticsRecord
+from tests.session.conftest import Cli, command
+from tests.support.machines import without_sandbox
+from tests.support.stage import Ran, processes_naming
+
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.checkers]
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 20
+"""Seconds, on a machine that does nothing else."""
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
+    home = tmp_path_factory.mktemp("newcomer")
+    started = os.times()
+    ran = Cli(home)("demo")
+    ended = os.times()
+    # Processor time: this machine may be busy with other tests, and the demo waits for nothing but its pace.
+    spent = (ended.children_user - started.children_user) + (ended.children_system - started.children_system)
+    return ran, spent, home
+
+
+def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran, float, Path]) -> None:
+    ran, _, _ = demo
+    assert ran.code == 0, ran.said
+    headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.03"
+    assert headline in ran.out.splitlines()
+    assert "slash-agent demo --keep, to see it in a browser" in ran.out
+    assert "\nRound durations before splitting them into units\n" in ran.out
+    assert "\nFor the reviewer\nRounding stays half-to-even" in ran.out
+    assert "+    remaining = round(abs(seconds))" in ran.out
+    assert "check     python3 -m unittest: before failed (exit 1), after passed" in ran.out
+    assert re.search(r"^  sandbox   bubblewrap ", ran.out, re.MULTILINE)
+    assert ran.err == ""
+
+
+def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
+    ran, _, _ = demo
+    found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
+    assert found
+    assert "<html" in Path(found.group(1)).read_text()
+
+
+def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_error_seen_while_editing(
+    demo: tuple[Ran, float, Path],
+) -> None:
+    ran, _, _ = demo
+    found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
+    assert found
+    bundle = Path(found.group(1)).parent
+    outcome = json.loads((bundle / "outcome.json").read_bytes())
+    (check,) = outcome["checks"]
+    assert [name.rpartition(".")[2] for name in check["tests"]["mended"]] == [
+        "test_rounding_carries_into_the_next_unit"
+    ]
+    assert outcome["coverage"] == {
+        "source": "lcov.info",
+        "files": [{"path": "tidytime/format.py", "measured": 3, "covered": 3, "missed": []}],
+        "note": "",
+    }
+    assert [(one["tool"], one["rule"]) for one in outcome["denials"]] == [
+        ("bash", "rules[0] (.github/agent.yml:7)")
+    ]
+    told = {one["tool"]: (one["new_count"], one["fixed_count"]) for one in outcome["diagnostics"]}
+    assert told == {"ruff": (0, 1), "ty": (0, 0)}
+    seen = list(read_journal(bundle / "journal.jsonl").records(DiagnosticsRecord))
+    assert seen[0].new_count == 1
+    assert seen[-1].new_count == 0
+    schema = json.loads((ROOT / "docs" / "outcome.schema.json").read_text(encoding="utf-8"))
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(outcome)] == []
+
+
+def test_it_takes_less_than_twenty_seconds(demo: tuple[Ran, float, Path]) -> None:
+    _, spent, _ = demo
+    assert spent < LIMIT
+
+
+@pytest.mark.slow
+def test_it_leaves_no_process(demo: tuple[Ran, float, Path]) -> None:
+    _, _, home = demo
+    assert processes_naming(str(home)) == []
+
+
+@pytest.mark.slow
+def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
+    ran = cli(
+        "demo",
+        ANTHROPIC_API_KEY="canary-51d0c2aa",
+        ANTHROPIC_BASE_URL="http://127.0.0.1:9",
+        GITHUB_TOKEN="canary-51d0c2ab",
+        GITHUB_API_URL="http://127.0.0.1:9",
+        GITHUB_ACTIONS="true",
+        GITHUB_RUN_ID="7",
+        SLASH_AGENT_MODEL="anthropic/none",
+        GIT_DIR="/nowhere",
+    )
+    assert ran.code == 0, ran.said
+    kept = [file.read_bytes() for file in cli.home.rglob("*") if file.is_file()]
+    assert kept
+    assert not any(b"canary-51d0c2a" in content for content in kept)
+
+
+@pytest.mark.slow
+def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
+    ran = cli("demo", inside=without_sandbox())
+    assert ran.code == 0, ran.said
+    assert "sandbox   off" in ran.out
+    assert "This demo ran without a sandbox: bubblewrap (bwrap) is not installed" in ran.out
+    assert "Install one: sudo apt-get install bubblewrap" in ran.out
+
+
+@pytest.mark.slow
+def test_kept_up_it_shows_the_pull_request_until_it_is_interrupted(cli: Cli) -> None:
+    with subprocess.Popen(
+        command("demo", "--keep"),
+        env=cli.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = []
+            for line in process.stdout:
+                lines.append(line)
+                if "press Ctrl-C" in line:
+                    break
+            [pull] = [line.split()[1] for line in lines if line.startswith("  pull ")]
+            with urllib.request.urlopen(pull, timeout=120) as page:
+                assert b"Round durations before splitting them" in page.read()
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert "Traceback" not in errors
+    deadline = time.monotonic() + 60
+    while processes_naming(str(cli.home)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_naming(str(cli.home)) == []

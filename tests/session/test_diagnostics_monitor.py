@@ -1,0 +1,227 @@
+"""Language servers in a whole run: with the edit's result, in the journal, in the outcome, and once more at the end."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import Journal
+from bot.agent.journal_file import read_journal
+from bot.checkout.clone import Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.evidence import Severity
+from bot.contracts.tools import ToolOutcome
+from bot.contracts.wire import WireError
+from bot.policy.load import load_policy
+from bot.recovery.replay import ReplayOptions, replay
+from bot.session.hooks.diagnostics_monitor import (
+    FIELD,
+    DiagnosticsMonitor,
+    ServerPermissions,
+    diagnostics_settings,
+)
+from bot.session.workspaces.agent_workspace import CallPosition
+from bot.workspace.diagnostics import diagnosis, standing
+from tests.session.conftest import Cli
+from tests.session.test_fix import MODELS
+from tests.support.fix_script import DESCRIBE
+from tests.support.model_script import Call, Say
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+from tests.support.sessions import header
+from tests.support.trees import Bench
+
+pytestmark = pytest.mark.checkers
+
+POLICY = "version: 1\ndiagnostics: {wait: 30s, checkers: none}\n"
+BASE = "def early(minutes: int) -> str:\n    return minutes\n"
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+def test_an_error_that_an_edit_brings_is_told_at_once_and_at_the_end(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/session/hooks/stop_hook.py "errors += self.diagnostics.errors_in(";
+    bot/session/workspaces/agent_workspace.py "outcome = self._monitor.take_diagnostics(position, outcome)"."""
+    repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
+    out = tmp_path / "bundle"
+    edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}
+    model = ModelServer(
+        [Call("view", {"path": "app.py"}), Call("edit", edit), Say("Done."), [Say("It is right."), DESCRIBE]]
+    )
+    with model as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "add it", model=server)
+    assert ran.code == 0, ran.err
+    told = json.dumps(server.requests[2].json["messages"][-1])
+    assert "Diagnostics (ty, ruff; complete): 1 new, 1 earlier one hidden" in told
+    assert "app.py:1:7 error ty:unresolved-reference Name `gone` used when not defined" in told
+    at_the_end = json.dumps(server.requests[-1].json["messages"][-1])
+    assert "app.py: line 1: Name `gone` used when not defined (ty unresolved-reference)" in at_the_end
+
+    uses = {use["name"]: use for use in ran.json["outcome"]["servers"]}
+    assert set(uses) == {"ty", "ruff"}
+    assert uses["ty"]["memory"] > 0
+    recorded = read_journal(out / "journal.jsonl")
+    (said,) = recorded.records(lines.DiagnosticsRecord)
+    assert (said.turn, said.new_count, said.hidden) == (2, 1, 1)
+    assert dict(said.tools) == {"ty": "complete", "ruff": "complete"}
+    assert (said.new[0].path, said.new[0].severity) == ("app.py", Severity.ERROR)
+    assert not [line for line in recorded.records(lines.Result) if FIELD in line.metadata]
+    # The words are of the recording, so nothing has to look on again.
+    assert (
+        replay(ReplayOptions(out / "journal.jsonl", repo), {"PATH": ran.err and "/usr/bin:/bin"}).difference
+        == ""
+    )
+
+
+def problem(**more: Any) -> dict[str, Any]:
+    plain = {
+        "tool": "ty",
+        "path": "a.py",
+        "line": 1,
+        "column": 2,
+        "severity": "error",
+        "code": "c",
+        "message": "m",
+    }
+    return {**plain, "end_line": 0, "end_column": 0, "snippet": "s", **more}
+
+
+USE = {"name": "ty", "version": "1", "first_answer": 0.1, "asked": 2, "waited": 0.2, "memory": 7, "note": ""}
+SAID: dict[str, Any] = {
+    "tools": [["ty", "complete"]],
+    "new": [problem()],
+    "new_count": 3,
+    "fixed": 1,
+    "hidden": 2,
+    "waited": 0.25,
+    "note": "",
+    "said": ["missing gopls"],
+    "servers": [USE],
+}
+STANDING = {
+    "standing": [{"path": "a.py", "sha256": hashlib.sha256(b"x").hexdigest(), "errors": ["a.py: line 1: m"]}],
+    "servers": [USE],
+}
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("new_count",), 0),
+        (("new_count",), True),
+        (("new_count",), -1),
+        (("fixed",), 1 << 60),
+        (("hidden",), "2"),
+        (("waited",), float("nan")),
+        (("waited",), float("inf")),
+        (("waited",), -0.1),
+        (("note",), "x" * 1001),
+        (("tools",), [["evil", "complete"]]),
+        (("tools",), [["ty", "clean"]]),
+        (("tools",), [["ty"]]),
+        (("tools",), {}),
+        (("tools",), [["ty", "complete"]] * 100),
+        (("said",), ["x"] * 51),
+        (("said",), [1]),
+        (("new",), [problem()] * 21),
+        (("new",), [problem(severity="hint")]),
+        (("new",), [problem(tool="../x")]),
+        (("new",), [problem(line=1.5)]),
+        (("new",), [problem(message=None)]),
+        (("new",), ["problem"]),
+        (("servers",), [{**USE, "memory": -1}]),
+        (("servers",), [{**USE, "first_answer": "soon"}]),
+        (("servers",), None),
+    ],
+)
+def test_what_is_no_record_is_refused(where: tuple[str, ...], value: object) -> None:
+    said = copy.deepcopy(SAID)
+    said[where[0]] = value
+    with pytest.raises(WireError):
+        diagnosis(said)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"sha256": "x"}, {"errors": ["e"] * 6}, {"errors": "e"}, {"path": 1}, {"path": "x" * 5000}],
+)
+def test_what_is_no_word_on_the_end_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(WireError):
+        standing({**STANDING, "standing": [{**STANDING["standing"][0], **change}]})  # type: ignore[dict-item]
+
+
+def test_control_characters_of_a_record_go_no_further() -> None:
+    found = diagnosis({**SAID, "new": [problem(message="a\x1b[31m\nb\x00", path="a\n.py")]})
+    assert (found.new[0].message, found.new[0].path) == ("a b", "a .py")
+
+
+def test_hosts_of_one_run_add_up_and_nothing_is_said_twice(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
+        journal.write(header())
+        monitor = DiagnosticsMonitor(
+            load_policy("diagnostics: {servers: {json: {off: true}}}").diagnostics, journal
+        )
+        first = monitor.settings(0)
+        assert first is not None
+        assert (first["said"], first["again"], first["servers"]["json"]["off"]) == ([], False, True)
+        outcome = monitor.take_diagnostics(
+            CallPosition(1, "c"), ToolOutcome("x", metadata={FIELD: SAID, "path": "a"})
+        )
+        assert dict(outcome.metadata) == {"path": "a"}
+        monitor.take_standing(STANDING)
+        second = monitor.settings(1)
+        assert second is not None
+        assert (second["said"], second["again"]) == (["missing gopls"], True)
+        monitor.take_diagnostics(CallPosition(2, "d"), ToolOutcome("x", metadata={FIELD: SAID}))
+        (use,) = monitor.servers()
+        assert (use.asked, use.memory, round(use.waited, 3)) == (4, 7, 0.4)
+        monitor.take_diagnostics(
+            CallPosition(3, "e"), ToolOutcome("x", metadata={FIELD: {"new": "nonsense"}})
+        )
+    recorded = read_journal(tmp_path / "journal.jsonl")
+    assert [(line.turn, line.new_count) for line in recorded.records(lines.DiagnosticsRecord)] == [
+        (1, 3),
+        (2, 3),
+    ]
+    assert "could not be read" in next(recorded.records(lines.Note)).text
+
+
+def test_what_a_host_says_was_said_is_not_kept_without_end(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
+        monitor = DiagnosticsMonitor(load_policy(None).diagnostics, journal)
+        for call in range(10):
+            said = [f"key {call} {number}" for number in range(50)]
+            monitor.take_diagnostics(None, ToolOutcome("x", metadata={FIELD: {**SAID, "said": said}}))
+        asked = monitor.settings(1)
+    assert asked is not None
+    assert len(asked["said"]) == 200
+
+
+def test_where_nothing_is_to_look_on_no_host_is_told() -> None:
+    assert (
+        diagnostics_settings(load_policy("diagnostics: {off: true}").diagnostics, ServerPermissions()) is None
+    )
+
+
+def test_a_host_that_was_taken_over_does_not_fill_the_models_context_at_the_end(tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "repository", {"a.py": "x = 1\n"})
+    checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+    texts = {f"m{number}.py": f"x = {number}\n".encode() for number in range(30)}
+    for name, text in texts.items():
+        (checkout.tree / name).write_bytes(text)
+    judged = Bench(checkout, None).judge()  # type: ignore[arg-type]
+    said = [
+        {"path": name, "sha256": hashlib.sha256(text).hexdigest(), "errors": ["e" * 2000] * 5}
+        for name, text in texts.items()
+    ]
+    with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
+        monitor = DiagnosticsMonitor(load_policy(None).diagnostics, journal)
+        monitor.take_standing({"standing": said, "servers": []})
+        told = monitor.errors_in(checkout, judged, ["m0.py: line 1: it does not parse"])
+    assert told[-1] == "and 125 more"
+    assert [len(line) for line in told[:-1]] == [600] * 20

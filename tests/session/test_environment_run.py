@@ -1,0 +1,268 @@
+"""`slash-agent fix` on a checkout that has its environment: it is used, never copied or written, and what it installed
+by its place is the changed tree's. On both back ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.workspace.sandbox.landlock import OLDEST, version
+from tests.session.conftest import Cli
+from tests.support.fix_script import DONE, shell
+from tests.support.model_script import Call, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+
+MODEL = "anthropic/claude-sonnet-4-5"
+BACK_ENDS = [
+    pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
+    pytest.param(
+        "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+    ),
+]
+both = pytest.mark.parametrize("sandbox", BACK_ENDS)
+
+POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks: ['{}']\n"
+PYTHON = {
+    ".gitignore": ".venv/\n",
+    ".github/agent.yml": POLICY.format("python -m unittest -q tests/test_app.py"),
+    "pyproject.toml": "",
+    "src/app/__init__.py": "def answer():\n    return 42\n",
+    "tests/test_app.py": (
+        "import unittest\nimport app\nimport installed\n\nclass App(unittest.TestCase):\n"
+        "    def test_answer(self):\n        self.assertEqual(app.answer(), installed.ANSWER)\n"
+    ),
+}
+NODE = {
+    ".gitignore": "node_modules\n",
+    ".github/agent.yml": POLICY.format("node test.js"),
+    "package.json": "{}",
+    "packages/own/index.js": "module.exports = 42\n",
+    "test.js": "require('assert').equal(require('own'), require('installed'))\n",
+}
+BREAK = {
+    "python": Call("edit", {"path": "src/app/__init__.py", "old": "return 42", "new": "return 43"}),
+    "node": Call("edit", {"path": "packages/own/index.js", "old": "= 42", "new": "= 43"}),
+}
+
+
+def finder(package: Path) -> str:
+    """As setuptools writes it, less what it needs for namespaces."""
+    return (
+        "import sys\nfrom importlib.util import spec_from_file_location\n"
+        f"MAPPING: dict[str, str] = {{'app': '{package}'}}\nclass _EditableFinder:\n"
+        "    @classmethod\n    def find_spec(cls, name, path=None, target=None):\n"
+        "        if name in MAPPING:\n"
+        "            return spec_from_file_location(name, MAPPING[name] + '/__init__.py')\n"
+        "def install():\n    sys.meta_path.append(_EditableFinder)\n"
+    )
+
+
+def editable(repo: Path, style: str) -> None:
+    """A virtual environment in `repo`, with a package of somebody's and an editable install of the repository."""
+    venv = repo / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    [site] = venv.glob("lib/python3*/site-packages")
+    (site / "installed.py").write_text("ANSWER = 42\n")
+    if style == "finder":
+        (site / "__editable___app_0_finder.py").write_text(finder(repo / "src/app"))
+        (site / "__editable__.app-0.pth").write_text(
+            "import __editable___app_0_finder; __editable___app_0_finder.install()"
+        )
+    else:
+        (site / ("_app.pth" if style == "uv" else "__editable__.app-0.pth")).write_text(f"{repo}/src\n")
+
+
+def fixed(cli: Cli, repo: Path, sandbox: str, *steps: Step) -> dict[str, Any]:
+    with ModelServer([*steps, DONE, DONE]) as server:
+        chosen = "auto" if sandbox == "bubblewrap" else sandbox
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
+    assert ran.code == 0, ran.said
+    outcome: dict[str, Any] = ran.json["outcome"]
+    assert outcome["sandbox"].lower().startswith(sandbox)
+    return outcome
+
+
+def states(outcome: dict[str, Any]) -> list[str]:
+    [check] = outcome["checks"]
+    return [check["before"]["state"], check["after"]["state"]]
+
+
+@both
+@pytest.mark.slow
+def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """Breaks: bot/session/workspaces/trees.py "if guarded_folder(step.command) not in there"."""
+    policy = PYTHON[".github/agent.yml"] + 'setup: [{command: "[ -d .venv ] || (false)", egress: [python]}]\n'
+    repo = make_repository(tmp_path / "app", {**PYTHON, ".github/agent.yml": policy})
+    editable(repo, "pip")
+    assert states(fixed(cli, repo, sandbox, shell("echo new > new.txt"))) == ["passed", "passed"]
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("style", ["pip", "uv", "finder"])
+def test_an_editable_install_tests_the_changed_tree(
+    cli: Cli, tmp_path: Path, sandbox: str, style: str
+) -> None:
+    """Broken only in the changed tree.
+
+    Breaks: bot/workspace/environment.py "if dependencies.import_from and not moved:".
+    """
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, style)
+    view = Call("view", {"path": "src/app/__init__.py"})
+    outcome = fixed(cli, repo, sandbox, view, BREAK["python"])
+    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
+    assert [file["path"] for file in outcome["files"]] == ["src/app/__init__.py"]
+
+
+@both
+@pytest.mark.slow
+def test_an_editable_install_that_cannot_be_led_into_the_tree_is_never_green(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """A package that is a link to the repository's: on Landlock nothing can be shown there, so it is not verified."""
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, "pip")
+    [site] = repo.glob(".venv/lib/python3*/site-packages")
+    (site / "__editable__.app-0.pth").unlink()
+    (site / "app").symlink_to(repo / "src/app")
+    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "src/app/__init__.py"}), BREAK["python"])
+    expected = ["passed", "failed"] if sandbox == "bubblewrap" else ["not_runnable", "not_runnable"]
+    assert states(outcome) == expected, json.dumps(outcome["checks"], indent=1)
+
+
+@pytest.mark.slow
+@pytest.mark.node
+@both
+@pytest.mark.parametrize("target", ["../packages/own", "{repo}/packages/own"])
+def test_a_linked_package_of_the_repository_is_the_changed_one(
+    cli: Cli, tmp_path: Path, sandbox: str, target: str
+) -> None:
+    """As workspaces and `npm link` make it. Breaks: bot/workspace/dependencies/placement.py
+    "if entry.is_symlink():"."""
+    repo = make_repository(tmp_path / "app", NODE)
+    (repo / "node_modules/installed").mkdir(parents=True)
+    (repo / "node_modules/installed/index.js").write_text("module.exports = 42\n")
+    (repo / "node_modules/own").symlink_to(target.format(repo=repo))
+    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "packages/own/index.js"}), BREAK["node"])
+    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
+    assert [file["path"] for file in outcome["files"]] == ["packages/own/index.js"]
+
+
+SETUP = """version: 1
+diagnostics: {checkers: []}
+bring: [.venv]
+setup:
+  - |
+    .venv/bin/python -c "import installed" && echo "$PWD/src" > .venv/lib/python3.%d/site-packages/_app.pth
+    echo loose > made
+checks: ['.venv/bin/python -m unittest -q tests/test_app.py && test -f made && ! echo x > .venv/made']
+"""
+
+
+@pytest.mark.slow
+@both
+def test_what_setup_made_is_shared_and_its_editable_install_tests_the_changed_tree(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """With Landlock it leads to the tree that setup ran in. Breaks: bot/session/workspaces/trees.py "(tree,))"."""
+    policy = SETUP % sys.version_info[1]
+    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\nmade\n"}
+    repo = make_repository(tmp_path / "app", files)
+    editable(repo, "pip")
+    [site] = repo.glob(".venv/lib/python3*/site-packages")
+    (site / "__editable__.app-0.pth").unlink()
+    outcome = fixed(cli, repo, sandbox, Call("view", {"path": "src/app/__init__.py"}), BREAK["python"])
+    assert states(outcome) == ["passed", "failed"], json.dumps(outcome["checks"], indent=1)
+    assert "43 != 42" in outcome["checks"][0]["after"]["tail"]
+    assert [file["path"] for file in outcome["files"]] == ["src/app/__init__.py"]
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/session/workspaces/trees.py "issuperset(self.bring)"."""
+    policy = "version: 1\nbring: [.venv, cache]\n"
+    files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\ncache\n"}
+    repo = make_repository(tmp_path / "app", files)
+    editable(repo, "pip")
+    (repo / "cache").mkdir()
+    (repo / "cache/file").touch()
+    look = shell("echo x > cache/file && echo written; .venv/bin/python -c 'import app; print(app.answer())'")
+    with ModelServer([look, DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+        printed = server.requests[1].json["messages"][-1]["content"][0]["content"]
+    assert printed.startswith("written\n42\n")
+    assert "bringing cache" in ran.err
+    assert "bringing .venv" not in ran.err
+
+
+LOOK = """
+which python; python -c 'import installed; print(installed.__file__)'; .venv/bin/python -c 'print("as a path")'
+echo x > .venv/planted; echo y > .venv/lib/python*/site-packages/installed.py; git status --short; ls -a; tool
+"""
+
+
+@both
+def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, "pip")
+    tool = repo / ".venv/bin/tool"
+    tool.write_text(f"#!{repo}/.venv/bin/python\nprint('a program of it')\n")
+    tool.chmod(0o755)
+    before = _contents(repo / ".venv")
+    with ModelServer([shell(LOOK), DONE, DONE]) as server:
+        chosen = "auto" if sandbox == "bubblewrap" else sandbox
+        cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
+        printed = server.requests[1].json["messages"][-1]["content"][0]["content"]
+    lines = printed.splitlines()
+    assert lines[0].endswith("/.venv/bin/python")
+    assert "/.venv/lib/python3" in lines[1]
+    assert {"as a path", "a program of it"} <= set(lines)
+    assert "??" not in printed
+    assert _contents(repo / ".venv") == before
+
+
+def _contents(folder: Path) -> dict[str, bytes | str]:
+    return {
+        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_symlink() or path.is_file()
+    }
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/session/context/briefing.py "*self._hints()"."""
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, "pip")
+    [site] = repo.glob(".venv/lib/python3*/site-packages")
+    (site / "app").mkdir()
+    (site / "app/__init__.py").touch()
+    with ModelServer([DONE, DONE]) as server:
+        cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+        told = server.requests[0].json["messages"][0]["content"][0]["text"]
+    assert f"not the work tree's: set `PYTHONPATH={repo}/src" in told
+
+
+@pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path) -> None:
+    """Breaks: bot/gate/walk.py "self.links.get(path) == os.fsdecode(target)"."""
+    repo = make_repository(tmp_path / "app", PYTHON)
+    editable(repo, "pip")
+    with ModelServer([shell("rm .venv; ln -s /etc .venv"), DONE, DONE]) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
+        )
+    assert ran.json["outcome"]["stop_reason"] == "gate"
+    assert "points to an absolute path" in ran.json["outcome"]["reason"]

@@ -1,0 +1,263 @@
+"""`/agent fix this` from the event's payload to the draft pull request: `run`, then `publish`, as the two jobs do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from slash_forge import Forge
+from slash_forge.bundled import MAINTAINER
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git
+from tests.support.stage import Stage, open_stage
+
+pytestmark = pytest.mark.bubblewrap
+
+BRANCH = re.compile(r"agent/issue-1-[a-z0-9-]+")
+
+
+def run_and_publish(stage: Stage, steps: list[Step]) -> None:
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server)
+    assert ran.code == 0, ran.said
+    published = stage.publish()
+    assert published.code == 0, published.said
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """One request carried out and published, for tests that only look."""
+    with Forge() as forge:
+        stage = open_stage(forge, tmp_path_factory.mktemp("published") / "stage")
+        run_and_publish(stage, mending())
+        yield stage
+
+
+def test_a_comment_becomes_a_draft_pull_request(published: Stage) -> None:
+    [pull] = published.pulls()
+    assert pull["draft"]
+    assert BRANCH.fullmatch(pull["head"]["ref"])
+    assert pull["base"]["ref"] == "main"
+    assert pull["title"] == "Round durations before splitting them"
+    assert [person["login"] for person in pull["requested_reviewers"]] == [MAINTAINER]
+
+
+def test_the_body_tells_what_was_asked_done_checked_and_spent(published: Stage) -> None:
+    body = published.pulls()[0]["body"]
+    assert "Fixes #1" in body
+    assert "Seconds were rounded after the larger units" in body
+    assert "python3 -m unittest" in body
+    assert re.search(r"failed.*passed", body, re.IGNORECASE), body
+    assert "under $0.01" in body
+    assert "3 turns" in body
+    assert body.rstrip().splitlines()[-1].startswith("<!-- slash-agent pull-request ")
+
+
+def test_the_commit_is_the_bots_with_the_requester_beside_it(published: Stage) -> None:
+    folder = published.forge.git_folder(published.repo)
+    branch = published.pulls()[0]["head"]["ref"]
+    shown = git(folder, "log", "-1", "--format=%an%n%cn%n%P%n%B", branch).splitlines()
+    assert shown[:2] == ["slash-agent[bot]", "slash-agent[bot]"]
+    assert shown[2] == published.branches()["main"]
+    assert re.fullmatch(rf"Co-authored-by: .*{MAINTAINER}.*", shown[-1])
+
+
+def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published: Stage) -> None:
+    [comment] = published.bot_comments()
+    number = published.pulls()[0]["number"]
+    assert comment.startswith(f"**Done:** pull request [#{number} ")
+    assert [line for line in published.writes() if line == f"POST {published.api}/issues/1/comments"] == [
+        f"POST {published.api}/issues/1/comments"
+    ]
+
+
+def test_publishing_twice_changes_nothing(published: Stage) -> None:
+    first = (published.branches(), published.pulls(), published.bot_comments())
+    again = published.publish()
+    assert again.code == 0
+    assert "up to date" in again.out
+    assert (published.branches(), published.pulls(), published.bot_comments()) == first
+
+
+def test_the_runs_token_cannot_push(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server).code == 0
+    assert set(stage.branches()) == {"main"}
+    refused = stage.publish(token=stage.sample.run_token)
+    assert refused.code == 6
+    assert set(stage.branches()) == {"main"}
+    assert (stage.bundle / "outcome.json").exists()
+    assert "Traceback" not in refused.said
+
+
+def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
+    run_and_publish(stage, mending())
+    event = stage.ask("/agent fix this, and write it down in the README")
+    steps: list[Step] = [VIEW, Turn(EDITS), shell("echo 'Rounds first.' >> README.md"), DESCRIBE, DONE]
+    with ModelServer(steps) as server:
+        assert stage.run(model=server, event=event).code == 0
+    assert stage.publish().code == 0
+    [pull] = stage.pulls()
+    files = {file["filename"] for file in stage.get(f"pulls/{pull['number']}/files")}
+    assert files == {"tidytime/format.py", "README.md"}
+
+
+@pytest.mark.slow
+def test_a_branch_name_that_a_person_took_is_left_to_them(stage: Stage) -> None:
+    taken = "agent/issue-1-round-durations-before-splitting-them"
+    theirs = stage.forge.commit(stage.repo, {"mine.txt": "mine\n"}, branch=taken, author=MAINTAINER)
+    run_and_publish(stage, mending())
+    assert stage.branches()[taken] == theirs
+    assert stage.pulls()[0]["head"]["ref"] == f"{taken}-2"
+
+
+@pytest.mark.slow
+def test_where_opening_is_forbidden_the_branch_stays_and_the_thread_has_the_link(stage: Stage) -> None:
+    stage.forge.allow_actions_pull_requests(stage.repo, False)
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server).code == 0
+    published = stage.publish()
+    assert published.code == 6
+    assert "Allow GitHub Actions to create and approve pull requests" in published.err
+    [branch] = [name for name in stage.branches() if name != "main"]
+    assert BRANCH.fullmatch(branch)
+    [told] = [body for body in stage.bot_comments() if f"/compare/main...{branch}" in body]
+    assert "Allow GitHub Actions to create and approve pull requests" in told
+    assert stage.pulls() == []
+
+
+def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
+    with ModelServer([Say("It is right as it is.")]) as server:
+        assert stage.run(model=server).code == 0
+    stage.publish()
+    assert stage.publish().code == 0
+    [end] = stage.bot_comments()
+    assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
+    assert stage.pulls() == []
+
+
+def test_the_thread_reaches_the_model_as_it_was_at_the_trigger(stage: Stage) -> None:
+    later, _ = stage.forge.comment(
+        stage.repo, stage.sample.issue, MAINTAINER, "written later", at="2099-01-01T00:00:00Z"
+    )
+    with ModelServer([DONE]) as server:
+        stage.run(model=server)
+        first = json.dumps(server.requests[0].json)
+    assert "has to stay `13s`" in first
+    assert "format_duration shows 60 seconds" in first
+    assert later
+    assert "written later" not in first
+
+
+@pytest.mark.slow
+def test_failing_checks_open_a_marked_pull_request_and_exit_with_nought(stage: Stage) -> None:
+    break_it = shell("printf 'def broken(:\\n' >> tidytime/units.py")
+    stage.forge.commit(
+        stage.repo,
+        {
+            ".github/agent.yml": "version: 1\nchecks:\n  - name: imports\n    command: python3 -c 'import tidytime'\n"
+        },
+    )
+    run_and_publish(stage, [break_it, DONE, Say("It stays so.")])
+    assert stage.outcome()["stop_reason"] == "checks_failing"
+    body = stage.pulls()[0]["body"]
+    assert re.search(r"check.*fail|fail.*check", body, re.IGNORECASE)
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        ran = stage.run("--dry-run", model=server)
+    assert ran.code == 0, ran.said
+    for said in (
+        "would comment on riverbend/tidytime#1",
+        "would push: make agent/issue-1-",
+        "would open a draft pull request in riverbend/tidytime",
+        f"would ask {MAINTAINER} to review",
+        "Fixes #1",
+    ):
+        assert said in ran.out, ran.out
+    assert stage.writes() == []
+    assert set(stage.branches()) == {"main"}
+
+
+@pytest.mark.slow
+def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
+    event = stage.ask("/agent fix this --dry-run")
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server, event=event)
+    published = stage.publish()
+    assert "would open a draft pull request" in ran.out + published.out
+    assert stage.pulls() == []
+    assert set(stage.branches()) == {"main"}
+
+
+@pytest.mark.slow
+def test_a_comment_can_ask_for_a_pull_request_that_is_ready(stage: Stage) -> None:
+    event = stage.ask("/agent fix this --no-draft")
+    with ModelServer(mending()) as server:
+        assert stage.run(model=server, event=event).code == 0
+    stage.publish()
+    assert stage.pulls()[0]["draft"] is False
+
+
+@pytest.mark.slow
+def test_a_commented_budget_only_lowers_what_policy_allows(stage: Stage) -> None:
+    event = stage.ask("/agent --budget 400 fix this")
+    with ModelServer([DONE]) as server:
+        stage.run("--budget", "3", model=server, event=event)
+    header = json.loads((stage.bundle / "journal.jsonl").read_text().splitlines()[0])
+    assert header["limits"]["cost_usd"] == 3
+
+
+def test_a_commented_model_is_never_a_file_on_the_runner(stage: Stage) -> None:
+    event = stage.ask("/agent --model replay//etc/hostname fix this")
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "replay" in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.slow
+def test_a_commented_base_is_what_the_run_works_on(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"only-here.txt": "x\n"}, branch="next")
+    event = stage.ask("/agent --base next fix this")
+    with ModelServer([shell("ls"), *mending()]) as server:
+        assert stage.run(model=server, event=event).code == 0
+        assert "only-here.txt" in json.dumps(server.requests[1].json["messages"][-1])
+    stage.publish()
+    assert stage.pulls()[0]["base"]["ref"] == "next"
+
+
+def test_a_bundle_for_publishing_carries_no_secret(stage: Stage) -> None:
+    look = shell("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; git config --list; cat .git/config")
+    with ModelServer([look, *mending()]) as server:
+        stage.run(model=server, GH_TOKEN="canary-3b8e0f11aa")
+        sent = b"".join(request.body for request in server.requests)
+    secrets = [stage.sample.run_token, "canary-3b8e0f11aa", "test-key"]
+    for secret in secrets:
+        assert secret.encode() not in sent
+        assert all(secret.encode() not in file.read_bytes() for file in stage.bundle.iterdir())
+        assert all(
+            secret.encode() not in file.read_bytes() for file in stage.temp.rglob("*") if file.is_file()
+        )
+
+
+def test_a_title_and_comment_full_of_shell_are_only_text(stage: Stage) -> None:
+    mark = stage.folder / "executed"
+    evil = f'"; touch {mark}; # $(touch {mark}) `touch {mark}`'
+    number = stage.new_issue(evil, evil)
+    event = stage.ask(f"/agent fix {evil}", number=number)
+    edit = Call("write", {"path": "note.txt", "content": "x\n"})
+    with ModelServer([edit, Call("describe_change", {"title": evil, "summary": evil}), DONE]) as server:
+        assert stage.run(model=server, event=event).code == 0
+    assert stage.publish().code == 0
+    assert not mark.exists()
+    assert re.fullmatch(r"agent/issue-[0-9]+-[a-z0-9-]+", stage.pulls()[0]["head"]["ref"])

@@ -1,0 +1,366 @@
+"""`retry` and `continue`: what an earlier comment asked for, done again or gone on from, by the real program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+BOT = "github-actions[bot]"
+WORKFLOW = ".github/workflows/agent.yml"
+ASKS = Call("ask_user", {"question": "Which of the two roundings is meant?"})
+
+
+def actions_run(stage: Stage) -> int:
+    return stage.forge.add_run(
+        stage.repo, workflow=WORKFLOW, name="agent", event="issue_comment", actor=MAINTAINER, conclusion=None
+    )
+
+
+def act(
+    stage: Stage, steps: list[Step], event: object = None, run: int = 0, **more: str
+) -> tuple[Ran, int, list[str]]:
+    """One run as Actions has it, its bundle kept as an artifact. What was said, the run, the requests to the model."""
+    run = run or actions_run(stage)
+    token = stage.forge.token(
+        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    with ModelServer(steps) as server:
+        ran = stage.run(
+            model=server,
+            event=event,
+            token=token,
+            GITHUB_RUN_ID=str(run),
+            GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+            **more,
+        )
+        asked = [json.dumps(request.json) for request in server.requests]
+    assert "Traceback" not in ran.said
+    stage.forge.set_run(stage.repo, run, conclusion="success")
+    if (stage.bundle / "outcome.json").exists():
+        files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-1-5fd0f6fb", files)
+        # Newer than the bundle, and none.
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-run-0-1-5fd0f6fb-report.html", b"<html>")
+    return ran, run, asked
+
+
+def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER) -> str:
+    """Give a command that must not reach a model; what the thread is told."""
+    before = stage.bot_comments()
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login))
+    assert asked == []
+    assert ran.code in (2, 3)
+    [told] = [comment for comment in stage.bot_comments() if comment not in before]
+    return told
+
+
+def progress(stage: Stage, comment: int, run: int = 77, login: str = BOT) -> int:
+    mark = f"<!-- slash-agent progress request={comment} run={run} state=over -->"
+    return stage.forge.comment(stage.repo, stage.sample.issue, login, f"**Done**\n\n{mark}\n")[0]
+
+
+# -- retry
+
+
+def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> None:
+    event = stage.ask("/agent fix the carry, and nothing else")
+    act(stage, [Say("I will not.")], event)
+    ran, _, asked = act(stage, mending(), retry := stage.ask("/agent retry"))
+    assert ran.code == 0, ran.said
+    assert "fix the carry, and nothing else" in asked[0]
+    file = stage.event_file(retry)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.slow
+def test_retry_of_a_retry_is_the_request_itself(stage: Stage) -> None:
+    act(stage, [Say("No.")], stage.ask("/agent fix only the carry"))
+    act(stage, [Say("No.")], stage.ask("/agent retry"))
+    _, _, asked = act(stage, [DONE], stage.ask("/agent retry"))
+    assert "fix only the carry" in asked[0]
+
+
+@pytest.mark.slow
+def test_options_of_the_retry_win(stage: Stage) -> None:
+    act(stage, [Say("No.")], stage.ask("/agent fix --budget 3 the carry"))
+    act(stage, [DONE], stage.ask("/agent retry --budget 1"))
+    header = json.loads((stage.bundle / "journal.jsonl").read_text().splitlines()[0])
+    assert header["limits"]["cost_usd"] == 1
+    assert header["request"]["instruction"] == "the carry"
+
+
+def test_without_an_earlier_request_retry_says_so(stage: Stage) -> None:
+    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
+
+
+def test_a_deleted_request_is_not_done_again(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    stage.forge.delete_comment(stage.repo, comment)
+    assert "was deleted" in nothing_asked(stage, "/agent retry")
+
+
+def test_a_request_edited_after_the_retry_is_not_done(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    event = stage.ask("/agent retry")
+    stage.forge.edit_comment(stage.repo, comment, "/agent fix something else", at="2099-01-01T00:00:00Z")
+    ran, _, asked = act(stage, [Say("Asked!")], event)
+    assert (ran.code, asked) == (2, [])
+    assert any("was edited after this" in body for body in stage.bot_comments())
+
+
+def test_what_a_stranger_asked_for_is_not_done_by_repeating_it(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, "/agent fix this, my way")
+    progress(stage, comment)
+    assert f"{REPORTER}, who asked for it, may not use" in nothing_asked(stage, "/agent retry")
+
+
+def test_who_may_not_do_it_may_not_repeat_it(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  contributor: {verbs: [retry, explain], usd: 1, turns: 5, minutes: 5}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment)
+    assert f"{REPORTER} may not use `/agent fix`" in nothing_asked(stage, "/agent retry", REPORTER)
+
+
+def test_a_mark_that_a_person_wrote_is_no_request(stage: Stage) -> None:
+    comment, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix this")
+    progress(stage, comment, login=REPORTER)
+    assert "There is no earlier request in this thread" in nothing_asked(stage, "/agent retry")
+
+
+@pytest.mark.slow
+def test_after_a_refused_continue_retry_starts_nothing(stage: Stage) -> None:
+    """The last request was the refused one; what came before it is not what was meant."""
+    event = stage.ask("/agent fix the carry")
+    act(stage, [Say("I will not.")], event)
+    stage.forge.edit_comment(stage.repo, stage.sample.comment, "/agent fix this")
+    policy = "version: 1\noptions: {models: []}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    assert "`--model a/b`" in nothing_asked(stage, "/agent continue --model a/b")
+    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
+    assert "was refused, so there is nothing to do again" in nothing_asked(stage, "/agent retry")
+    # A new request takes its place.
+    act(stage, [Say("I will not.")], stage.ask("/agent fix it"))
+    ran, _, asked = act(stage, [Say("No.")], stage.ask("/agent retry"))
+    assert (ran.code, len(asked)) == (0, 1)
+
+
+@pytest.mark.slow
+def test_a_budget_above_the_limit_is_told_with_the_result(stage: Stage) -> None:
+    event = stage.ask("/agent fix this --budget 300")
+    act(stage, [Say("It is right as it is.")], event)
+    assert (
+        stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event))).code
+        == 0
+    )
+    assert "A budget of $300.00 was asked for; the policy allows" in stage.bot_comments()[-1]
+
+
+# -- the same event again
+
+
+def test_a_request_that_is_done_is_not_paid_for_again(stage: Stage) -> None:
+    """The event is delivered twice: the action begins a second comment, and the queue lets the run start later."""
+    event = stage.ask("/agent fix this")
+    act(stage, mending(), event)
+    assert stage.publish().code == 0
+    before = stage.bot_comments()
+    second = progress(stage, event["comment"]["id"])
+    ran = stage.run(event=event, SLASH_AGENT_COMMENT=str(second))
+    assert (ran.code, stage.bot_comments()) == (0, before), ran.said
+    assert (
+        f"This request is done already, see {stage.forge.url}/{stage.repo}/issues/1#issuecomment-" in ran.out
+    )
+
+
+@pytest.mark.slow
+def test_two_runs_of_one_event_side_by_side_end_with_one_progress_comment(stage: Stage) -> None:
+    """Without the workflow's queue the action began a comment for each before either run looked."""
+    event = stage.ask("/agent fix this")
+    first, second = (progress(stage, event["comment"]["id"]) for _ in range(2))
+    for begun in (second, first):
+        _, _, asked = act(stage, [DONE], event, SLASH_AGENT_COMMENT=str(begun))
+        assert asked
+        assert len(stage.bot_comments()) == 1
+
+
+def test_a80_a_mark_that_a_person_wrote_makes_no_request_done(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    mark = f"<!-- slash-agent progress request={event['comment']['id']} state=over result=done -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"**Done**\n\n{mark}\n")
+    _, _, asked = act(stage, [DONE], event)
+    assert asked
+
+
+@pytest.mark.slow
+def test_a_request_whose_run_failed_is_done_again(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    act(stage, [Say("I will not.")], event)
+    _, _, asked = act(stage, [DONE], event)
+    assert asked
+
+
+@pytest.mark.slow
+def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
+    """Publishing failed, and somebody chose "Re-run all jobs"."""
+    event = stage.ask("/agent fix this")
+    _, run, _ = act(stage, mending(), event)
+    patch = (stage.bundle / "changes.patch").read_bytes()
+    shutil.rmtree(stage.bundle)
+    token = stage.forge.token(
+        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
+    assert ran.code == 0, ran.said
+    assert (stage.bundle / "changes.patch").read_bytes() == patch
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+
+
+# -- continue
+
+
+@pytest.mark.slow
+def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(stage: Stage) -> None:
+    ran, _, _ = act(stage, [VIEW, Turn(EDITS), ASKS, Say("not reached")], stage.ask("/agent fix this"))
+    assert stage.outcome()["status"] == "needs_input", ran.said
+    assert stage.publish().code == 0
+    [question] = [body for body in stage.bot_comments() if "Which of the two roundings is meant?" in body]
+    assert "Answer with `/agent continue`" in question
+    ran, _, asked = act(stage, [DONE], event := stage.ask("/agent continue the first one"))
+    assert ran.code == 0, ran.said
+    assert "the first one" in asked[0]
+    assert "Which of the two roundings is meant?" in asked[0]
+    # The conversation itself is gone on with: its calls and their results are there.
+    assert {"tool_use", "tool_result"} <= {part["type"] for part in parts_of(asked[0])}
+    assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+
+
+def parts_of(request: str) -> list[dict[str, object]]:
+    contents = [message["content"] for message in json.loads(request)["messages"]]
+    return [part for content in contents if isinstance(content, list) for part in content]
+
+
+@pytest.mark.slow
+def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
+    policy = "version: 1\ntiers:\n  contributor: {verbs: [continue, fix], usd: 1, turns: 9, minutes: 9}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    act(stage, [ASKS], stage.ask("/agent fix this"))
+    assert f"{REPORTER} did not ask for the last run" in nothing_asked(stage, "/agent continue yes", REPORTER)
+    act(stage, [ASKS], stage.ask("/agent fix this", REPORTER))
+    ran, _, asked = act(stage, [DONE], stage.ask("/agent continue yes", REPORTER))
+    assert asked, ran.said
+
+
+def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
+    assert "There is nothing to go on from" in nothing_asked(stage, "/agent continue yes")
+
+
+@pytest.mark.slow
+def test_where_the_bundle_is_gone_the_thread_has_to_do(stage: Stage) -> None:
+    progress(stage, stage.sample.comment, run=actions_run(stage))
+    ran, _, asked = act(stage, mending(), stage.ask("/agent continue with the carry"))
+    assert ran.code == 0, ran.said
+    assert "which are not kept any more: go by the thread" in asked[0]
+    assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"outcome.json": b"{}"}, "outcome.json"),
+        ({"outcome.json": b"no json"}, "outcome.json"),
+    ],
+)
+def test_a_bundle_that_is_none_is_refused_with_a_sentence(
+    stage: Stage, files: dict[str, bytes], said: str
+) -> None:
+    run = actions_run(stage)
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
+    assert (ran.code, asked) == (2, [])
+    assert said in ran.err
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
+    other = stage.new_issue()
+    _, run, _ = act(stage, mending(), stage.ask("/agent fix this", number=other))
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
+    assert (ran.code, asked) == (2, [])
+    assert "belongs to another thread" in ran.err
+
+
+def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
+    run = actions_run(stage)
+    files = {"../../evil.txt": b"x", "/tmp/evil.txt": b"x", "sub/outcome.json": b"{}"}
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
+    progress(stage, stage.sample.comment, run=run)
+    ran, _, _ = act(stage, [shell("true"), DONE], stage.ask("/agent continue"))
+    assert "Traceback" not in ran.said
+    assert not list(stage.folder.rglob("evil.txt"))
+
+
+# -- a plan
+
+
+def published(stage: Stage, event: object) -> Ran:
+    file = stage.event_file(event)
+    return stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+
+
+@pytest.mark.slow
+def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_carried_out_twice(
+    stage: Stage,
+) -> None:
+    steps = [{"text": "Round first.", "paths": ["tidytime/format.py"]}]
+    plan = Call("submit_plan", {"title": "Round durations first", "steps": steps})
+    event = stage.ask("/agent plan how to mend this")
+    act(stage, [plan, Say("Planned.")], event)
+    assert published(stage, event).code == 0
+    [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
+    approve = comment.partition("`/agent approve ")[2][:12]
+    ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"))
+    assert ran.code == 5, ran.said
+    event = stage.ask("/agent continue and say why.")
+    ran, _, asked = act(stage, [DESCRIBE, DONE], event)
+    assert ran.code == 0, ran.said
+    assert "and say why." in asked[0]
+    assert "Round first." in asked[0]
+    assert published(stage, event).code == 0
+    assert published(stage, event).code == 0
+    [pull] = stage.pulls()
+    assert approve in pull["body"]
+    assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}")
+
+
+@pytest.mark.slow
+def test_what_waited_and_never_ran_is_nothing_to_go_on_from(stage: Stage) -> None:
+    _, run, _ = act(stage, mending())
+    lost = stage.ask("/agent fix that")["comment"]["id"]
+    mark = f"<!-- slash-agent progress request={lost} state=over run=1 queued=yes -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Not carried out**\n\n{mark}\n")
+    act(stage, [DONE], stage.ask("/agent continue with the rest"))
+    assert stage.outcome()["request"]["resumes"] == run

@@ -1,0 +1,311 @@
+"""Events that nothing comes of: who may not, what is no command, what cannot be read. Nothing is begun for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A model that would answer, and must not be asked."""
+    with ModelServer([Say("Asked!")]) as server:
+        yield server
+        assert server.requests == []
+
+
+def assert_nothing_began(stage: Stage) -> None:
+    assert not [line for line in stage.asked_by_bot() if ".git/" in line], "something was fetched"
+    assert list(stage.temp.iterdir()) == []
+    assert not stage.bundle.exists()
+    assert stage.left_over() == []
+
+
+def assert_one_sentence(ran: Ran) -> None:
+    assert "Traceback" not in ran.said
+    # What the runner is told to mask is for the runner.
+    lines = [line for line in ran.said.splitlines() if line.strip() and not line.startswith("::add-mask::")]
+    assert len(lines) == 1, ran.said
+
+
+def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 3
+    [line] = stage.bot_comments()
+    assert line.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
+    assert_one_sentence(ran)
+    assert_nothing_began(stage)
+
+
+def test_a_slip_of_somebody_who_may_command_gets_a_reaction_and_the_right_form(
+    stage: Stage, model: ModelServer
+) -> None:
+    event = stage.ask("Hello, /agent fix this")
+    ran = stage.run(model=model, event=event)
+    assert ran.code == 2
+    [line] = stage.bot_comments()
+    assert "`/agent fix this`" in line.partition("\n")[0]
+    reactions = stage.get(f"issues/comments/{event['comment']['id']}/reactions")
+    assert [one["content"] for one in reactions] == ["confused"]
+    assert_nothing_began(stage)
+
+
+def test_a_strangers_slip_gets_nothing(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run(model=model, event=stage.ask("please /agent fix this", REPORTER))
+    assert ran.code == 3
+    assert stage.bot_comments() == []
+    assert stage.writes() == []
+
+
+def test_a_refusal_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    stage.run(model=model, event=event)
+    stage.run(model=model, event=event)
+    assert len(stage.bot_comments()) == 1
+
+
+def test_a_dry_run_of_a_refusal_says_the_line_and_does_not_write_it(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run("--dry-run", model=model, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 3
+    assert "would comment on riverbend/tidytime#1" in ran.out
+    assert stage.writes() == []
+
+
+def test_a_refusal_that_github_does_not_take_is_still_a_refusal(stage: Stage, model: ModelServer) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    stage.forge.fail_next("POST", "/comments", status=403, body={"message": "Resource not accessible"})
+    ran = stage.run(model=model, event=event)
+    assert ran.code == 3
+    assert "the thread could not be told" in ran.said
+    assert "Traceback" not in ran.said
+
+
+def test_the_payloads_word_on_who_somebody_is_counts_for_nothing(stage: Stage, model: ModelServer) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    event["comment"]["author_association"] = event["issue"]["author_association"] = "OWNER"
+    event["comment"]["user"]["site_admin"] = True
+    assert stage.run(model=model, event=event).code == 3
+    assert_nothing_began(stage)
+
+
+def test_a_login_with_another_accounts_id_is_refused_in_silence(stage: Stage, model: ModelServer) -> None:
+    event = stage.ask("/agent fix this", REPORTER)
+    event["comment"]["user"]["login"] = event["sender"]["login"] = MAINTAINER
+    ran = stage.run(model=model, event=event)
+    assert ran.code == 3
+    assert stage.bot_comments() == []
+    assert_nothing_began(stage)
+
+
+def test_a_bot_is_refused_in_silence(stage: Stage, model: ModelServer) -> None:
+    stage.forge.add_user("helpful[bot]", kind="Bot")
+    ran = stage.run(model=model, event=stage.ask("/agent fix this", "helpful[bot]"))
+    assert ran.code == 3
+    assert "helpful[bot] is a bot" in ran.out
+    assert stage.bot_comments() == ["/agent fix this"]
+    assert_nothing_began(stage)
+
+
+OPEN_DOOR = "version: 1\ntiers:\n  outsider: {verbs: [fix], usd: 5, turns: 9, minutes: 9}\n"
+
+
+def test_a_branch_that_the_commenter_names_does_not_let_them_in(stage: Stage, model: ModelServer) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": OPEN_DOOR}, branch="open-door", author=REPORTER)
+    ran = stage.run(model=model, event=stage.ask("/agent --base open-door fix this", REPORTER))
+    assert ran.code == 3
+    assert_nothing_began(stage)
+
+
+def test_a_policy_that_lets_outsiders_in_is_heeded_on_the_default_branch(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": OPEN_DOOR})
+    ran = stage.run("--model", "nobody/knows", model=model, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 2
+    assert "There is no provider 'nobody'" in ran.err
+
+
+def test_a_contributor_may_not_fix(stage: Stage, model: ModelServer) -> None:
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    ran = stage.run(model=model, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 3
+    assert "the tier contributor" in stage.bot_comments()[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("> /agent fix this\n\nWhat does that do?", "a command starts the first line"),
+        ("We could ask /agent here.", "a command starts the first line"),
+        ("```\n/agent fix\n```", "a command starts the first line"),
+        ("Thanks!", "no `/agent` command"),
+        ("/agents fix this", "no `/agent` command"),
+    ],
+)
+def test_what_is_no_command_is_ignored_with_a_word(
+    stage: Stage, model: ModelServer, body: str, said: str
+) -> None:
+    ran = stage.run(model=model, event=stage.ask(body))
+    assert ran.code == 0
+    assert said in ran.out
+    assert_one_sentence(ran)
+    assert stage.asked_by_bot() == []
+    assert_nothing_began(stage)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("push", "a push asks for nothing"),
+        ("release", "`release` asks for nothing"),
+        ("made_up", "`made_up`"),
+    ],
+)
+def test_another_event_is_ignored_with_a_word(stage: Stage, model: ModelServer, name: str, said: str) -> None:
+    ran = stage.run(model=model, event={"action": "opened"}, name=name)
+    assert ran.code == 0
+    assert said in ran.out
+    assert_one_sentence(ran)
+    assert stage.asked_by_bot() == []
+
+
+def test_an_edited_comment_is_ignored(stage: Stage, model: ModelServer) -> None:
+    event = {**stage.sample.event, "action": "edited"}
+    ran = stage.run(model=model, event=event)
+    assert (ran.code, stage.asked_by_bot()) == (0, [])
+    assert "edited" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("/agent revew this", "`/agent review` is the nearest"),
+        ("/agent --modle x fix this", "`--model` is the nearest"),
+        ("/agent --budget lots fix this", "an amount in USD"),
+    ],
+)
+def test_a_slip_in_a_command_is_answered_in_the_thread(
+    stage: Stage, model: ModelServer, body: str, said: str
+) -> None:
+    ran = stage.run(model=model, event=stage.ask(body))
+    assert ran.code == 2
+    assert said in stage.bot_comments()[0]
+    assert_one_sentence(ran)
+    assert_nothing_began(stage)
+
+
+MODELS = "version: 1\noptions: {models: [anthropic/claude-haiku-4-5]}\n"
+LAX = "version: 1\npull_request: {draft: true}\n"
+
+
+@pytest.mark.parametrize("base", ["", "--base lax "])
+def test_a_model_that_the_policy_does_not_list_is_refused_in_one_comment(
+    stage: Stage, model: ModelServer, base: str
+) -> None:
+    """By the default branch's policy: a branch that the commenter names does not widen it."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": LAX}, branch="lax", author=REPORTER)
+    stage.forge.commit(stage.repo, {".github/agent.yml": MODELS})
+    event = stage.ask(f"/agent {base}--model anthropic/claude-opus-4-5 fix this")
+    ran = stage.run(model=model, event=event)
+    stage.run(model=model, event=event)
+    assert ran.code == 2
+    [comment] = stage.bot_comments()
+    assert comment.startswith(
+        "`--model anthropic/claude-opus-4-5` is not an allowed model here: "
+        "this repository's policy lists `anthropic/claude-haiku-4-5` under `options: models`."
+    )
+    assert_one_sentence(ran)
+    assert_nothing_began(stage)
+
+
+def _without(*path: str) -> Callable[[Any], Any]:
+    def change(event: Any) -> Any:
+        copy = json.loads(json.dumps(event))
+        inner = copy
+        for step in path[:-1]:
+            inner = inner[step]
+        del inner[path[-1]]
+        return copy
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda event: '{"action": "created", "issue":', "is not JSON"),
+        (lambda event: "", "is not JSON"),
+        (lambda event: "[1, 2]", "does not hold a JSON object"),
+        (lambda event: "[" * 100_000, "is nested too deeply"),
+        (_without("repository"), "repository.full_name"),
+        (_without("comment", "id"), "comment.id"),
+        (_without("issue", "number"), "issue.number"),
+        (lambda event: {**event, "issue": "seven"}, "The event's field issue is not an object"),
+    ],
+)
+def test_a_broken_payload_is_one_sentence(
+    stage: Stage, model: ModelServer, change: Callable[[Any], Any], said: str
+) -> None:
+    ran = stage.run(model=model, event=change(stage.sample.event))
+    assert ran.code == 2
+    assert said in ran.err
+    assert_one_sentence(ran)
+    assert stage.asked_by_bot() == []
+
+
+def test_an_event_file_that_is_not_there_is_one_sentence(stage: Stage) -> None:
+    ran = stage.cli("run", "--event-name", "issue_comment", "--event", stage.folder / "no.json")
+    assert ran.code == 2
+    assert "cannot be read: No such file or directory" in ran.err
+    assert_one_sentence(ran)
+
+
+def test_no_event_at_all_names_the_options(stage: Stage) -> None:
+    ran = stage.cli("run")
+    assert ran.code == 2
+    assert "--event-name and --event" in ran.err
+    assert_one_sentence(ran)
+
+
+def test_without_a_token_the_variable_is_named(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run(model=model, token="")
+    assert ran.code == 2
+    assert "GITHUB_TOKEN" in ran.err
+    assert_one_sentence(ran)
+
+
+def test_a_dead_token_is_one_sentence(stage: Stage, model: ModelServer) -> None:
+    stage.forge.revoke_token(stage.sample.run_token)
+    ran = stage.run(model=model)
+    assert ran.code == 2
+    assert "did not accept the token" in ran.err
+    assert_one_sentence(ran)
+
+
+@pytest.mark.parametrize(
+    "name", ["SLASH_AGENT_BUDGET_USD=lots", "SLASH_AGENT_BUDGET_USD=nan", "SLASH_AGENT_SANDBOX=of"]
+)
+def test_a_setting_of_the_workflow_that_makes_no_sense_is_refused(
+    stage: Stage, model: ModelServer, name: str
+) -> None:
+    variable, _, value = name.partition("=")
+    ran = stage.run(model=model, **{variable: value})
+    assert ran.code == 2
+    assert repr(value) in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_in_actions_the_sandbox_cannot_be_turned_off(stage: Stage, model: ModelServer) -> None:
+    ran = stage.run("--sandbox", "off", model=model, GITHUB_ACTIONS="true")
+    assert ran.code == 2
+    assert "--sandbox off is for a person at their own terminal" in ran.err
+    assert_one_sentence(ran)
+    assert_nothing_began(stage)

@@ -1,0 +1,189 @@
+"""Trouble on the way from a comment to its pull request: each gives a sentence, an exit code, and loses no diff."""
+
+from __future__ import annotations
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.machines import with_small_disk
+from tests.support.model_script import Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Ran, Stage, command
+
+pytestmark = pytest.mark.bubblewrap
+
+MENDED = b"round(abs(seconds))"
+
+
+def assert_told(stage: Stage, ran: Ran, said: str, number: int = 0) -> None:
+    """One sentence on the log, the same in the thread, no comment that is still at work, no process."""
+    assert said in ran.err, ran.said
+    assert "Traceback" not in ran.said
+    comments = stage.bot_comments(number)
+    assert any("The run failed" in body for body in comments), comments
+    assert not any("Working on it" in body for body in comments), comments
+    assert stage.left_over() == []
+
+
+# -- repositories that cannot be worked on
+
+
+@pytest.mark.slow
+def test_an_empty_repository_is_said_so(stage: Stage) -> None:
+    repo = stage.forge.create_repository("riverbend", "empty")
+    stage.forge.grant(repo, MAINTAINER, "write")
+    number = stage.forge.create_issue(repo, MAINTAINER, "Nothing works", "")
+    _, event = stage.forge.comment(repo, number, MAINTAINER, "/agent fix this")
+    token = stage.forge.token(permissions={"contents": "read", "issues": "write"}, repo=repo)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event, token=token, GITHUB_REPOSITORY=repo)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "has no commits yet" in ran.err
+    assert "Traceback" not in ran.said
+
+
+@pytest.mark.slow
+def test_a_base_branch_that_is_not_there_is_named(stage: Stage) -> None:
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=stage.ask("/agent --base nowhere fix this"))
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, "nowhere")
+
+
+def test_a_policy_that_is_not_yaml_is_told_to_whoever_may_command(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, ".github/agent.yml:")
+
+
+def test_a_policy_that_is_not_yaml_is_nothing_to_tell_an_outsider(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "checks: [\n"})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=stage.ask("/agent fix this", REPORTER))
+    assert ran.code == 2
+    assert stage.bot_comments() == []
+
+
+@pytest.mark.slow
+def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stage: Stage) -> None:
+    stage.forge.commit(
+        stage.repo,
+        {".github/agent.yml": "version: 1\nsetup:\n  - command: printf 'no\\n::add-mask::e\\n'; exit 9\n"},
+    )
+    with ModelServer([VIEW, DONE]) as server:
+        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    assert "exit code 9" in ran.said, ran.said
+    assert "::add-mask::e" not in ran.said.splitlines()
+    assert "Traceback" not in ran.said
+    assert not any("Working on it" in body for body in stage.bot_comments())
+
+
+def test_a_missing_key_is_told_before_anything_is_fetched(stage: Stage) -> None:
+    ran = stage.run("--model", MODEL)
+    assert ran.code == 2
+    assert_told(stage, ran, "ANTHROPIC_API_KEY")
+
+
+# -- what a model writes, on a runner
+
+
+def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
+    words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
+    with ModelServer([Say(words)]) as server:
+        ran = stage.run(model=server, GITHUB_ACTIONS="true")
+    lines = ran.said.splitlines()
+    inside = outside = 0
+    token = ""
+    for line in lines:
+        if line.startswith("::stop-commands::"):
+            assert not token
+            token = line.rpartition("::")[2]
+        elif line == f"::{token}::":
+            token = ""
+        elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
+            inside, outside = inside + bool(token), outside + (not token)
+    assert (inside > 0, outside) == (True, 0), ran.said
+    assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]
+
+
+# -- GitHub not answering
+
+
+@pytest.mark.slow
+def test_a_progress_comment_that_github_does_not_take_costs_the_run_nothing(stage: Stage) -> None:
+    stage.forge.fail_next("POST", "/issues/1/comments", status=403, body={"message": "Blocked"})
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server)
+    assert ran.code == 0
+    assert "the progress comment was not kept up to date" in ran.out
+    assert stage.publish().code == 0
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.slow
+def test_a_fetch_that_github_refuses_is_told(stage: Stage) -> None:
+    stage.forge.fail_next("*", r"\.git/", status=403, body="blocked", times=9)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert_told(stage, ran, "access to contents")
+
+
+# -- a full disk
+
+FILL = shell("head -c 100000000 /dev/zero > big.bin; ls -l big.bin")
+MORE = shell("echo '# more' >> README.md; seq 1 20000")
+
+
+def run_on_a_small_disk(stage: Stage, steps: list[Step], bundle: str) -> tuple[list[str], str]:
+    """Run with 12 MB for everything, then make room and salvage. The exit codes, and all that was said."""
+    script = (
+        'shift 0; "$@"; echo "code $?"; rm -f "$RUNNER_TEMP"/slash-agent/*/tree/big.bin; '
+        f'{" ".join(command("salvage", "--newest", "--out", str(stage.bundle)))}; echo "code $?"'
+    )
+    with ModelServer(steps) as server:
+        argv = stage.run_command()
+        argv[argv.index(str(stage.bundle))] = bundle
+        environment = stage.environment(
+            stage.sample.run_token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL}
+        )
+        done = stage.call(with_small_disk(stage.temp, 12_000_000, script, *argv), environment)
+    codes = [line for line in done.out.splitlines() if line.startswith("code ")]
+    return codes, done.said
+
+
+@pytest.mark.slow
+def test_a_full_disk_ends_the_run_with_a_sentence_and_salvage_works_when_there_is_room(stage: Stage) -> None:
+    steps: list[Step] = [VIEW, Turn(EDITS), FILL, MORE, MORE, MORE, DONE]
+    codes, said = run_on_a_small_disk(stage, steps, str(stage.temp / "bundle"))
+    assert codes == ["code 75", "code 0"], said
+    assert "No space left on device" in said
+    assert "Traceback" not in said
+    assert MENDED in (stage.bundle / "changes.patch").read_bytes()
+    assert not any("Working on it" in body for body in stage.bot_comments())
+    assert any("No space left" in body for body in stage.bot_comments())
+    assert stage.left_over() == []
+    assert stage.publish().code == 0
+
+
+# -- runs that nobody waits for
+
+
+@pytest.mark.slow
+def test_a_review_that_a_push_set_off_fails_in_the_log_alone(stage: Stage) -> None:
+    policy = "version: 1\nreview:\n  on: [opened, synchronize]\nmodel: nobody/knows\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    stage.forge.commit(stage.repo, {"note.txt": "x\n"}, branch="topic", author=MAINTAINER)
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    event = stage.forge.pull_request_event(stage.repo, number, "opened")
+    ran = stage.run(event=event, name="pull_request")
+    assert ran.code == 2
+    assert "There is no provider 'nobody'" in ran.err
+    assert stage.bot_comments(number) == []

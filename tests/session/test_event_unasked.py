@@ -1,0 +1,81 @@
+"""Events that nobody wrote a command for: a schedule, a dispatch, a label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import mending
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+LABELS = "triggers:\n  labels:\n    agent-fix: fix\n"
+
+
+def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
+    """What GitHub would deliver when somebody sets the label on the sample's issue."""
+    event = stage.sample.event
+    return {
+        "action": "labeled",
+        "issue": event["issue"],
+        "label": {"name": "Agent-Fix"},
+        "repository": event["repository"],
+        "sender": stage.ask("words", login)["sender"],
+    }
+
+
+@pytest.mark.slow
+def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        ran = stage.run(
+            "--instruction", "mend how durations carry", model=server, event={"schedule": "0 4 * * *"}, name="schedule"
+        )  # fmt: skip
+    assert ran.code == 0, ran.said
+    file = stage.event_file({"schedule": "0 4 * * *"})
+    given = {"SLASH_AGENT_INSTRUCTION": "mend how durations carry"}
+    published = stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(file), **given)
+    assert published.code == 0, published.said
+    [pull] = stage.pulls()
+    assert pull["base"]["ref"] == "main"
+
+
+def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
+    event = _labelled(stage)
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server, event=event, name="issues")
+    assert ran.code == 0, ran.said
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issues", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    assert len(stage.pulls()) == 1
+
+
+def test_a_label_that_somebody_else_set_is_refused_in_silence(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
+    with ModelServer([Say("Asked!")]) as server:
+        ran = stage.run(model=server, event=_labelled(stage, REPORTER), name="issues")
+        assert server.requests == []
+    assert ran.code == 3
+    assert stage.bot_comments() == []
+
+
+@pytest.mark.slow
+def test_without_the_policys_word_a_label_asks_for_nothing(stage: Stage) -> None:
+    ran = stage.run(event=_labelled(stage), name="issues")
+    assert ran.code == 0
+    assert "the policy makes no command of this label" in ran.said
+    assert stage.bot_comments() == []
+
+
+def test_a_schedule_may_what_the_default_branchs_policy_gives_it(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule:\n    verbs: [explain]\n"})
+    ran = stage.run("--instruction", "fix it", event={"schedule": "0 4 * * *"}, name="schedule")
+    assert ran.code == 3
+    asked = [one.query for one in stage.forge.requests if one.path.endswith("agent.yml")]
+    assert asked == ["ref=main"]

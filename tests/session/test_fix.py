@@ -1,0 +1,571 @@
+"""`slash-agent fix` from the command line to the branch: real git, real sandbox, real HTTP, a scripted model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal import read_journal
+from bot.contracts.journal import ProviderRetry
+from tests.session.conftest import Cli, command
+from tests.support import warm
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Hangup, Say, Status, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, make_repository
+
+pytestmark = pytest.mark.bubblewrap
+
+MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_fix_ends_as_a_new_branch_with_one_commit(cli: Cli, repo: Path, model: str) -> None:
+    before = git(repo, "rev-parse", "HEAD")
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
+    assert ran.code == 0, ran.err
+    branch = ran.json["branch"]
+    assert branch == "agent/round-durations-before-splitting-them"
+    assert git(repo, "rev-parse", f"{branch}~1") == before
+    assert git(repo, "diff", "--stat", f"main...{branch}").startswith("tidytime/format.py")
+    assert git(repo, "rev-parse", "HEAD") == before
+    assert git(repo, "status", "--porcelain") == ""
+
+
+@pytest.mark.checks
+def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path) -> None:
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
+    check = ran.json["outcome"]["checks"][0]
+    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed")
+    tests = check["tests"]
+    assert (tests["mended"], tests["source"]) == (
+        ["tests.test_format.FormatDuration.test_rounding_carries_into_the_next_unit"],
+        "unittest's output",
+    )
+    assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("described", [True, False])
+def test_open_items_of_the_list_are_named_only_while_nothing_is_handed_over(
+    cli: Cli, repo: Path, described: bool
+) -> None:
+    """Breaks: bot/session/hooks/stop_hook.py "and not described"."""
+    items = Call("todo", {"items": [{"text": "Look at the docs", "status": "pending"}]})
+    last = DESCRIBE if described else DONE
+    with ModelServer([VIEW, Turn(EDITS), items, last, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
+        assert ran.code == 0, ran.said
+        asked = ["your list has open items" in json.dumps(one.json["messages"]) for one in server.requests]
+    assert asked[:4] == [False] * 4
+    assert any(asked) is not described
+    assert len(server.requests) == (4 if described else 5)
+
+
+@pytest.mark.slow
+def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> None:
+    (repo / "README.md").write_text("mine\n")
+    (repo / "staged.txt").write_text("staged\n")
+    git(repo, "add", "staged.txt")
+    before = git(repo, "status", "--porcelain=v1")
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix it", model=server)
+    assert git(repo, "status", "--porcelain=v1") == before
+    assert (repo / "README.md").read_text() == "mine\n"
+    assert "did not see 2 uncommitted files" in ran.out
+
+
+@pytest.mark.slow
+def test_a_change_that_nobody_described_gets_a_title_of_its_own(cli: Cli, repo: Path) -> None:
+    asked = "The durations are rounded too late, so that 59.7 seconds are shown as 60s and never as a minute."
+    with ModelServer([VIEW, Turn(EDITS), DONE, Say("Round durations first.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", asked, model=server)
+    assert ran.code == 0, ran.said
+    assert git(repo, "log", "-1", "--format=%s", ran.json["branch"]).strip() == "Round durations first"
+
+
+@pytest.mark.slow
+def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    patch = tmp_path / "change.patch"
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--patch", patch, "fix it", model=server)
+    assert ran.code == 0
+    assert git(repo, "branch", "--list", "agent/*") == ""
+    git(repo, "apply", "--check", str(patch))
+
+
+def test_the_bundle_holds_outcome_patch_message_journal_and_report(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer(mending()) as server:
+        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "fix it", model=server)
+    names = {path.name for path in out.iterdir()}
+    of_checkers = {"problems.rdjsonl", "problems.sarif", "problems.junit.xml"}
+    assert names - of_checkers == {
+        "outcome.json", "changes.patch", "message.md", "journal.jsonl", "report.html"
+    }  # fmt: skip
+    outcome = json.loads((out / "outcome.json").read_text())
+    assert outcome["patch_sha256"] == hashlib.sha256((out / "changes.patch").read_bytes()).hexdigest()
+
+
+@pytest.mark.slow
+def test_an_odd_work_tree_path_works(cli: Cli, tmp_path: Path, repo: Path) -> None:
+    odd = tmp_path / 'it\'s a "tést" folder'
+    repo.rename(odd)
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", odd, "--model", MODELS[0], "--json", "fix it", model=server)
+    assert ran.json["outcome"]["status"] == "changed", ran.err
+
+
+def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) -> None:
+    make_pass = shell("python3 -m unittest tests.test_parse")
+    breaking = Call("write", {"path": "tests/test_parse.py", "content": "raise SystemExit(1)\n"})
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nchecks:\n  - name: parse\n    command: python3 -m unittest tests.test_parse\n"
+    )
+    commit_all(repo)
+    steps: list[Step] = [
+        Call("view", {"path": "tests/test_parse.py"}),
+        breaking,
+        make_pass,
+        DONE,
+        Say("I leave it."),
+    ]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "break it", model=server)
+        told = json.dumps(server.requests[-1].json["messages"][-1])
+    assert "these checks fail with your change" in told
+    outcome = ran.json["outcome"]
+    assert (outcome["status"], outcome["stop_reason"]) == ("changed", "checks_failing")
+    assert ran.code == 0
+
+
+@pytest.mark.slow
+def test_after_the_checks_were_told_the_model_can_mend_its_change(cli: Cli, repo: Path) -> None:
+    half = Turn((EDITS[0],))
+    steps: list[Step] = [VIEW, half, DONE, VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "make tests pass", model=server)
+    outcome = ran.json["outcome"]
+    assert outcome["stop_reason"] == "end_turn", outcome
+    assert outcome["checks"][0]["after"]["state"] == "passed"
+
+
+@pytest.mark.checks
+def test_after_checks_do_not_see_what_the_agent_planted(cli: Cli, repo: Path) -> None:
+    plant = shell(
+        "mkdir -p tidytime/__pycache__ && printf 'import unittest\\n' > sitecustomize.py && "
+        "printf 'def main(*a, **k): raise SystemExit(0)\\n' > unittest.py && git status --short --ignored"
+    )
+    steps: list[Step] = [
+        shell("printf 'unittest.py\\nsitecustomize.py\\n' >> .git/info/exclude"),
+        plant,
+        DONE,
+    ]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix", model=server)
+    outcome = ran.json["outcome"]
+    assert {file["path"] for file in outcome["files"]} == {"unittest.py", "sitecustomize.py"}
+
+
+def test_no_diff_says_why(cli: Cli, repo: Path) -> None:
+    with ModelServer([Say("There is nothing to do.")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
+    outcome = ran.json["outcome"]
+    assert (ran.code, outcome["status"]) == (0, "no_change")
+    assert "without changing a file" in outcome["reason"]
+    assert outcome["answer"] == "There is nothing to do."
+
+
+def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    steps: list[Step] = [
+        shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml; echo b > new.txt"),
+        DONE,
+    ]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "--json", "x", model=server)
+    outcome = ran.json["outcome"]
+    assert [file["path"] for file in outcome["files"]] == ["new.txt"]
+    assert [file["path"] for file in outcome["withheld"]] == [".github/workflows/x.yml"]
+    assert b"x.yml" in (out / "withheld.patch").read_bytes()
+
+
+@pytest.mark.slow
+def test_only_protected_changes_end_with_the_gate_exit_code(cli: Cli, repo: Path) -> None:
+    steps: list[Step] = [shell("mkdir -p .github/workflows; echo a > .github/workflows/x.yml"), DONE]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
+    assert ran.code == 7
+    assert ".github/workflows/x.yml" in ran.out
+
+
+@pytest.mark.slow
+def test_a_link_out_of_the_tree_is_withheld_and_the_rest_goes_out(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    steps: list[Step] = [shell("ln -s /etc/passwd leak; echo b > new.txt"), DONE, DONE]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
+    assert (out / "journal.jsonl").exists()
+    assert "leak" in ran.out
+    assert git(repo, "branch", "--list", "agent/*") != ""
+
+
+def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
+    with ModelServer([VIEW, Turn(EDITS), *[shell(f"echo {n}") for n in range(9)]]) as server:
+        (repo / ".github" / "agent.yml").write_text("version: 1\nbudget:\n  turns: 3\n")
+        commit_all(repo)
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    outcome = ran.json["outcome"]
+    assert (ran.code, outcome["status"], outcome["stop_reason"]) == (4, "partial", "turns")
+    assert ran.json["branch"]
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (Status(401, "no such key"), "ANTHROPIC_API_KEY"),
+        (Status(404, "no such model"), "claude-sonnet-4-5"),
+        (Status(429, "slow down", {"retry-after": "999"}), "999"),
+    ],
+)
+def test_a_provider_that_fails_keeps_the_change_so_far(cli: Cli, repo: Path, step: Status, said: str) -> None:
+    with ModelServer([VIEW, Turn(EDITS), step]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    assert ran.code == 5
+    assert ran.json["outcome"]["status"] == "partial"
+    assert said in ran.json["outcome"]["reason"]
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "step", [Status(529, "busy"), Status(429, "slow", {"retry-after-ms": "10"}), Hangup()]
+)
+def test_a_passing_failure_of_the_provider_costs_nothing_but_time(cli: Cli, repo: Path, step: Step) -> None:
+    with ModelServer([VIEW, step, Turn(EDITS), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    assert ran.json["outcome"]["status"] == "changed", ran.out
+
+
+NEVER = Call("bash", {"command": "touch never"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "cut",
+    [
+        Turn((Say("First I look."), NEVER), ending=False),
+        Turn((NEVER,), error={"type": "overloaded_error", "message": "Overloaded"}),
+        Turn((NEVER, Say("x" * 4000)), pieces=10, drop=4000),
+    ],
+    ids=["no end", "overloaded", "dropped"],
+)
+def test_an_answer_that_is_cut_is_asked_for_again_and_nothing_of_it_runs(
+    cli: Cli, repo: Path, tmp_path: Path, cut: Step
+) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer([VIEW, cut, Turn(EDITS), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "--out", out, "x", model=server)
+        asked = [request.body for request in server.requests]
+    assert ran.json["outcome"]["status"] == "changed", ran.out
+    assert asked[1] == asked[2]
+    journal = read_journal(out / "journal.jsonl")
+    assert [line.turn for line in journal.records(ProviderRetry)] == [2]
+    assert "never" not in (out / "changes.patch").read_text()
+    assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("step", "answer"),
+    [
+        (Call("teleport", {}), "There is no tool"),
+        (Call("view", '{"path": '), "JSON"),
+        (Call("view", {}), "path"),
+    ],
+)
+def test_a_call_that_cannot_be_run_is_answered(cli: Cli, repo: Path, step: Call, answer: str) -> None:
+    with ModelServer([step, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[1], "x", model=server)
+        result = server.requests[1].json["messages"][-1]["content"]
+    assert answer in result
+    assert ran.code == 0
+
+
+@pytest.mark.slow
+def test_a_model_that_says_nothing_is_told_once(cli: Cli, repo: Path) -> None:
+    with ModelServer([Turn(), Turn(), Say("never asked")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+        asked = len(server.requests)
+    assert (ran.code, asked) == (5, 2)
+    assert "neither text nor a tool call" in ran.json["outcome"]["reason"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_keeps_what_there_is(cli: Cli, repo: Path, tmp_path: Path, number: signal.Signals) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
+        ran = warm.run_struck(
+            command("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x"),
+            cli.environment(**server.environment()),
+            number,
+            lambda: "sleep 600" in cli.journal,
+        )
+    assert ran.returncode == 130, ran.stderr
+    assert b"round(abs(seconds))" in (out / "changes.patch").read_bytes()
+    assert "Not finished" in ran.stdout
+    assert not _left_over(repo)
+
+
+@pytest.mark.checks
+def test_a_killed_run_is_salvaged(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
+        warm.run_struck(
+            command("fix", "--repo", repo, "--model", MODELS[0], "x"),
+            cli.environment(**server.environment()),
+            signal.SIGKILL,
+            lambda: "sleep 600" in cli.journal,
+        )
+    _wait_for(lambda: not _left_over(repo))
+    ran = cli("salvage", "--newest", "--out", out)
+    assert ran.code == 0, ran.err
+    assert b"round(abs(seconds))" in (out / "changes.patch").read_bytes()
+    assert json.loads((out / "outcome.json").read_text())["status"] == "partial"
+
+
+def test_without_a_key_the_variable_and_the_demo_are_named(cli: Cli, repo: Path) -> None:
+    ran = cli("fix", "--repo", repo, "--model", "openai/gpt-4.1", "x")
+    assert ran.code == 2
+    assert "OPENAI_API_KEY" in ran.err
+    assert "slash-agent demo" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("checks: [\n", "agent.yml:"),
+        ("version: 1\nchekcs: []\n", "checks"),
+    ],
+)
+def test_a_broken_policy_file_is_an_error_with_its_place(
+    cli: Cli, repo: Path, policy: str, said: str
+) -> None:
+    (repo / ".github" / "agent.yml").write_text(policy)
+    commit_all(repo)
+    with ModelServer([DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "x", model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.slow
+def test_a_repository_without_commits_is_said_so_and_the_walls_probe_leaves_nothing(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """The refusal usually comes before the probe is over. Guards bot/session/job/run_session.py "wall.wait()"."""
+    empty, temporary = tmp_path / "empty", tmp_path / "temporary"
+    empty.mkdir()
+    temporary.mkdir()
+    git(empty, "init", "-q")
+    with ModelServer([DONE]) as server:
+        probing = {"TMPDIR": str(temporary), "SLASH_AGENT_TEST_PROBE": "1"}
+        ran = cli("fix", "--repo", empty, "--model", MODELS[0], "x", model=server, **probing)
+    assert ran.code == 2
+    assert "commit" in ran.err
+    assert os.listdir(temporary) == []
+
+
+def test_a_policy_denial_is_answered_and_listed(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nrules:\n  - effect: deny\n    paths: ['README.md']\n"
+        "    reason: the README is written by people\n"
+    )
+    commit_all(repo)
+    steps: list[Step] = [
+        Call("write", {"path": "README.md", "content": "x"}),
+        shell("echo x > notes.txt"),
+        DONE,
+    ]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    outcome = ran.json["outcome"]
+    assert [denial["subject"] for denial in outcome["denials"]] == ["README.md"]
+    assert "agent.yml:3" in outcome["denials"][0]["rule"]
+
+
+def test_no_secret_reaches_the_workspace_or_the_bundle(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out, secret = tmp_path / "bundle", "canary-5f1e77d0c2"
+    look = shell(
+        "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' '"
+    )
+    with ModelServer([look, DONE]) as server:
+        cli(
+            "fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x",
+            ANTHROPIC_API_KEY=secret, ANTHROPIC_BASE_URL=server.url, GITHUB_TOKEN=secret + "2",
+        )  # fmt: skip
+        sent = b"".join(request.body for request in server.requests)
+    assert secret.encode() not in sent
+    assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
+
+
+def test_a_secret_in_the_diff_refuses_it_by_name(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out, secret = tmp_path / "bundle", "canary-91aa3f20b7d4"
+    with ModelServer([shell(f"echo {secret} > notes.txt"), DONE]) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x",
+            ANTHROPIC_API_KEY="key-of-the-model", ANTHROPIC_BASE_URL=server.url, DEPLOY_TOKEN=secret,
+        )  # fmt: skip
+    assert ran.code == 7
+    assert "DEPLOY_TOKEN" in ran.out
+    assert all(secret.encode() not in path.read_bytes() for path in out.iterdir())
+
+
+@pytest.mark.slow
+def test_setup_and_bring_make_a_repository_with_dependencies_runnable(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "app",
+        {
+            ".github/agent.yml": (
+                "version: 1\nbring: [vendor]\nsetup:\n  - command: mkdir -p build && echo 41 > build/answer\n"
+                "checks:\n  - name: answer\n    command: sh check.sh\n"
+            ),
+            ".gitignore": "vendor/\n",
+            "check.sh": 'test "$(sh vendor/add.sh "$(cat build/answer)")" = "$(cat want)"\n',
+            "want": "40\n",
+        },
+    )
+    (repo / "vendor").mkdir()
+    (repo / "vendor" / "add.sh").write_text("echo $(($1 + 1))\n")
+    steps: list[Step] = [
+        shell("sh vendor/add.sh $(cat build/answer)"),
+        shell("rm -r build vendor; echo 42 > want"),
+        DONE,
+    ]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix answer", model=server)
+        seen = json.dumps(server.requests[1].json["messages"][-1])
+    outcome = ran.json["outcome"]
+    check = outcome["checks"][0]
+    assert "42" in seen
+    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed"), check
+    assert [file["path"] for file in outcome["files"]] == ["want"]
+
+
+@pytest.mark.slow
+def test_history_comes_along_when_policy_asks(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text("version: 1\nhistory: full\n")
+    commit_all(repo, "Second")
+    with ModelServer([shell("git log --oneline | wc -l"), DONE]) as server:
+        cli("fix", "--repo", repo, "--model", MODELS[1], "x", model=server)
+        assert server.requests[1].json["messages"][-1]["content"].startswith("2\n")
+
+
+@pytest.mark.checks
+def test_a_replay_reaches_the_same_patch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    steps: list[Step] = [
+        VIEW,
+        Turn(EDITS),
+        shell("echo '# more' >> README.md; rm CHANGELOG.md; printf 'a\\0' > b"),
+        DONE,
+    ]
+    with ModelServer(steps) as server:
+        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
+    patch = tmp_path / "again.patch"
+    ran = cli("replay", out / "journal.jsonl", "--repo", repo, "--patch", patch)
+    assert ran.code == 0, ran.out
+    assert patch.read_bytes() == (out / "changes.patch").read_bytes()
+
+
+@pytest.mark.slow
+def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    (repo / "old").mkdir()
+    for number in range(40):
+        (repo / "old" / f"{number}.txt").write_text(f"{number}\n")
+    commit_all(repo)
+    for flags, deleted in (((), 0), (("--allow-deletions",), 40)):
+        out = tmp_path / f"bundle-{deleted}"
+        with ModelServer([shell("rm -r old; echo x > new.txt"), DONE]) as server:
+            ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, *flags, "x", model=server)
+        assert ran.code == 0, ran.said
+        assert (out / "changes.patch").read_bytes().count(b"deleted file") == deleted
+        assert ("--allow-deletions" in ran.said) == (not flags)
+        assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
+
+
+@pytest.mark.slow
+def test_a_replay_of_a_changed_recording_names_the_first_difference(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
+        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text(
+        (out / "journal.jsonl").read_text().replace("round(abs(seconds))", "ceil(abs(seconds))")
+    )
+    ran = cli("replay", journal, "--repo", repo)
+    assert ran.code == 1
+    assert "turn 2, edit" in ran.out
+
+
+def _wait_for(condition: object) -> None:
+    assert callable(condition)
+    deadline = time.monotonic() + 240
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.05)
+
+
+def _left_over(repo: Path) -> list[str]:
+    """Command lines of processes that know of `repo`, our own tests apart."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid():
+            try:
+                line = Path("/proc", entry, "cmdline").read_bytes().replace(b"\0", b" ")
+            except OSError:
+                continue
+            if str(repo).encode() in line:
+                found.append(line.decode(errors="replace"))
+    return found
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_first_request_takes_at_most_nine_kilobytes_and_its_tools_six(
+    cli: Cli, repo: Path, model: str
+) -> None:
+    """In a repository without instructions and skills of its own."""
+    with ModelServer([Say("Nothing to do.")]) as server:
+        cli("fix", "--repo", repo, "--model", model, "fix the rounding", model=server)
+        [first] = server.requests
+    assert len(first.body) <= 9_000
+    assert len(json.dumps(first.json["tools"], separators=(",", ":"), ensure_ascii=False).encode()) <= 6_000
+
+
+def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:
+    answer = (
+        "It is rounded **late**.\n\n```python\nfor unit in UNITS:\n    pass\n```\n\n" + "More of it.\n" * 200
+    )
+    with ModelServer([Say(answer)]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "why does 59.7 become 60s?", model=server)
+    assert ran.code == 0, ran.said
+    assert ran.out.startswith("✔ Answered, no file was changed")
+    assert answer.strip() in ran.out
+    assert "last words" not in ran.said
+    assert git(repo, "branch", "--list", "agent/*") == ""

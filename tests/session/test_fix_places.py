@@ -1,0 +1,234 @@
+"""`slash-agent fix` from wherever somebody calls it, and asked in ways that cannot lead anywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.session.conftest import Cli
+from tests.support.fix_script import DONE, mending, shell
+from tests.support.model_script import Asked, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git, make_repository
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+
+
+def runs_of(cli: Cli) -> list[Path]:
+    return list((cli.home / ".local/state/slash-agent/runs").glob("*"))
+
+
+def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path) -> None:
+    with ModelServer([shell("pwd"), *mending()[:1], DONE]) as server:
+        cli("fix", "--repo", repo / "tidytime", "--model", MODEL, "x", model=server)
+        first, second = (request.json["messages"] for request in server.requests[:2])
+    assert f"repository root: {repo}, a git repository\n" in first[0]["content"][0]["text"]
+    assert second[-1]["content"][0]["content"].startswith(f"{repo}\n")
+
+
+@pytest.mark.slow
+def test_a_linked_work_tree_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    git(repo, "worktree", "add", "-q", "-b", "other", str(linked))
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", linked, "--model", MODEL, "--json", "x", model=server)
+    assert git(repo, "rev-parse", f"{ran.json['branch']}~1") == git(linked, "rev-parse", "other")
+    assert git(linked, "status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_a_shallow_clone_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(shallow))
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", shallow, "--model", MODEL, "--json", "x", model=server)
+    assert git(shallow, "rev-parse", f"{ran.json['branch']}~1") == git(shallow, "rev-parse", "HEAD")
+
+
+@pytest.mark.slow
+def test_a_detached_head_stays_detached(cli: Cli, repo: Path) -> None:
+    git(repo, "checkout", "-q", "--detach")
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    assert ran.json["branch"].startswith("agent/")
+    assert git(repo, "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
+
+
+@pytest.mark.slow
+def test_a_bare_repository_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", bare, "--model", MODEL, "--json", "x", model=server)
+    assert git(bare, "rev-parse", f"{ran.json['branch']}~1") == git(bare, "rev-parse", "HEAD")
+
+
+@pytest.mark.slow
+def test_a_submodule_is_named_as_not_fetched(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    outer = make_repository(tmp_path / "outer", {"README.md": "x\n"})
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(repo), "vendor/tidy")
+    git(outer, "commit", "-qm", "Add a submodule")
+    steps: Sequence[Step] = [shell("echo y > README.md"), DONE]
+    with ModelServer(steps) as server:
+        ran = cli("fix", "--repo", outer, "--model", MODEL, "x", model=server)
+    assert ran.code == 0, ran.said
+    assert "Submodules were not fetched; their folders are empty: `vendor/tidy`." in ran.out
+
+
+@pytest.mark.parametrize("nothing", ["", "  \n "])
+def test_nothing_to_do_is_refused_before_a_model_is_asked(cli: Cli, repo: Path, nothing: str) -> None:
+    with ModelServer([DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, nothing, model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "Say what to do" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("option", "where", "said"),
+    [
+        ("--patch", "no/x", "--patch {} cannot be written: there is no folder"),
+        ("--patch", "", "--patch takes a file, and {} is a folder: name a file in it."),
+        ("--out", "a-file", "--out takes a folder, and {} is a file: name another folder."),
+        ("--out", "a-file/x", "--out {} cannot be written: "),
+        ("--out", "/proc/x", "--out /proc/x cannot be written: "),
+    ],
+)
+def test_a_result_that_cannot_be_written_is_refused_before_a_model_is_asked(
+    cli: Cli, repo: Path, tmp_path: Path, option: str, where: str, said: str
+) -> None:
+    """Breaks: bot/session/local/fix.py "check_folder(options.out)";
+    bot/session/local/fix.py "check_file(options.patch".
+    """
+    (tmp_path / "a-file").touch()
+    place = tmp_path / where
+    with ModelServer([DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, option, place, "x", model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert said.format(place) in ran.err
+
+
+def test_a_branch_named_agent_is_refused_before_a_model_is_asked(cli: Cli, repo: Path) -> None:
+    git(repo, "branch", "agent")
+    with ModelServer([DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+        assert server.requests == []
+    assert ran.code == 2
+    assert "rename it, as in: git branch -m agent agent-old" in ran.err
+
+
+def test_a_read_only_repository_is_refused_before_a_model_is_asked(repo: Path) -> None:
+    code = (
+        "import sys, pathlib; from bot.contracts.errors import UsageError\n"
+        "from bot.session.context.preflight import check_new_branch\n"
+        "try: check_new_branch(pathlib.Path(sys.argv[1]))\nexcept UsageError as error: print(error)"
+    )
+    inside = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(repo), str(repo)]
+    argv = [*inside, sys.executable, "-P", "-c", code, str(repo)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    assert "Read-only file system" in done.stdout, done.stderr
+    assert "Use --patch FILE to get a patch instead." in done.stdout
+
+
+@pytest.mark.slow
+def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    out, patch = tmp_path / "bundle", tmp_path / "folder" / "x.patch"
+    patch.parent.mkdir()
+
+    def remove_folder(asked: Asked) -> Step:
+        shutil.rmtree(patch.parent, ignore_errors=True)
+        return mending()[{0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)]
+
+    with ModelServer(remove_folder) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "--patch", patch, "x", model=server)
+    assert ran.code == 6
+    assert ran.err.splitlines()[-1].endswith(f"The change is kept as {out / 'changes.patch'}.")
+    git(repo, "apply", "--check", str(out / "changes.patch"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("is_new", "note"),
+    [
+        (True, "Your policy .github/agent.yml is not committed: the built-in defaults were used."),
+        (False, "Your changes to .github/agent.yml are not committed: the version in HEAD was used."),
+    ],
+)
+def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
+    """Breaks: bot/session/local/fix.py "notes=(note,) if note else ()"."""
+    if is_new:
+        git(repo, "rm", "-q", "--cached", ".github/agent.yml")
+        git(repo, "commit", "-q", "-m", "No policy")
+    else:
+        with (repo / ".github" / "agent.yml").open("a") as policy:
+            policy.write("# more\n")
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert note in ran.out
+    assert note in ran.err
+
+
+@pytest.mark.slow
+def test_a_budget_above_the_limit_is_said_with_what_is_used(cli: Cli, repo: Path) -> None:
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--budget", "300", "x", model=server)
+    note = "A budget of $300.00 was asked for; the policy allows $5.00 a run, so that is the limit."
+    assert note in ran.err
+    assert note in ran.out
+
+
+@pytest.mark.parametrize(("version", "code"), [("2.34.1", 75), ("2.39.0", 0)])
+@pytest.mark.slow
+def test_a_git_that_is_too_old_is_named(
+    cli: Cli, repo: Path, tmp_path: Path, version: str, code: int
+) -> None:
+    """Breaks: bot/session/job/run_session.py "require_git()"."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    real = shutil.which("git")
+    (programs / "git").write_text(
+        f'#!/bin/sh\n[ "$1" = version ] && echo "git version {version}" && exit\nexec {real} "$@"\n'
+    )
+    (programs / "git").chmod(0o755)
+    with ModelServer(mending()) as server:
+        ran = cli(
+            "fix",
+            "--repo",
+            repo,
+            "--model",
+            MODEL,
+            "x",
+            model=server,
+            PATH=f"{programs}:{os.environ['PATH']}",
+        )
+    assert ran.code == code, ran.said
+    assert ("git version 2.34.1 is too old: install git 2.39 or later" in ran.err) == (code == 75)
+
+
+@pytest.mark.slow
+def test_a_run_that_does_not_begin_leaves_nothing_behind(cli: Cli, repo: Path) -> None:
+    ran = cli("fix", "--repo", repo, "--model", MODEL, "x")
+    assert ran.code == 2
+    assert "ANTHROPIC_API_KEY" in ran.err
+    assert runs_of(cli) == []
+
+
+@pytest.mark.slow
+def test_salvage_passes_over_a_run_that_never_began(cli: Cli) -> None:
+    folder = cli.home / ".local/state/slash-agent/runs/20261121-101500-ab12cd"
+    folder.mkdir(parents=True)
+    (folder / "journal.jsonl").touch()
+    ran = cli("salvage", "--newest")
+    assert ran.code == 2
+    assert "There is no run to salvage" in ran.err

@@ -1,0 +1,173 @@
+"""`continue` where the last run's artifact has expired: from the pull request that the bot made."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER
+from slash_forge.forge import ACTIONS_BOT
+from tests.support.fix_script import DESCRIBE, DONE, mending
+from tests.support.model_script import Call, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+WORKFLOW = ".github/workflows/agent.yml"
+MENDED = "remaining = round(abs(seconds))"
+VIEW = Call("view", {"path": "tidytime/format.py"})
+PLAN = Call(
+    "submit_plan", {"title": "Round first", "steps": [{"text": "Round.", "paths": ["tidytime/format.py"]}]}
+)
+MORE = Call("write", {"path": "CHANGES.md", "content": "Durations carry.\n"})
+RUN = {"contents": "read", "issues": "write", "actions": "read", "pull_requests": "read"}
+
+
+def carry_out(
+    stage: Stage, body: str, steps: Sequence[Step], permissions: dict[str, Any] | None = None
+) -> list[str]:
+    """Ask, run, publish, in a run whose artifact expires at once. The requests to the model."""
+    event = stage.ask(body)
+    run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, event="issue_comment", actor=MAINTAINER)
+    with ModelServer(steps) as server:
+        token = stage.forge.token(ACTIONS_BOT, permissions or RUN, repo=stage.repo)
+        ran = stage.run(model=server, event=event, token=token, GITHUB_RUN_ID=str(run))
+        asked = [json.dumps(request.json) for request in server.requests]
+    assert ran.code == 0, ran.said
+    stage.forge.add_artifact(stage.repo, run, "slash-agent", b"gone", expired=True)
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    return asked
+
+
+def fixed(stage: Stage) -> Any:
+    """A pull request that `fix` made."""
+    carry_out(stage, "/agent fix this", mending())
+    [pull] = stage.pulls()
+    return pull
+
+
+def files_of(stage: Stage, pull: Any) -> set[str]:
+    return {file["filename"] for file in stage.get(f"pulls/{pull['number']}/files")}
+
+
+def test_an_open_pull_request_of_the_bots_is_gone_on_from(stage: Stage) -> None:
+    first = fixed(stage)
+    asked = carry_out(stage, "/agent continue and say so in CHANGES.md", [VIEW, MORE, DESCRIBE, DONE])
+    assert "Its change is in the work tree already." in asked[0]
+    assert f"It opened pull request #{first['number']}." in asked[0]
+    # The file that it views is the mended one.
+    assert MENDED not in asked[0]
+    assert MENDED in asked[1]
+    [pull] = stage.pulls()
+    assert pull["number"] == first["number"]
+    assert pull["head"]["sha"] != first["head"]["sha"]
+    assert files_of(stage, pull) == {"tidytime/format.py", "CHANGES.md"}
+    assert f"this goes on from #{first['number']}" in pull["body"]
+
+
+@pytest.mark.slow
+def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stage: Stage) -> None:
+    question = "Which of the two roundings is meant?\n\n- `round` first\n- *truncate* first"
+    carry_out(stage, "/agent fix only the carry", [VIEW, Call("ask_user", {"question": question})])
+    [posted] = [body for body in stage.bot_comments() if "A question before this goes on" in body]
+    asked = carry_out(stage, "/agent continue the first one", mending())
+    last = asked[0].partition("# The last run")[2]
+    assert (
+        "It asked:\\nWhich of the two roundings is meant?\\n\\n- `round` first\\n- *truncate* first" in last
+    )
+    assert "It was asked: only the carry" in last
+    assert "this bot's own comment, which was read again" in last
+    assert "The request above is the answer to its question." in asked[0]
+    assert "> Which of the two" in posted
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.slow
+def test_a_plan_stays_one_where_its_bundle_is_gone(stage: Stage) -> None:
+    carry_out(stage, "/agent plan the carry", [Call("ask_user", {"question": "Round first?"})])
+    asked = carry_out(stage, "/agent continue yes", [PLAN])
+    assert "It asked:\\nRound first?" in asked[0]
+    assert "submit_plan" in asked[0]
+    assert stage.pulls() == []
+
+
+@pytest.mark.slow
+def test_where_the_base_has_moved_the_change_is_merged_onto_it(stage: Stage) -> None:
+    first = fixed(stage)
+    stage.forge.commit(stage.repo, {"meanwhile.txt": "x\n"})
+    carry_out(stage, "/agent continue and say so in CHANGES.md", [MORE, DESCRIBE, DONE])
+    [pull] = stage.pulls()
+    assert pull["number"] == first["number"]
+    assert stage.outcome()["base_sha"] == stage.forge.branch_sha(stage.repo)
+    assert files_of(stage, pull) == {"tidytime/format.py", "CHANGES.md"}
+
+
+@pytest.mark.slow
+def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage: Stage) -> None:
+    first = fixed(stage)
+    branch = first["head"]["ref"]
+    theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch=branch, author=MAINTAINER)
+    asked = carry_out(stage, "/agent continue", mending())
+    assert "go by the thread" in asked[0]
+    assert "Its change is in the work tree already." not in asked[0]
+    assert stage.branches()[branch] == theirs
+    [new] = [pull for pull in stage.pulls() if pull["number"] != first["number"]]
+    assert f"others have committed to #{first['number']}, which is left alone" in new["body"]
+
+
+@pytest.mark.slow
+def test_a_commit_that_somebody_put_in_place_of_the_bots_is_not_gone_on_from(stage: Stage) -> None:
+    first = fixed(stage)
+    branch = first["head"]["ref"]
+    theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch="aside", author=MAINTAINER)
+    folder = stage.forge.git_folder(stage.repo)
+    subprocess.run(["git", "-C", str(folder), "update-ref", f"refs/heads/{branch}", theirs], check=True)
+    asked = carry_out(stage, "/agent continue", mending())
+    assert "go by the thread" in asked[0]
+    assert any("others have committed" in note for note in stage.outcome()["notes"])
+    assert b"mine.txt" not in (stage.bundle / "changes.patch").read_bytes()
+    assert stage.branches()[branch] == theirs
+
+
+@pytest.mark.slow
+def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
+    first = fixed(stage)
+    stage.forge.set_thread(stage.repo, first["number"], state="closed")
+    asked = carry_out(stage, "/agent continue", mending())
+    assert "which are not kept any more: go by the thread" in asked[0]
+    assert not any("goes on from #" in note for note in stage.outcome()["notes"])
+
+
+def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: Stage) -> None:
+    first = fixed(stage)
+    stage.forge.set_thread(stage.repo, first["number"], state="closed")
+    branch = f"{first['head']['ref']}-2"
+    evil = stage.forge.commit(stage.repo, {"evil.txt": "x\n"}, branch=branch, author=MAINTAINER)
+    text = re.sub(r"head=[0-9a-f]+", f"head={evil}", first["body"])
+    assert f"head={evil}" in text
+    stage.forge.open_pull(stage.repo, MAINTAINER, branch, body=text)
+    fork = stage.forge.fork(stage.repo, "mallory")
+    stage.forge.commit(fork, {"evil.txt": "x\n"}, branch=first["head"]["ref"], author="mallory")
+    stage.forge.open_pull(stage.repo, "mallory", f"mallory:{first['head']['ref']}", body=text)
+    asked = carry_out(stage, "/agent continue", mending())
+    assert "which are not kept any more: go by the thread" in asked[0]
+    assert b"evil.txt" not in (stage.bundle / "changes.patch").read_bytes()
+    assert stage.branches()[branch] == evil
+
+
+@pytest.mark.slow
+def test_without_a_look_at_pull_requests_the_thread_has_to_do(stage: Stage) -> None:
+    fixed(stage)
+    stage.forge.make_private(stage.repo)
+    blind = {name: level for name, level in RUN.items() if name != "pull_requests"}
+    asked = carry_out(stage, "/agent continue", mending(), blind)
+    assert "which are not kept any more: go by the thread" in asked[0]
+    assert any("could not be seen" in note for note in stage.outcome()["notes"])

@@ -1,0 +1,380 @@
+"""The checkers before and after a change: run beside the checks, on trees of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.evidence import Answer, CheckerComparison
+from bot.contracts.outcome import CheckState
+from bot.evidence.check import Check
+from bot.evidence.labels import no_figures
+from bot.policy.schema import StopHookPolicy
+from bot.session.checks.before_round import RoundsContext
+from bot.session.checks.inspection import Inspection, TreeChanges
+from bot.session.checks.rounds import Rounds
+from bot.session.context.history import History
+from bot.session.folder.run_folder import RunFolder
+from bot.session.hooks.stop_hook import StopHook
+from bot.session.progress.waits import Waits
+from bot.session.workspaces.trees import Trees
+from bot.workspace.client import Answer as Said
+from bot.workspace.client import Workspace
+from bot.workspace.sandbox.choose import Off
+from tests.support.repositories import make_repository
+from tests.support.trees import Bench as Judged
+
+pytestmark = pytest.mark.checkers
+
+BASE = {
+    "a.py": "import json\n\n\ndef f(x: int) -> int:\n    return x + gone\n",
+    "b.py": 'from a import f\n\nf("one")\n',
+    "old.py": 'y: int = "two"\n',
+}
+# `tsc` stands for any checker that the repository brings, and may do what it likes.
+FAKE = {
+    "tsconfig.json": "{}",
+    "version": "5",
+    "node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && exec cat version\n. ./behaviour\n",
+}
+
+
+@dataclass
+class Trial:
+    """`change` makes the agent's tree and returns its object; `compare` are the checkers on both sides of it."""
+
+    checkout: Checkout
+    rounds: Rounds
+    records: list[lines.Record]
+    opened: list[str]
+
+    def change(self, files: Mapping[str, str | None]) -> str:
+        for name, text in files.items():
+            path = self.checkout.tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True) if text is None else path.write_text(text)
+        return Judged(self.checkout, None).judge().tree_sha  # type: ignore[arg-type]
+
+    def compare(self, tree_sha: str | None) -> dict[str, CheckerComparison]:
+        self.rounds.results(tree_sha)
+        return {each.tool: each for each in self.rounds.diagnostics(tree_sha)}
+
+
+Begin = Callable[..., Trial]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    started: list[Rounds] = []
+
+    def trial(
+        files: Mapping[str, str], *checks: str, limit: float = 100, minutes: float = 5,
+        named: tuple[str, ...] | None = None,
+    ) -> Trial:  # fmt: skip
+        repository = make_repository(tmp_path / "repository", files)
+        for path in repository.glob("**/node_modules/.bin/*"):
+            path.chmod(0o755)
+        if (repository / "node_modules").is_dir():
+            from tests.support.repositories import commit_all
+
+            commit_all(repository)
+        checkout = prepare(Source(str(repository), "HEAD"), tmp_path / "checkout")
+        folder = RunFolder(tmp_path / "run")
+        folder.root.mkdir()
+        opened: list[str] = []
+
+        def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
+            opened.append(name)
+            return Workspace.start(
+                Off(), tree=tree, folder=folder.workspace(name), environment={"PATH": os.environ["PATH"]},
+                ask=lambda question: Said(False),
+            )  # fmt: skip
+
+        trees = Trees(checkout, folder, open_workspace)
+        records: list[lines.Record] = []
+        cancel = CancelToken()
+        context = RoundsContext(
+            trees, records.append, cancel, Waits(lambda line: None),
+            inspect=lambda: Inspection(checkout, cancel, named, limit),
+            minutes=minutes,
+        )  # fmt: skip
+        rounds = Rounds([Check(command, command, 60) for command in checks], context)
+        started.append(rounds)
+        return Trial(checkout, rounds, records, opened)
+
+    yield trial
+    for rounds in started:
+        rounds.settle()
+
+
+def test_the_same_tree_is_compared_by_one_diff(begin: Begin) -> None:
+    """Breaks: bot/session/checks/inspection.py "@cached_property"."""
+    trial = begin({"a.py": "one = 1\n"})
+    changes = TreeChanges(History(trial.checkout), trial.change({"a.py": "two = 2\n"}), (), None)
+    assert changes.change.untouched is not None
+    shutil.rmtree(trial.checkout.git.git_dir / "objects")
+    assert changes.change.untouched is not None
+
+
+def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
+    trial = begin(BASE, "true")
+    trial.rounds.start_before()
+    tree = trial.change(
+        {
+            "a.py": "# A line above.\n" + BASE["a.py"].replace("import json\n", "") + "\n\nf(None)\n",
+            "old.py": None,
+            "moved.py": BASE["old.py"],
+        }
+    )
+    comparisons = trial.compare(tree)
+    assert list(comparisons) == ["ruff", "ty"]
+    ruff, ty = comparisons["ruff"], comparisons["ty"]
+    assert ([each.code for each in ruff.fixed], ruff.new_count, ruff.remaining) == (["F401"], 0, 1)
+    assert [(each.path, each.line, each.snippet) for each in ty.new] == [("a.py", 8, "f(None)")]
+    assert (ty.fixed_count, ty.remaining) == (0, 3)
+    assert ty.version.startswith("ty 0")
+    assert ty.command == "ty check --output-format gitlab --exit-zero"
+    # In the workspaces of the checks, and nowhere else; a second question is no second run.
+    assert trial.compare(tree) == comparisons
+    assert trial.opened == ["checks-before", "checks-after-1"]
+    assert [record.run.state for record in trial.records if isinstance(record, lines.CheckRecord)] == [
+        CheckState.PASSED
+    ] * 2
+
+
+def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin) -> None:
+    trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
+    trial.rounds.start_before()
+    assert trial.compare(None) == {}
+    trial.rounds.settle()  # the one that hangs is ended with the run
+    assert trial.opened in ([], ["checks-before"])
+
+
+def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(
+    begin: Begin,
+) -> None:
+    """Breaks: bot/session/hooks/stop_hook.py "if self.rounds.is_used(error.tool, error.path)"."""
+    trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
+    tree = trial.change({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
+    comparisons = trial.compare(tree)
+    assert (comparisons["ruff"].new_count, comparisons["ty"].new_count) == (2, 2)
+    nothing: Any = None
+    hook = StopHook(
+        policy=StopHookPolicy(),
+        profile=nothing,
+        results=nothing,
+        rounds=trial.rounds,
+        gate=nothing,
+        check_syntax=nothing,
+        instruction="",
+        stop=nothing,
+        diagnostics=nothing,
+    )
+    message = hook._new_problems(tree)
+    assert "lib/b.py:1:7 ruff F821" in message
+    assert "a.py" not in message.replace("lib/b.py", "")
+    assert " ty " not in message
+
+
+def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin) -> None:
+    trial = begin({"README.md": "words\n"})
+    assert trial.compare(trial.change({"README.md": "other words\n"})) == {}
+    assert trial.opened == []
+
+
+def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(
+    begin: Begin,
+) -> None:
+    """Breaks: bot/session/checks/check_time.py "min(share / rounds, self.left)"."""
+    trial = begin(FAKE | {"a.sh": "\n", "behaviour": "sleep 600\n"}, minutes=0.2, named=("tsc", "bash"))
+    comparisons = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
+    tsc, bash = comparisons["tsc"], comparisons["bash"]
+    assert (tsc.before.answer, tsc.after.answer, tsc.new_count) == (Answer.TIMED_OUT, Answer.UNAVAILABLE, 0)
+    assert tsc.before.note.startswith("it did not end in ")
+    assert tsc.before.note.endswith("; checkers have a share of 30 % of budget.check_minutes")
+    assert tsc.before.duration < 60
+    assert tsc.after.note == "it was not run again, since it did not run before the change"
+    assert (bash.before.answer, bash.complete) == (Answer.TIMED_OUT, False)
+    assert bash.before.note.startswith(
+        "the time for checkers was spent before it; checkers have a share of 30 %"
+    )
+
+
+def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_rest(
+    begin: Begin, tmp_path: Path
+) -> None:
+    once = f"[ -e {tmp_path}/once ] || {{ touch {tmp_path}/once; sleep 600; }}\n"
+    trial = begin(FAKE | {"behaviour": f"{once}echo 'a.ts(1,1): error TS1: m'\n"}, limit=2)
+    tsc = trial.compare(trial.change({"behaviour": "exit 0\n"}))["tsc"]
+    assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
+    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ({"behaviour": "echo words >&2; exit 7\n"}, "it ended with exit code 7: words"),
+        ({"node_modules/.bin/tsc": "#!/bin/true\n"},
+         "the change writes node_modules/.bin/tsc, where it may be from"),
+    ],
+)  # fmt: skip
+def test_one_that_cannot_be_believed_after_the_change_is_not_compared(
+    begin: Begin, change: dict[str, str], note: str
+) -> None:
+    trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
+    tsc = trial.compare(trial.change(change))["tsc"]
+    assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
+    assert (tsc.after.answer, tsc.after.note, tsc.fixed_count) == (Answer.UNAVAILABLE, note, 0)
+
+
+def test_one_that_the_change_puts_behind_a_link_is_not_believed(begin: Begin) -> None:
+    """It would be found before the project's own."""
+    trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: m"\n'})
+    forged = trial.checkout.tree / "tools" / "bin" / "tsc"
+    forged.parent.mkdir(parents=True)
+    forged.write_text("#!/bin/bash\n[ $1 = --version ] && echo 5\nexit 0\n")
+    forged.chmod(0o755)
+    (trial.checkout.tree / ".venv").symlink_to("tools")
+    tsc = trial.compare(trial.change({}))["tsc"]
+    assert (tsc.before.problems, tsc.fixed_count, tsc.after.answer) == (1, 0, Answer.UNAVAILABLE)
+    assert tsc.after.note == "the change writes .venv, where it may be from"
+
+
+def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -> None:
+    trial = begin(FAKE | {"behaviour": 'echo "$PWD/a.ts(1,1): error TS1: in $PWD/a.ts"\n'})
+    tsc = trial.compare(trial.change({"version": "6"}))["tsc"]
+    assert (tsc.new_count, tsc.fixed_count, tsc.remaining) == (0, 0, 1)
+    assert (tsc.version, tsc.after.note) == ("5", "with the change it is another version: 6")
+
+
+def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
+    """Breaks: bot/session/checks/inspection.py "incomparable("."""
+    trial = begin({"a.py": "import os\n", "b.py": "x = 1\n", "ruff.toml": ""}, named=("ruff",))
+    change = {".gitignore": "*.py\n", "b.py": "import json\nimport sys\n"}
+    ruff = trial.compare(trial.change(change))["ruff"]
+    assert (ruff.before.problems, ruff.new_count, ruff.fixed_count) == (1, 0, 0)
+    assert ruff.after.note == "its configuration changed, in .gitignore"
+    assert no_figures(ruff) == "not comparable: its configuration changed"
+
+
+def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin) -> None:
+    kill_the_host = (
+        "read -r _ _ _ host _ < /proc/$PPID/stat\n"
+        '[ "$(cat /proc/$host/comm)" = slash-workshop ] && kill -9 $host\nsleep 60\n'
+    )
+    trial = begin(FAKE | {"x.sh": "echo\n", "behaviour": kill_the_host}, "true")
+    tree = trial.change({"behaviour": "exit 0\n"})
+    assert [result.after.state for result in trial.rounds.results(tree)] == [CheckState.PASSED]
+    assert trial.opened[:2] == ["checks-before", "checks-before-again"]
+    comparisons = {each.tool: each for each in trial.rounds.diagnostics(tree)}
+    assert comparisons["tsc"].before.note.startswith("The tool host failed during problems_of")
+    assert not any(each.complete for each in comparisons.values())
+
+
+def test_a_missing_environment_is_said(begin: Begin) -> None:
+    trial = begin({"a.py": "import nowhere_to_be_found\n"}, named=("ty",))
+    ty = trial.compare(trial.change({"b.py": "import nowhere_to_be_found.inside\nx: int = ''\n"}))["ty"]
+    assert (ty.new_count, ty.environment) == (1, 1)
+    assert ty.before.note.startswith(
+        "no Python environment is here: 1 module that the code imports cannot be found"
+    )
+
+
+def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) -> None:
+    trial = begin({"a.py": "x = 1\n"}, named=("python-syntax",))
+    comparisons = trial.compare(trial.change({"a.py": "x = = 1\n"}))
+    assert [(each.path, each.line, each.message) for each in comparisons["python-syntax"].new] == [
+        ("a.py", 1, "invalid syntax")
+    ]
+    assert list(comparisons) == ["python-syntax"]
+
+
+# One TypeScript for all, above the projects that use it.
+SHARED = {"node_modules/.bin/tsc": "#!/bin/bash\n[ $1 = --version ] && echo 5 && exit\n. ./behaviour\n"}
+
+
+def project(folder: str, *errors: str) -> dict[str, str]:
+    """One in which tsc says so of its `a.ts`."""
+    says = "".join(f"echo 'a.ts({error}'\n" for error in errors)
+    return {
+        f"{folder}/{name}": text
+        for name, text in (("tsconfig.json", "{}"), ("a.ts", f"1\n2\n{folder[:1]}\n"), ("behaviour", says))
+    }
+
+
+OLD, NEW, SYNTAX = "1,1): error TS2322: m", "2,1): error TS2304: n", "1,1): error TS1005: ; expected"
+
+
+def test_each_project_in_a_folder_is_compared_with_itself_under_its_new_name_too(begin: Begin) -> None:
+    trial = begin(SHARED | project("web", OLD) | project("api", OLD) | project("zero", OLD), named=("tsc",))
+    site = {name.replace("web", "site"): text for name, text in project("web", OLD).items()}
+    without = dict.fromkeys([*project("web"), *project("zero")])
+    tree = trial.change({**without, **site, **project("api", OLD, NEW)})
+    tsc = trial.compare(tree)["tsc"]
+    assert (tsc.named, tsc.before.problems, tsc.after.problems) == ("tsc 5 in 3 projects", 3, 3)
+    assert [(each.path, each.line) for each in tsc.new] == [("api/a.ts", 2)]
+    assert [each.path for each in tsc.fixed] == ["zero/a.ts"]
+    assert (tsc.remaining, tsc.after.note) == (2, "gone with the change: zero")
+
+
+def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(begin: Begin) -> None:
+    files = SHARED | {name: text for number in range(10) for name, text in project(f"p{number}", OLD).items()}
+    trial = begin(files, named=("tsc",))
+    trial.rounds.start_before()
+    tree = trial.change(
+        {"p9/behaviour": files["p9/behaviour"] + f"echo 'a.ts({NEW}'\n", "p9/a.ts": "1\n2\n3\n"}
+    )
+    tsc = trial.compare(tree)["tsc"]
+    assert [each.path for each in tsc.new] == ["p9/a.ts"]
+    assert (tsc.remaining, len(tsc.projects)) == (9, 9)
+    assert tsc.before.note == "1 more project not looked at: p8"
+    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
+
+
+def test_what_an_error_of_syntax_hid_is_not_new_but_on_the_lines_that_mended_it(begin: Begin) -> None:
+    trial = begin(SHARED | project("web", SYNTAX), named=("tsc",))
+    tree = trial.change({"web/a.ts": "one\n2\n", "web/behaviour": f"echo 'a.ts({OLD}'\necho 'a.ts({NEW}'\n"})
+    tsc = trial.compare(tree)["tsc"]
+    assert [each.line for each in tsc.new] == [1]
+    assert [each.line for each in tsc.uncovered] == [2]
+    assert [each.code for each in tsc.fixed] == ["TS1005"]
+
+
+ESLINT = r"""#!/bin/bash
+[ $1 = --version ] && exec echo v8.57.1
+exec awk -v said="$*, $ESLINT_USE_FLAT_CONFIG" '
+  BEGIN { printf "[{\"filePath\": \"%s/src/a.js\", \"messages\": [", ENVIRON["PWD"] }
+  /debugger/ { printf "%s{\"ruleId\": \"x\", \"severity\": 2, \"message\": \"%s\", \"line\": %d}", comma, said, NR
+              comma = "," }
+  END { print "]}]"; exit 1 }' src/a.js
+"""
+
+
+@pytest.mark.slow
+def test_the_projects_eslint_is_called_as_its_script_says(begin: Begin) -> None:
+    trial = begin({
+        ".eslintrc.json": "{}", "package.json": '{"scripts": {"lint": "eslint --fix src"}}', "src/a.js": "debugger\n",
+        "node_modules/.bin/eslint": ESLINT,
+    })  # fmt: skip
+    eslint = trial.compare(trial.change({"src/a.js": "\ndebugger\n\ndebugger // again\n"}))["eslint"]
+    (new,) = eslint.new
+    assert (new.path, new.line, new.code, eslint.remaining) == ("src/a.js", 4, "x", 1)
+    assert eslint.command == "eslint --format json --no-error-on-unmatched-pattern src"
+    assert new.message == "--format json --no-error-on-unmatched-pattern src, false"
+
+
+def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
+    trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
+    (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")
+    tsc = trial.compare(trial.change({"deep/tools/bin/tsc": "#!/bin/true\n"}))["tsc"]
+    assert (tsc.fixed_count, tsc.complete) == (0, False)
+    assert tsc.after.note == "the change writes deep/.venv, where it may be from"

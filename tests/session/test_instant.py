@@ -1,0 +1,274 @@
+"""`help`, `status` and `stop`: answered at once, in the thread, by the real program against the forge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.model_script import Say
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+
+BOT = "github-actions[bot]"
+WORKFLOW = ".github/workflows/agent.yml"
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    """A model that would answer, and must not be asked."""
+    with ModelServer([Say("Asked!")]) as server:
+        yield server
+        assert server.requests == []
+
+
+def token(stage: Stage, **more: str) -> str:
+    """What the job that answers `stop` is given."""
+    permissions: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "write", **more}
+    return stage.forge.token(BOT, permissions, repo=stage.repo)
+
+
+def ask(
+    stage: Stage, model: ModelServer, body: str, login: str = MAINTAINER, *args: str, **environment: str
+) -> Ran:
+    stage.forge.grant(stage.repo, MAINTAINER, "maintain")
+    given = {
+        "GITHUB_RUN_ID": "900001",
+        "GITHUB_WORKFLOW_REF": f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+        **environment,
+    }
+    ran = stage.run(*args, model=model, event=stage.ask(body, login), token=token(stage), **given)
+    assert "Traceback" not in ran.said
+    return ran
+
+
+def run_of(stage: Stage, conclusion: str | None = None, workflow: str = WORKFLOW) -> int:
+    return stage.forge.add_run(
+        stage.repo,
+        workflow=workflow,
+        name="agent",
+        event="issue_comment",
+        actor=MAINTAINER,
+        conclusion=conclusion,
+    )
+
+
+def progress(
+    stage: Stage,
+    run: int,
+    text: str = "**Working on it**\n\n- turn 3: edit",
+    state: str = "on",
+    login: str = BOT,
+) -> int:
+    mark = f"<!-- slash-agent progress request={stage.sample.comment} run={run} state={state} -->"
+    return stage.forge.comment(stage.repo, stage.sample.issue, login, f"{text}\n\n{mark}\n")[0]
+
+
+def answer(stage: Stage) -> str:
+    """The newest answer."""
+    [*_, body] = [body for body in stage.bot_comments() if "<!-- slash-agent answer " in body]
+    return body
+
+
+# -- help
+
+
+def test_help_says_what_a_maintainer_may_with_an_example_each(stage: Stage, model: ModelServer) -> None:
+    ran = ask(stage, model, "/agent help")
+    assert ran.code == 0
+    said = answer(stage)
+    for example in ("`/agent fix this`", "`/agent plan`", "`/agent stop`", "`/agent continue "):
+        assert example in said
+    assert "/agent review" not in said, "there is nothing to review under an issue"
+    assert "$5.00, 80 turns and 30 minutes a run; 50 runs a day" in said
+    assert len(said.splitlines()) < 20
+
+
+def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: ModelServer) -> None:
+    policy = "version: 1\npull_request: {draft: always}\noptions: {models: []}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    ask(stage, model, "/agent help")
+    assert "Options: `--budget USD`, `--base BRANCH`, `--dry-run`." in answer(stage)
+
+
+def test_help_leaves_out_what_the_policy_does_not_give(stage: Stage, model: ModelServer) -> None:
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    assert ask(stage, model, "/agent help", REPORTER).code == 0
+    said = answer(stage)
+    assert "`/agent explain" in said
+    assert "`/agent fix" not in said
+    assert "`/agent stop" not in said
+
+
+def test_an_outsider_gets_one_answer_a_day(stage: Stage, model: ModelServer) -> None:
+    assert "`/agent status`" in (ask(stage, model, "/agent help", REPORTER), answer(stage))[1]
+    ask(stage, model, "/agent help", REPORTER)
+    ask(stage, model, "/agent fix this", REPORTER)
+    [said] = stage.bot_comments()
+    assert "$" not in said, "what they may ask for costs nothing"
+
+
+def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\nthread_author: [explain]\n"})
+    assert ask(stage, model, "/agent help", REPORTER).code == 0
+    assert "`/agent explain" in answer(stage)
+    assert "$0.50, 20 turns and 10 minutes a run; 3 runs a day" in answer(stage)
+
+
+def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:
+    event = stage.ask("/agent help")
+    stage.run(model=model, event=event)
+    stage.run(model=model, event=event)
+    assert len(stage.bot_comments()) == 1
+
+
+def test_nothing_is_checked_out_and_nothing_is_left(stage: Stage, model: ModelServer) -> None:
+    ask(stage, model, "/agent help")
+    assert not [line for line in stage.asked_by_bot() if ".git/" in line]
+    assert list(stage.temp.iterdir()) == []
+    assert not stage.bundle.exists()
+
+
+# -- status
+
+
+def test_status_tells_state_turn_and_since_when(stage: Stage, model: ModelServer) -> None:
+    run = run_of(stage)
+    progress(stage, run, "**Working on it**\n\n- turn 3: edit\n- 12034 tokens, $0.12 so far")
+    assert ask(stage, model, "/agent status").code == 0
+    said = answer(stage)
+    assert said.startswith("**Running** since 20")
+    assert f"/actions/runs/{run})" in said
+    assert "- turn 3: edit\n- 12034 tokens, $0.12 so far" in said
+    assert f"#issuecomment-{stage.sample.comment})" in said
+
+
+def test_a_run_that_waits_is_said_to_wait(stage: Stage, model: ModelServer) -> None:
+    run = stage.forge.add_run(stage.repo, workflow=WORKFLOW, conclusion=None, status="queued")
+    progress(stage, run)
+    ask(stage, model, "/agent status")
+    assert answer(stage).startswith("**Waiting for a runner** since")
+
+
+def test_when_nothing_runs_status_has_the_last_word(stage: Stage, model: ModelServer) -> None:
+    line = "**Done:** pull request [#2 Round \\[once\\]](https://x.test/2) · $0.04 · [run](https://x.test/r)"
+    ended = progress(stage, run_of(stage, "success"), line, state="over")
+    ask(stage, model, "/agent status")
+    said = answer(stage)
+    assert said.startswith("**Nothing is running for this thread.**")
+    url = f"{stage.forge.url}/{stage.repo}/issues/1#issuecomment-{ended}"
+    assert f"[Done: pull request #2 Round \\[once\\]]({url})" in said
+
+
+def test_where_nothing_ever_ran_status_points_to_help(stage: Stage, model: ModelServer) -> None:
+    ask(stage, model, "/agent status")
+    assert "nothing has run yet: `/agent help`" in answer(stage)
+
+
+def test_a_comment_of_a_run_that_died_is_not_believed(stage: Stage, model: ModelServer) -> None:
+    progress(stage, run_of(stage, "failure"))
+    ask(stage, model, "/agent status")
+    assert answer(stage).startswith("**Nothing is running for this thread.**")
+
+
+# -- stop
+
+
+def test_stop_cancels_the_run_that_the_progress_comment_names(stage: Stage, model: ModelServer) -> None:
+    run, other = run_of(stage), run_of(stage)
+    progress(stage, run)
+    assert ask(stage, model, "/agent stop").code == 0
+    assert stage.forge.run_state(stage.repo, run)[1] == "cancelled"
+    assert stage.forge.run_state(stage.repo, other)[1] is None
+    said = answer(stage)
+    assert said.startswith("**Stopping** [the run](")
+    assert "kept as an artifact" in said
+    assert "/agent continue" in said
+
+
+def test_stop_with_nothing_to_stop_says_so(stage: Stage, model: ModelServer) -> None:
+    progress(stage, run_of(stage, "success"), "**Done**", state="over")
+    ask(stage, model, "/agent stop")
+    assert answer(stage).startswith("**Nothing is running for this thread.**")
+    assert not [line for line in stage.asked_by_bot() if line.endswith("/cancel")]
+
+
+@pytest.mark.parametrize("login", [MAINTAINER, REPORTER])
+def test_a_mark_that_a_person_wrote_stops_nothing(stage: Stage, model: ModelServer, login: str) -> None:
+    run = run_of(stage)
+    progress(stage, run, login=login)
+    ask(stage, model, "/agent stop")
+    assert stage.forge.run_state(stage.repo, run)[1] is None
+
+
+def test_a_run_of_another_workflow_is_not_stopped(stage: Stage, model: ModelServer) -> None:
+    deploy = run_of(stage, workflow=".github/workflows/deploy.yml")
+    progress(stage, deploy)
+    ask(stage, model, "/agent stop")
+    assert stage.forge.run_state(stage.repo, deploy)[1] is None
+
+
+def test_a_run_of_another_repository_is_not_stopped(stage: Stage, model: ModelServer) -> None:
+    other = stage.forge.create_repository("riverbend", "other", stage.forge.git_folder(stage.repo))
+    run = stage.forge.add_run(other, workflow=WORKFLOW, conclusion=None)
+    progress(stage, run)
+    ask(stage, model, "/agent stop")
+    assert stage.forge.run_state(other, run)[1] is None
+    assert answer(stage).startswith("**Nothing is running for this thread.**")
+
+
+def test_the_answering_run_does_not_stop_itself(stage: Stage, model: ModelServer) -> None:
+    run = run_of(stage)
+    progress(stage, run)
+    ask(stage, model, "/agent stop", GITHUB_RUN_ID=str(run))
+    assert stage.forge.run_state(stage.repo, run)[1] is None
+
+
+def test_a_contributor_may_not_stop(stage: Stage, model: ModelServer) -> None:
+    stage.forge.grant(stage.repo, REPORTER, "triage")
+    run = run_of(stage)
+    progress(stage, run)
+    assert ask(stage, model, "/agent stop", REPORTER).code == 3
+    assert stage.forge.run_state(stage.repo, run)[1] is None
+
+
+def test_a_token_that_may_not_cancel_names_the_permission(stage: Stage, model: ModelServer) -> None:
+    run = run_of(stage)
+    progress(stage, run)
+    stage.forge.fail_next(
+        "POST", "/cancel", status=403, body={"message": "Resource not accessible by integration"}
+    )
+    ask(stage, model, "/agent stop")
+    assert "`actions: write`" in answer(stage)
+
+
+def test_a_run_that_ended_at_that_moment_is_said_so(stage: Stage, model: ModelServer) -> None:
+    progress(stage, run_of(stage))
+    stage.forge.fail_next(
+        "POST", "/cancel", status=409, body={"message": "Cannot cancel a workflow run that is completed."}
+    )
+    ask(stage, model, "/agent stop")
+    assert "had just ended" in answer(stage)
+
+
+def test_a_dry_run_says_that_it_would_cancel_and_cancels_nothing(stage: Stage, model: ModelServer) -> None:
+    run = run_of(stage)
+    progress(stage, run)
+    before = stage.writes()
+    ran = ask(stage, model, "/agent stop", MAINTAINER, "--dry-run")
+    assert f"would cancel run {run}" in ran.out
+    assert "would comment on" in ran.out
+    assert stage.writes() == before
+    assert stage.forge.run_state(stage.repo, run)[1] is None
+
+
+@pytest.mark.parametrize("verb", ["help", "status", "stop"])
+def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str) -> None:
+    progress(stage, run_of(stage))
+    before = len(stage.asked_by_bot())
+    ask(stage, model, f"/agent {verb}")
+    assert len(stage.asked_by_bot()) - before <= 8

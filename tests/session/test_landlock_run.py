@@ -1,0 +1,112 @@
+"""A whole run where no namespace can be made: setup, folders that are brought, checks before and after, replay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bot.workspace.sandbox.landlock import OLDEST, version
+from tests.session.conftest import Cli
+from tests.support.fix_script import DONE, mending, shell
+from tests.support.model_script import Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import make_repository
+from tests.support.stage import MODEL, Stage
+
+pytestmark = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+
+POLICY = """version: 1
+bring: [vendor]
+setup:
+  - command: mkdir -p build && echo 41 > build/answer
+checks:
+  - name: answer
+    command: sh check.sh
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("there", [False, True])
+def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
+    cli: Cli, tmp_path: Path, there: bool
+) -> None:
+    """Breaks: bot/session/job/run_context.py "setup, unset = _possible_setup("."""
+    step = "[ -d .venv ] || (pip install -r requirements.txt)"
+    policy = (
+        f"version: 1\nsetup:\n  - touch before\n  - command: '{step}'\n    egress: [python]\n"
+        "  - touch after\nchecks: ['test -e before']\n"
+    )
+    repo = make_repository(
+        tmp_path / "app", {".github/agent.yml": policy, ".gitignore": ".venv\nbefore\nafter\n", "a": ""}
+    )
+    if there:
+        (repo / ".venv").mkdir()
+        (repo / ".venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    with ModelServer([shell("ls > a"), DONE]) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
+        )
+    assert ran.code == 0, ran.said
+    outcome = ran.json["outcome"]
+    [check] = outcome["checks"]
+    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed")
+    notes = [note for note in outcome["notes"] if note.startswith("Setup was not run, since Landlock")]
+    assert [step in note and "touch after" in note for note in notes] == ([] if there else [True])
+
+
+def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(
+        tmp_path / "app",
+        {
+            ".github/agent.yml": POLICY,
+            ".gitignore": "vendor/\n",
+            "check.sh": 'test "$(sh vendor/add.sh "$(cat build/answer)")" = "$(cat want)"\n',
+            "want": "40\n",
+        },
+    )
+    (repo / "vendor").mkdir()
+    (repo / "vendor/add.sh").write_text("echo $(($1 + 1))\n")
+    steps: list[Step] = [
+        shell("sh vendor/add.sh $(cat build/answer); pwd"),
+        shell("rm -r build vendor; echo 42 > want"),
+        DONE,
+    ]
+    out = tmp_path / "out"
+    with ModelServer(steps) as server:
+        ran = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--out", out, "--json", "fix it",
+            model=server,
+        )  # fmt: skip
+        assert len(server.requests) > 1, ran.said
+        asked = json.dumps(server.requests[0].json["messages"])
+        seen = json.dumps(server.requests[1].json["messages"][-1])
+    outcome = ran.json["outcome"]
+    check = outcome["checks"][0]
+    assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed"), check
+    assert [file["path"] for file in outcome["files"]] == ["want"]
+    # The model is told of the place where the tree is, since nothing can be shown elsewhere.
+    tree = seen.partition("42\\n")[2].partition("\\n")[0]
+    assert tree.endswith("/tree")
+    assert f"repository root: {tree}" in asked
+    again = cli(
+        "replay", out / "journal.jsonl", "--repo", repo, "--patch", tmp_path / "p", "--sandbox", "landlock"
+    )
+    assert again.code == 0, again.said
+    assert (tmp_path / "p").read_bytes() == (out / "changes.patch").read_bytes()
+
+
+@pytest.mark.slow
+def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage) -> None:
+    """Breaks: bot/session/job/run_context.py "return None, (_NOT_PREPARED"."""
+    steps = "steps:\n      - run: pip install -r r.txt\n      - run: pytest\n"
+    ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
+    files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}
+    stage.forge.commit(stage.repo, files)
+    with ModelServer(mending()) as model:
+        ran = stage.run(model=model, SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
+    assert ran.code == 0, ran.said
+    [note] = [note for note in stage.outcome()["notes"] if "was not installed" in note]
+    assert "setup-sandbox" in note
+    assert "`bring:`" in note

@@ -1,0 +1,202 @@
+"""`slash-agent review` from the command line: real git, real sandbox, real HTTP, a scripted model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.session.local.review import find_range
+from tests.session.conftest import Cli, Ran
+from tests.support.model_script import Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
+DONE = Say("The mean of nothing is not thought of.")
+
+
+@pytest.fixture
+def topic(repo: Path) -> Path:
+    """A branch with one commit on main: stats.py is new, README.md has a line more."""
+    git(repo, "switch", "-q", "-c", "topic")
+    (repo / "stats.py").write_text(CODE)
+    (repo / "README.md").write_text((repo / "README.md").read_text() + "One line more.\n")
+    commit_all(repo, "Add mean")
+    return repo
+
+
+def report(**given: Any) -> Call:
+    arguments = {
+        "path": "stats.py",
+        "line": 3,
+        "severity": "major",
+        "title": "Fails on nothing",
+        "body": "B.",
+    }
+    return Call("report_finding", {**arguments, **given})
+
+
+def reviewed(cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()) -> tuple[Ran, list[str]]:
+    """The run, and what the model was told after each turn but the last."""
+    with ModelServer([*steps, DONE]) as server:
+        ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)
+        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    return ran, told
+
+
+def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> None:
+    better = "    return total / len(values) if values else 0.0"
+    ran, told = reviewed(cli, topic, report(suggestion=better), report(line=0, title="No test"))
+    assert ran.code == 0, ran.err
+    assert "Noted, stats.py line 3. The suggestion: It applies, and parses." in told[1]
+    assert "Noted, stats.py as a whole." in told[2]
+    assert (
+        "major: Fails on nothing\n  stats.py:3\n  B.\n"
+        f"  -     return total / len(values)\n  + {better}\n" in ran.out
+    )
+    assert "\nThe mean of nothing is not thought of.\n" in ran.out
+    assert ran.out.startswith("! 2 findings (2 major)")
+
+
+def test_the_model_is_shown_the_diff_with_line_numbers(cli: Cli, topic: Path) -> None:
+    _, told = reviewed(cli, topic)
+    assert "          2 +    total = sum(values)" in json.loads(told[0])["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"line": 9},
+            "Its lines are not in the diff. On the side RIGHT of stats.py the nearest lines are 1-3",
+        ),
+        (
+            {"path": "stat.py"},
+            "The file is not in the diff. stat.py is not in the diff. Did you mean stats.py?",
+        ),
+        ({"suggestion": "    return ("}, "is no valid Python any more: line 3"),
+        ({"suggestion": "    return total / len(values)\n"}, "The suggestion is what the lines say already"),
+        ({"path": "tidytime/format.py", "line": 0}, "The file is not in the diff"),
+    ],
+)
+def test_what_is_wrong_goes_back_to_be_mended(
+    cli: Cli, topic: Path, given: dict[str, Any], said: str
+) -> None:
+    ran, told = reviewed(cli, topic, report(**given), options=("--json",))
+    assert said in told[1].replace("\\n", " ")
+    assert ran.json["review"]["findings"] == []
+    assert ran.json["outcome"]["status"] == "reviewed"
+
+
+@pytest.mark.slow
+def test_json_has_outcome_and_review_and_the_bundle_has_it_too(cli: Cli, topic: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    ran, _ = reviewed(cli, topic, report(start_line=2), options=("--json", "--out", out))
+    (finding,) = ran.json["review"]["findings"]
+    assert (finding["start_line"], finding["line"], finding["side"]) == (2, 3, "RIGHT")
+    assert finding["text"] == "    total = sum(values)\n    return total / len(values)"
+    assert len(finding["fingerprint"]) == 16
+    assert ran.json["review"]["base_sha"] == git(topic, "rev-parse", "main")
+    assert json.loads((out / "review.json").read_text()) == ran.json["review"]
+    assert (out / "changes.patch").read_bytes() == b""
+
+
+@pytest.mark.slow
+def test_sarif_is_written_beside(cli: Cli, topic: Path, tmp_path: Path) -> None:
+    file = tmp_path / "review.sarif"
+    reviewed(cli, topic, report(), options=("--sarif", file))
+    (result,) = json.loads(file.read_text())["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 3, "endLine": 3}
+
+
+def test_a_folder_that_is_not_there_is_found_before_the_model_is_paid(
+    cli: Cli, topic: Path, tmp_path: Path
+) -> None:
+    ran, told = reviewed(cli, topic, options=("--sarif", tmp_path / "none" / "a.sarif"))
+    assert (ran.code, told) == (2, [])
+    assert "there is no folder" in ran.err
+
+
+@pytest.mark.slow
+def test_the_checkout_stays_as_it_is_and_what_it_has_uncommitted_is_counted(cli: Cli, topic: Path) -> None:
+    (topic / "stats.py").write_text("mine\n")
+    before = git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")
+    ran, _ = reviewed(cli, topic, report())
+    assert (git(topic, "status", "--porcelain"), git(topic, "rev-parse", "HEAD")) == before
+    assert "The review is of HEAD; 1 uncommitted file not looked at." in ran.out
+
+
+@pytest.mark.slow
+def test_a_review_can_be_replayed_and_its_page_shows_the_findings(
+    cli: Cli, topic: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    reviewed(cli, topic, report(suggestion="    return 0.0"), options=("--out", out))
+    ran = cli("replay", out / "journal.jsonl", "--repo", topic)
+    assert ran.code == 0, ran.said
+    assert "Fails on nothing" in (out / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_nothing_found_is_said(cli: Cli, topic: Path) -> None:
+    ran, _ = reviewed(cli, topic)
+    assert ran.code == 0
+    assert ran.out.startswith("✔ No findings")
+
+
+# What is looked at
+
+
+def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
+    name, review_range = find_range(repo, base, since)
+    return name, [file.path for file in review_range.diff.files]
+
+
+def test_the_remotes_default_branch_is_the_base(topic: Path) -> None:
+    git(topic, "update-ref", "refs/remotes/origin/trunk", "main")
+    git(topic, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
+    git(topic, "branch", "-D", "main")
+    assert paths(topic) == ("origin", ["README.md", "stats.py"])
+
+
+def test_without_a_remote_it_is_main(topic: Path) -> None:
+    assert paths(topic) == ("main", ["README.md", "stats.py"])
+
+
+def test_what_main_got_meanwhile_is_no_part_of_it(topic: Path) -> None:
+    git(topic, "switch", "-q", "main")
+    (topic / "other.py").write_text("x = 1\n")
+    commit_all(topic, "Meanwhile")
+    git(topic, "switch", "-q", "topic")
+    assert paths(topic, "main") == ("main", ["README.md", "stats.py"])
+
+
+def test_only_what_is_new_since_a_commit(topic: Path) -> None:
+    before = git(topic, "rev-parse", "HEAD")
+    (topic / "stats.py").write_text(CODE + "\n\nprint(mean([]))\n")
+    commit_all(topic, "More")
+    assert paths(topic, "main", before) == ("main", ["stats.py"])
+    with pytest.raises(UsageError, match="Nothing of the diff is new since HEAD"):
+        paths(topic, "main", "HEAD")
+
+
+def test_on_main_itself_there_is_nothing_to_compare_with(topic: Path) -> None:
+    git(topic, "switch", "-q", "main")
+    with pytest.raises(UsageError, match="--base BRANCH"):
+        paths(topic)
+    with pytest.raises(UsageError, match="HEAD changes nothing since it left main"):
+        paths(topic, "main")
+
+
+def test_branches_without_a_common_commit_are_refused(topic: Path) -> None:
+    git(topic, "switch", "-q", "--orphan", "island")
+    commit_all(topic, "Alone")
+    with pytest.raises(UsageError, match="HEAD and main have no commit in common"):
+        paths(topic, "main")

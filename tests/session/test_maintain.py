@@ -1,0 +1,358 @@
+"""Maintenance as people meet it: tasks in a repository, pull requests of theirs, and the plan for Actions."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bot.publish.thread.markers import PULL_REQUEST, mark, marked
+from slash_forge.forge import ACTIONS_BOT
+from tests.support.repositories import git
+from tests.support.stage import Stage
+
+TASK = "---\nschedule: '{schedule}'\n---\nDo it; if nothing is wrong, change nothing.\n"
+EVERY_MINUTE = "* * * * *"
+ONCE = "0 0 29 2 *"
+
+
+@pytest.fixture(autouse=True)
+def tasks(stage: Stage) -> None:
+    files = {f".github/agent/{name}.md": TASK.format(schedule=EVERY_MINUTE) for name in ("links", "tidy")}
+    files[".github/agent/rare.md"] = TASK.format(schedule=ONCE)
+    files[".github/agent/README.md"] = "What these are."
+    stage.forge.commit(stage.repo, files)
+
+
+def plan(stage: Stage, *args: str, **environment: str) -> Any:
+    ran = stage.cli("maintain", "--plan", "--json", *args, GITHUB_TOKEN=stage.sample.run_token, **environment)
+    assert ran.code == 0, ran.said
+    return ran.json
+
+
+def due(planned: Any) -> list[str]:
+    return [job["task"] for job in planned["matrix"]["include"]]
+
+
+def why(planned: Any, task: str) -> str:
+    return next(one["why"] for one in planned["decided"] if one["task"] == task)
+
+
+def pull_of(stage: Stage, task: str, author: str = ACTIONS_BOT) -> int:
+    """A pull request as the publisher opens one for a task, its one commit by the bot."""
+    branch = f"agent/task-{task}"
+    stage.forge.commit(stage.repo, {f"{task}.txt": "mended\n"}, branch=branch, author=author)
+    email = git(stage.forge.git_folder(stage.repo), "log", "-1", "--format=%ae", branch)
+    stage.forge.commit(stage.repo, {".github/agent.yml": f"identity: {{ email: '{email}' }}\n"})
+    body = marked("Mended.", mark(PULL_REQUEST, issue="none", base="0", head="0", task=task))
+    return stage.forge.open_pull(stage.repo, author, branch, title=task, body=body, draft=True)
+
+
+def test_tasks_that_are_due_are_in_the_matrix_and_others_say_why_not(stage: Stage) -> None:
+    planned = plan(stage)
+    assert planned["count"] == 2
+    assert planned["matrix"]["include"][0] == {
+        "repository": stage.repo,
+        "task": "links",
+        "name": "riverbend.tidytime.links",
+        "minutes": 60,
+    }
+    assert due(planned) == ["links", "tidy"]
+    assert "has been seen to" in why(planned, "rare")
+
+
+def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> None:
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.out.count("\n") == 1
+    assert set(json.loads(ran.out)) == {"count", "left", "matrix"}
+    assert f"{stage.repo} links: runs." in ran.err
+
+
+def test_a_plan_writes_nothing_and_asks_little(stage: Stage) -> None:
+    plan(stage)
+    assert stage.writes() == []
+    assert len(stage.asked_by_bot()) <= 9
+
+
+def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
+    number = pull_of(stage, "links")
+    assert next(one for one in plan(stage)["decided"] if one["task"] == "links")["pull"] == number
+    stage.forge.commit(stage.repo, {"links.txt": "better\n"}, branch="agent/task-links", author="mira-okafor")
+    planned = plan(stage)
+    assert due(planned) == ["tidy"]
+    assert f"People have committed to #{number}" in why(planned, "links")
+
+
+def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage) -> None:
+    """Its author is the app and its committer GitHub; the mark names it, and that costs no call."""
+    branch = "agent/task-links"
+    head = stage.forge.commit(stage.repo, {"a.txt": "b\n"}, branch=branch, author="mira-okafor")
+    body = marked("Mended.", mark(PULL_REQUEST, issue="none", base="0", head=head, task="links"))
+    number = stage.forge.open_pull(stage.repo, ACTIONS_BOT, branch, title="links", body=body, draft=True)
+    planned = plan(stage)
+    assert next(one for one in planned["decided"] if one["task"] == "links")["pull"] == number
+    assert not [line for line in stage.asked_by_bot() if line.endswith("/commits")]
+    stage.forge.commit(stage.repo, {"a.txt": "c\n"}, branch=branch, author="mira-okafor")
+    assert "People have committed" in why(plan(stage), "links")
+
+
+def test_a_closed_one_is_remembered_and_a_merged_one_is_not(stage: Stage) -> None:
+    closed, merged = pull_of(stage, "links"), pull_of(stage, "tidy")
+    stage.forge.set_pull(stage.repo, merged, draft=False)
+    stage.forge.merge(stage.repo, merged, "mira-okafor")
+    close(stage, closed)
+    planned = plan(stage)
+    assert due(planned) == ["tidy"]
+    assert f"People closed #{closed}" in why(planned, "links")
+
+
+def test_somebody_elses_pull_request_with_our_mark_counts_for_nothing(stage: Stage) -> None:
+    close(stage, pull_of(stage, "links", author="mira-okafor"))
+    assert due(plan(stage)) == ["links", "tidy"]
+
+
+def test_tasks_named_by_hand_run_whatever_the_schedule_says(stage: Stage) -> None:
+    assert due(plan(stage, "--task", "rare")) == ["rare"]
+    assert due(plan(stage, SLASH_AGENT_TASK="rare, tidy")) == ["rare", "tidy"]
+
+
+def test_a_task_that_is_not_there_names_the_nearest(stage: Stage) -> None:
+    ran = stage.cli("maintain", "--plan", "--task", "lnks", GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.code == 2
+    assert "There is no task `lnks` in .github/agent; the nearest is `links`." in ran.err
+
+
+def test_a_broken_task_is_said_with_its_line_and_the_others_run(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/links.md": "---\nschedul: daily\n---\nDo it.\n"})
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
+    assert ".github/agent/links.md:2:1: unknown key `schedul`" in ran.err
+    assert due(ran.json) == ["tidy"]
+
+
+def test_one_repository_that_cannot_be_read_does_not_keep_others_from_their_tasks(stage: Stage) -> None:
+    ran = stage.cli(
+        "maintain", "--plan", "--repositories", f"riverbend/nothing,{stage.repo}",
+        GITHUB_TOKEN=stage.sample.run_token,
+    )  # fmt: skip
+    assert ran.code == 0
+    assert due(ran.json) == ["links", "tidy"]
+    assert "riverbend/nothing:" in ran.err
+
+
+def test_a_list_of_repositories_none_of_which_can_be_read_is_an_error(stage: Stage) -> None:
+    ran = stage.cli(
+        "maintain", "--plan", "--repositories", "riverbend/nothing", GITHUB_TOKEN=stage.sample.run_token
+    )
+    assert ran.code != 0
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("name", ["nothing", "a/b/c", "a/b;c", "https://x.example/a/b"])
+def test_what_is_no_repository_is_named(stage: Stage, name: str) -> None:
+    ran = stage.cli("maintain", "--plan", "--repositories", name, GITHUB_TOKEN=stage.sample.run_token)
+    assert ran.code == 2
+    assert "is not a repository as in owner/name" in ran.err
+
+
+def test_actions_gets_the_matrix_as_an_output(stage: Stage) -> None:
+    output = stage.folder / "output"
+    output.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(output))
+    said = output.read_text()
+    assert "count<<" in said
+    assert '{"include": [{"repository": "riverbend/tidytime", "task": "links"' in said
+
+
+def test_the_jobs_summary_says_what_runs_what_waits_and_what_is_wrong(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/odd.md": "---\nschedule: when it rains\n---\nDo it.\n"})
+    summary = stage.folder / "summary"
+    summary.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    said = summary.read_text()
+    assert said.startswith("## Slash Agent: maintenance plan\n\n2 tasks to run now, 1 waiting.\n")
+    assert "| riverbend/tidytime | links | **runs** | " in said
+    assert re.search(r"\| riverbend/tidytime \| rare \| waits \| .*has been seen to", said)
+    assert re.search(r"To look at:\n\n- riverbend/tidytime: .*odd\.md", said)
+
+
+def test_a_summary_is_written_where_nothing_is_due(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {f".github/agent/{name}.md": None for name in ("links", "tidy", "rare")})
+    summary = stage.folder / "summary"
+    summary.touch()
+    plan(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    assert summary.read_text() == "## Slash Agent: maintenance plan\n\nNothing to run now.\n"
+
+
+# -- since when
+
+
+WORKFLOW = {"GITHUB_WORKFLOW_REF": "riverbend/tidytime/.github/workflows/maintenance.yml@refs/heads/main"}
+
+
+def scheduled(stage: Stage, minutes_ago: int, conclusion: str = "success") -> int:
+    at = (datetime.now(UTC) - timedelta(minutes=minutes_ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stage.forge.add_run(
+        stage.repo, workflow=".github/workflows/maintenance.yml", name="maintenance", event="schedule",
+        conclusion=conclusion, at=at,
+    )  # fmt: skip
+
+
+def due_ninety_minutes_ago(stage: Stage) -> None:
+    hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
+    stage.forge.commit(stage.repo, {".github/agent/links.md": TASK.format(schedule=f"{hour} * * *")})
+
+
+def token(stage: Stage) -> str:
+    permissions = {"contents": "read", "pull_requests": "read", "issues": "write", "actions": "read"}
+    return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+
+
+def planned_since(stage: Stage, this_run: int = 0) -> list[str]:
+    ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=token(stage), GITHUB_RUN_ID=str(this_run), **WORKFLOW)
+    assert ran.code == 0, ran.said
+    return due(ran.json)
+
+
+def test_a_task_is_due_that_was_due_after_the_last_scheduled_run(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    assert planned_since(stage) == ["links", "tidy"]
+    scheduled(stage, 60)
+    assert planned_since(stage) == ["tidy"]
+
+
+@pytest.mark.parametrize("conclusion", ["cancelled", "startup_failure"])
+def test_a_run_that_was_cancelled_or_never_began_saw_to_nothing(stage: Stage, conclusion: str) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    scheduled(stage, 60, conclusion)
+    assert planned_since(stage) == ["links", "tidy"]
+
+
+def test_the_plans_own_run_is_not_the_one_before_it(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    assert planned_since(stage, scheduled(stage, 60)) == ["links", "tidy"]
+
+
+def test_what_did_not_fit_into_the_last_matrix_is_due_again_and_what_did_is_not(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    hour = (datetime.now(UTC) - timedelta(minutes=90)).strftime("%M %H")
+    stage.forge.commit(stage.repo, {".github/agent/tidy.md": TASK.format(schedule=f"{hour} * * *")})
+    scheduled(stage, 120)
+    full = scheduled(stage, 60)
+    stage.forge.add_job(stage.repo, full, "maintain / See what is due")
+    stage.forge.add_job(stage.repo, full, f"maintain / Run {stage.repo}: links", conclusion="failure")
+    assert planned_since(stage) == []
+    stage.forge.add_job(stage.repo, full, "maintain / More is due than a matrix holds")
+    assert planned_since(stage) == ["tidy"]
+
+
+def test_a_task_of_a_full_plan_is_due_again_when_its_time_comes(stage: Stage) -> None:
+    full = scheduled(stage, 60)
+    stage.forge.add_job(stage.repo, full, f"Run {stage.repo}: links")
+    stage.forge.add_job(stage.repo, full, "More is due than a matrix holds")
+    assert planned_since(stage) == ["links", "tidy"]
+
+
+def test_a_full_plan_whose_rest_was_skipped_was_none(stage: Stage) -> None:
+    due_ninety_minutes_ago(stage)
+    scheduled(stage, 120)
+    stage.forge.add_job(
+        stage.repo, scheduled(stage, 60), "More is due than a matrix holds", conclusion="skipped"
+    )
+    assert planned_since(stage) == ["tidy"]
+
+
+def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage, one_day: None) -> None:
+    """By the bundles that the jobs of the plan left; one of another repository's, or of another day, is none."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": "tiers:\n  schedule: { runs_a_day: 3 }\n"})
+    run = scheduled(stage, 60)
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    stage.forge.add_artifact(
+        stage.repo, run, "slash-agent-bundle-riverbend.tidytime.links", b"", at=yesterday
+    )
+    for name in ("slash-agent-bundle-riverbend.other.links", "slash-agent-bundle", "coverage"):
+        stage.forge.add_artifact(stage.repo, run, name, b"")
+    for _ in range(2):
+        stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-riverbend.tidytime.links", b"")
+    assert planned_since(stage) == ["links"]
+
+
+def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> None:
+    files = {f".github/agent/t{n}.md": TASK.format(schedule=EVERY_MINUTE) for n in range(256)}
+    policy = "maintenance: { open_pulls: 100 }\n"
+    stage.forge.commit(stage.repo, {**files, ".github/agent.yml": policy})
+    ran = stage.cli("maintain", "--plan", "--task", ",".join([*(f"t{n}" for n in range(256)), "links"]),
+                    GITHUB_TOKEN=stage.sample.run_token)  # fmt: skip
+    assert ran.code == 0, ran.said
+    assert (ran.json["count"], ran.json["left"]) == (256, 1)
+    assert "A matrix holds 256 jobs, and 1 more were to be in it" in ran.err
+
+
+# -- the dashboard
+
+
+def keep_dashboard(stage: Stage, **environment: str) -> str:
+    ran = stage.cli("maintain", "--dashboard", GITHUB_TOKEN=token(stage), **environment)
+    assert ran.code == 0, ran.said
+    return ran.err
+
+
+def dashboards(stage: Stage) -> list[Any]:
+    return [
+        issue for issue in stage.get("issues?state=all&labels=maintenance") if "pull_request" not in issue
+    ]
+
+
+def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happened(stage: Stage) -> None:
+    assert "opened" in keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    assert (issue["title"], issue["user"]["login"]) == ("Maintenance by Slash Agent", ACTIONS_BOT)
+    number = pull_of(stage, "rare")
+    assert "brought up to date" in keep_dashboard(stage)
+    [issue] = dashboards(stage)
+    assert f"#{number} is open" in issue["body"]
+
+
+def test_the_dashboards_jobs_summary_says_what_became_of_it(stage: Stage) -> None:
+    summary = stage.folder / "summary"
+    summary.touch()
+    keep_dashboard(stage, GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=str(summary))
+    [issue] = dashboards(stage)
+    assert summary.read_text() == (
+        f"## Slash Agent: dashboards\n\n- riverbend/tidytime: dashboard #{issue['number']} opened\n"
+    )
+
+
+def test_a_dashboard_that_says_so_already_is_left_alone(stage: Stage) -> None:
+    for name in ("links", "tidy"):
+        stage.forge.commit(stage.repo, {f".github/agent/{name}.md": TASK.format(schedule=ONCE)})
+    keep_dashboard(stage)
+    writes = len(stage.writes())
+    assert "is up to date" in keep_dashboard(stage)
+    assert len(stage.writes()) == writes
+
+
+def test_somebody_elses_issue_with_our_mark_is_not_the_dashboard(stage: Stage) -> None:
+    keep_dashboard(stage)
+    body = marked("Mine.", mark("dashboard"))
+    number = stage.forge.create_issue(stage.repo, "mira-okafor", "Mine", body, labels=["maintenance"])
+    pull_of(stage, "rare")
+    assert "brought up to date" in keep_dashboard(stage)
+    assert stage.get(f"issues/{number}")["body"] == body
+    assert len(dashboards(stage)) == 2
+
+
+def close(stage: Stage, number: int) -> None:
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{stage.repo}/pulls/{number}",
+        data=b'{"state": "closed"}',
+        method="PATCH",
+        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
+    )
+    urllib.request.urlopen(request, timeout=120).close()

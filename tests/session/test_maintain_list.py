@@ -1,0 +1,256 @@
+"""Maintenance of a list of repositories from one of them, by a GitHub App: planned, run, published and told in each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
+from slash_forge.bundled import MAINTAINER, REPORTER
+from slash_forge.forge import ACTIONS_BOT
+from tests.support.apps import App, make_app
+from tests.support.fix_script import DONE
+from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import git
+from tests.support.stage import Ran, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+TASK = "---\nschedule: '* * * * *'\npaths: ['*.txt']\n---\nWrite down what {name} is.\n"
+NOTES, SHUT = "riverbend/notes", "riverbend/shut"
+BOT = "my-app[bot]"
+GRANTED = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "read"}
+
+
+@dataclass
+class Entries:
+    """The jobs of the shipped workflow, entry by entry. The app is installed on all but `riverbend/shut`."""
+
+    stage: Stage
+    app: App
+    token: str
+
+    def call(self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str) -> Ran:
+        served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-4-5"} if model else {}
+        event = {"schedule": "17 * * * *", "repository": self.stage.sample.event["repository"]}
+        environment = {
+            "GITHUB_EVENT_NAME": "schedule",
+            "GITHUB_EVENT_PATH": str(self.stage.event_file(event)),
+            "GITHUB_TOKEN": self.token,
+            **(self.app.environment if app else {}),
+            **served,
+            **more,
+        }
+        return self.stage.cli(*args, **environment)
+
+    def plan(self, *repositories: str, **more: Any) -> Ran:
+        return self.call("maintain", "--plan", "--repositories", ",".join(repositories), **more)
+
+    def run(self, repository: str, model: ModelServer, **more: Any) -> Ran:
+        entry = {"SLASH_AGENT_REPOSITORY": repository, "SLASH_AGENT_TASK": "links"}
+        return self.call("run", "--out", self.stage.bundle, model=model, **{**entry, **more})
+
+    def publish(self, repository: str, **more: Any) -> Ran:
+        entry = {"SLASH_AGENT_REPOSITORY": repository, "SLASH_AGENT_TASK": "links"}
+        return self.call("publish", "--bundle", self.stage.bundle, **{**entry, **more})
+
+
+@pytest.fixture
+def entries(stage: Stage) -> Iterator[Entries]:
+    forge = stage.forge
+    for name in (NOTES, SHUT):
+        forge.create_repository(*name.split("/"), private=True)
+        forge.commit(name, {"README.md": "Notes.\n", ".github/agent/links.md": TASK.format(name=name)})
+    forge.commit(NOTES, {".github/agent.yml": "identity: { name: Notes, email: notes@example.invalid }\n"})
+    forge.commit(stage.repo, {".github/agent/links.md": TASK.format(name=stage.repo)})
+    app = make_app(forge, "riverbend", GRANTED, [stage.repo, NOTES])  # type: ignore[arg-type]  # words
+    token = forge.token(ACTIONS_BOT, {"contents": "read", "actions": "read"}, repo=stage.repo)
+    yield Entries(stage, app, token)
+
+
+def writing(name: str = "note.txt") -> list[Step]:
+    described = Call("describe_change", {"title": "Write it down", "summary": "It was not."})
+    return [Call("write", {"path": name, "content": "known\n"}), described, DONE]
+
+
+def all_in(stage: Stage, repository: str, path: str) -> Any:
+    import urllib.request
+
+    request = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{repository}/{path}",
+        headers={"Authorization": f"Bearer {stage.forge.token('riverbend')}"},
+    )
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)
+
+
+def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: Entries, stage: Stage) -> None:
+    planned = entries.plan(stage.repo, NOTES)
+    assert planned.code == 0, planned.said
+    due = [(job["repository"], job["name"]) for job in planned.json["matrix"]["include"]]
+    assert sorted(due) == [(NOTES, "riverbend.notes.links"), (stage.repo, "riverbend.tidytime.links")]
+    for repository, _ in due:
+        with ModelServer(writing()) as model:
+            ran = entries.run(repository, model)
+            assert ran.code == 0, ran.said
+            assert f"Write down what {repository} is" in json.dumps(model.requests[0].json)
+        done = entries.publish(repository)
+        assert done.code == 0, done.said
+    for repository, _ in due:
+        [pull] = all_in(stage, repository, "pulls")
+        assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links")
+        assert pull["user"]["login"] == BOT
+        assert (read_mark(pull["body"], PULL_REQUEST) or {})["task"] == "links"
+    by = git(stage.forge.git_folder(NOTES), "log", "-1", "--format=%ae", "agent/task-links").strip()
+    assert by == "notes@example.invalid"  # that repository's own policy
+
+
+@pytest.mark.slow
+def test_the_dashboard_of_each_is_in_its_own_repository(entries: Entries, stage: Stage) -> None:
+    kept = entries.call("maintain", "--dashboard", "--repositories", f"{stage.repo},{SHUT},{NOTES}")
+    assert kept.code == 0, kept.said
+    assert f"{SHUT}: The app" in kept.err
+    for repository in (stage.repo, NOTES):
+        [issue] = all_in(stage, repository, "issues?labels=maintenance")
+        assert issue["user"]["login"] == BOT
+    assert all_in(stage, SHUT, "issues?labels=maintenance") == []
+
+
+@pytest.mark.slow
+def test_one_that_the_app_does_not_reach_is_named_and_the_others_go_on(
+    entries: Entries, stage: Stage
+) -> None:
+    planned = entries.plan(SHUT, NOTES, stage.repo)
+    assert planned.code == 0
+    assert planned.json["count"] == 2
+    assert f"{SHUT}: The app {entries.app.id} is not installed on {SHUT}" in planned.err
+
+
+@pytest.mark.slow
+def test_actions_own_token_is_refused_for_another_repository_before_anything_costs(
+    entries: Entries, stage: Stage
+) -> None:
+    """Before the plan, before the model, and before the push; for its own repository it is enough."""
+    planned = entries.plan(stage.repo, NOTES, app=False)
+    assert planned.code == 0
+    assert [job["repository"] for job in planned.json["matrix"]["include"]] == [stage.repo]
+    assert f"{NOTES}: {NOTES} is out of reach" in planned.err
+    assert "Give app-id and app-private-key" in planned.err
+    with ModelServer([Say("Asked!")]) as model:
+        ran = entries.run(NOTES, model, app=False)
+        assert (ran.code, model.requests) == (2, [])
+    assert f"{NOTES} is out of reach" in ran.err
+    with ModelServer(writing()) as model:
+        entries.run(NOTES, model)
+    done = entries.publish(NOTES, app=False)
+    assert done.code == 2
+    assert "is out of reach" in done.err
+    assert all_in(stage, NOTES, "pulls") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("repository", "riverbend/tidytime"), ("repository", SHUT), ("task", "other")]
+)
+def test_a_bundle_for_another_entry_than_the_jobs_is_refused(
+    entries: Entries, stage: Stage, field: str, value: str
+) -> None:
+    with ModelServer(writing()) as model:
+        entries.run(NOTES, model)
+    outcome = stage.outcome()
+    outcome["request"][field] = value
+    (stage.bundle / "outcome.json").write_text(json.dumps(outcome))
+    asked = len(stage.forge.requests)
+    done = entries.publish(NOTES)
+    assert done.code == 6
+    assert f"this job acts for links of {NOTES}" in done.err
+    assert len(stage.forge.requests) == asked
+
+
+@pytest.mark.slow
+def test_each_token_reaches_one_repository_and_only_the_publishing_one_can_push(
+    entries: Entries, stage: Stage
+) -> None:
+    entries.plan(stage.repo, NOTES)
+    with ModelServer(writing()) as model:
+        entries.run(NOTES, model)
+    made = stage.forge.tokens_of(BOT)
+    assert [token.repositories for token in made] == [{stage.repo}, {NOTES}, {NOTES}]
+    assert {access for token in made for access in (token.permissions or {}).values()} == {"read"}
+    entries.publish(NOTES)
+    newest = stage.forge.tokens_of(BOT)[-1]
+    assert newest.repositories == {NOTES}
+    assert newest.permissions == {**GRANTED, "actions": "read"}
+
+
+@pytest.mark.slow
+def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, stage: Stage) -> None:
+    """A model that learned it says it in words, in a command, in a file's text, in its account of the change."""
+
+    def script(asked: Asked) -> Step:
+        [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
+        steps: list[Step] = [
+            Call("bash", {"command": f"echo {secret} {secret[::-1]}"}),
+            Call("write", {"path": "note.txt", "content": "known\n"}),
+            Call("describe_change", {"title": f"Write {secret}", "summary": f"It is {secret}."}),
+            Say(f"The token is {secret}."),
+        ]
+        return steps[len(asked.results)]
+
+    with ModelServer(script) as model:
+        ran = entries.run(NOTES, model)
+    assert ran.code == 0, ran.said
+    [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
+    done = entries.publish(NOTES)
+    said = [ran.said, done.said, *(json.dumps(pull) for pull in all_in(stage, NOTES, "pulls"))]
+    said += [file.read_text(errors="replace") for file in stage.bundle.iterdir()]
+    assert not [text for text in said if secret in text or secret[::-1] in text]
+    assert "[redacted GITHUB_APP_TOKEN]" in (stage.bundle / "journal.jsonl").read_text()
+    assert stage.outcome()["redactions"] == ["GITHUB_APP_TOKEN"]
+
+
+def test_actions_is_told_to_mask_the_token(entries: Entries, stage: Stage) -> None:
+    planned = entries.plan(NOTES, GITHUB_ACTIONS="true")
+    [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
+    assert f"::add-mask::{secret}" in planned.err
+
+
+@pytest.mark.parametrize(("login", "code"), [(MAINTAINER, 0), (REPORTER, 3)])
+@pytest.mark.slow
+def test_who_starts_a_task_elsewhere_by_hand_must_be_allowed_it_there(
+    entries: Entries, stage: Stage, login: str, code: int
+) -> None:
+    stage.forge.grant(NOTES, MAINTAINER, "write")
+    sender = all_in(stage, stage.repo, f"collaborators/{login}/permission")["user"]
+    event = {"inputs": {}, "repository": stage.sample.event["repository"], "sender": sender}
+    by_hand = {
+        "GITHUB_EVENT_NAME": "workflow_dispatch",
+        "GITHUB_EVENT_PATH": str(stage.event_file(event, "dispatch.json")),
+    }
+    with ModelServer(writing()) as model:
+        ran = entries.run(NOTES, model, **by_hand)
+        assert ran.code == code, ran.said
+        assert bool(model.requests) == (code == 0)
+    if code == 0:
+        assert entries.publish(NOTES, **by_hand).code == 0
+
+
+@pytest.mark.slow
+def test_a_plan_each_hour_does_not_use_up_the_days_runs(entries: Entries, stage: Stage) -> None:
+    """The tier has 20 a day, and an hourly plan is 24 runs of the workflow, whether anything is due or not."""
+    for _ in range(24):
+        stage.forge.add_run(
+            stage.repo, workflow=".github/workflows/maintenance.yml", name="maintenance", event="schedule"
+        )
+    here = {
+        "GITHUB_RUN_ID": "4711",
+        "GITHUB_WORKFLOW_REF": f"{stage.repo}/.github/workflows/maintenance.yml@x",
+    }
+    with ModelServer(writing()) as model:
+        ran = entries.run(stage.repo, model, **here)
+    assert ran.code == 0, ran.said
+    assert stage.outcome()["status"] == "changed"

@@ -1,0 +1,451 @@
+"""Tests by name over real rounds: what broke and what was mended, what is flaky, which lines were run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
+from bot.contracts.outcome import CheckResult, CheckState
+from bot.evidence.check import Check
+from bot.evidence.compare import failing
+from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
+from bot.session.checks.before_round import RoundsContext
+from bot.session.checks.coverage import ChangeCoverage
+from bot.session.checks.rounds import Rounds
+from bot.session.context.history import History
+from bot.session.folder.run_folder import RunFolder
+from bot.session.progress.waits import Waits
+from bot.session.workspaces.trees import Trees
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.sandbox.choose import Off
+from tests.support.repositories import make_repository
+from tests.support.workspaces import running
+
+PYTHON = sys.executable
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q"
+
+
+@dataclass
+class Trial:
+    checkout: Checkout
+    rounds: Rounds
+    records: list[lines.CheckRecord]
+    opened: list[str]
+
+    def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
+        self.tree = self.tree_with(changed)
+        return self.rounds.results(self.tree)
+
+    def tree_with(self, changed: Mapping[str, str | None]) -> str:
+        """The base's tree with these files written or, where `None`, gone."""
+        git, index = self.checkout.git, {"GIT_INDEX_FILE": str(self.checkout.tree.parent / "index")}
+        git.run("read-tree", self.checkout.base_sha, env=index)
+        for path, text in changed.items():
+            if text is None:
+                git.run("update-index", "--force-remove", path, env=index)
+                continue
+            blob = git.run("hash-object", "-w", "--stdin", input=text.encode()).decode().strip()
+            git.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
+        return git.run("write-tree", env=index).decode().strip()
+
+
+Begin = Callable[..., Trial]
+
+
+def trial(
+    folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0, cores: int = 2
+) -> Trial:
+    repository = make_repository(folder / "repository", files)
+    checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
+    run = RunFolder(folder / "run")
+    run.root.mkdir()
+    opened: list[str] = []
+
+    def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
+        opened.append(name)
+        return Workspace.start(
+            Off(),
+            tree=tree,
+            folder=run.workspace(name),
+            environment={"PATH": os.environ["PATH"]},
+            ask=lambda question: Answer(False),
+        )
+
+    trees = Trees(checkout, run, open_workspace)
+    records: list[lines.CheckRecord] = []
+
+    def write(record: lines.Record) -> None:
+        assert isinstance(record, lines.CheckRecord)
+        records.append(record)
+
+    all_checks = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
+    context = RoundsContext(
+        trees,
+        write,
+        CancelToken(),
+        Waits(lambda line: None),
+        coverage=ChangeCoverage(checkout),
+        history=History(checkout),
+        minutes=minutes,
+        cores=cores,
+    )
+    return Trial(checkout, Rounds(all_checks, context), records, opened)
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    started: list[Trial] = []
+
+    def begun(files: Mapping[str, str], *checks: Check | str, **more: Any) -> Trial:
+        started.append(trial(tmp_path, files, *checks, **more))
+        return started[-1]
+
+    yield begun
+    for one in started:
+        one.rounds.settle()
+
+
+def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
+    """Breaks: bot/session/checks/before_round.py `self._cancel.fire(_RUN_OVER)`."""
+    begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20), "true")
+    begun.rounds.start_before()
+    results = begun.rounds.results(None)
+    states = [(side.state, side.note) for one in results for side in (one.before, one.after)]
+    assert states == [(CheckState.NOT_RUN, "there is no change to check")] * 4
+    assert [record.run.note for record in begun.records] == ["there is no change to check"] * 2
+
+
+def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin) -> None:
+    begun = begin({"a.txt": "1\n"}, "true")
+    begun.rounds.start_before()
+    begun.rounds._before.executions[0].result()
+    [result] = begun.rounds.results(None)
+    assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.NOT_RUN)
+
+
+def test_without_a_change_no_round_is_begun(begin: Begin) -> None:
+    begun = begin({"a.txt": "1\n"}, "true")
+    [result] = begun.rounds.results(None)
+    assert (result.before.state, begun.opened) == (CheckState.NOT_RUN, [])
+
+
+def named(result: CheckResult) -> TestChanges:
+    assert result.tests is not None
+    return result.tests
+
+
+@pytest.fixture(scope="module")
+def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResult, CheckResult]:
+    """pytest as a plain command and in a script, over a change that breaks a test, mends one and an import."""
+    base = (
+        "import pytest\n@pytest.mark.parametrize('x', [1, 2])\ndef test_p(x): assert x < 3\n"
+        "def test_bad(): assert 0\ndef test_worse(): assert 0\ndef test_gone(): pass\n"
+    )
+    changed = (
+        base.replace("x < 3", "x < 2").replace("bad(): assert 0", "bad(): pass").replace("_gone", "_new")
+    )
+    begun = trial(
+        tmp_path_factory.mktemp("pytest"),
+        {"test_a.py": base, "test_b.py": "def test_b(): assert 0\n"},
+        PYTEST,
+        f"cd . && {PYTEST}",
+    )
+    plain, script = begun.results({"test_a.py": changed, "test_b.py": "def broken(:\n"})
+    begun.rounds.settle()
+    return begun, plain, script
+
+
+def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]) -> None:
+    begun, result, _ = pytests
+    tests = named(result)
+    assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ("test_a::test_bad",))
+    assert (tests.appeared, tests.vanished) == (
+        ("test_a::test_new", "test_b"),
+        ("test_a::test_gone", "test_b::test_b"),
+    )
+    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 2, "vanished": 2, "new_failing": 1}
+    assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
+    assert tests.source == "pytest's report"
+    assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
+    assert result.command == PYTEST, "people read the command as it stands in the policy"
+    assert "slash-agent-tests" not in result.after.tail
+    assert begun.opened == ["checks-before", "checks-after-1"], "what fails alone too is not run again"
+    assert [(one.phase, one.tests, one.again) for one in begun.records if one.name == PYTEST] == [
+        ("before", TestCounts(3, 3, 0), False),
+        ("after", TestCounts(3, 3, 0), False),
+    ]
+
+
+def test_one_file_that_cannot_be_imported_mends_nothing(
+    pytests: tuple[Trial, CheckResult, CheckResult],
+) -> None:
+    tests = named(pytests[2])
+    assert (tests.mended, tests.broken, tests.appeared) == ((), (), ("test_b",))
+    assert dict(tests.counts)["vanished"] == 6, "pytest ran nothing else"
+    assert failing([pytests[2]], "") == (pytests[2],), "it failed before, and yet three tests passed then"
+
+
+NO_REPORTS = """#!/bin/sh
+case "$*" in *junitxml*) echo "pytest: error: unrecognized arguments: $2"; exit 4;; esac
+test -f changed && echo "1 passed in 0.01s" && exit 0
+printf '=== short test summary info ===\nFAILED test_a.py::test_a - no\n1 failed in 0.01s\n'; exit 1
+"""
+
+
+def test_a_pytest_whose_reports_are_switched_off_is_run_as_it_is(begin: Begin) -> None:
+    files = {"pytest": NO_REPORTS.replace("$2", "$*"), "Makefile": "test:\n\t@sh pytest $(PYTEST_ADDOPTS)\n"}
+    [result] = begin(files, "make -s test").results({"changed": "1\n"})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert "unrecognized" not in result.before.tail
+    assert named(result).mended == (), "its output names only tests that fail"
+    assert "does not name test_a.py::test_a any more" in named(result).note
+
+
+SUITE = (
+    "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
+)
+ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
+NODE = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
+
+
+REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
+DAEMON = (
+    f"echo '{REPORT.format(name='good')}' > daemon.xml; "
+    f"setsid bash -c 'sleep 60; echo \"{REPORT.format(name='bad')}\" > daemon.xml # {{mark}}' & true"
+)
+LCOV = "SF:src/a.py\\nDA:1,1\\nDA:2,1\\nDA:3,0\\nend_of_record\\n"
+
+
+@dataclass
+class Mixed:
+    """Checks of every kind that were run on the same change, by name."""
+
+    folder: Path
+    trial: Trial
+    results: Mapping[str, CheckResult]
+
+    def opened_for(self, name: str) -> bool:
+        """Whether a workspace of its own was opened to run all of the check again."""
+        number = list(self.results).index(name) + 1
+        return f"checks-again-1-{number}" in self.trial.opened
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
+    folder = tmp_path_factory.mktemp("mixed")
+
+    def fails_once(name: str) -> str:
+        return f"os.path.exists('{folder}/{name}') or (open('{folder}/{name}', 'w'), self.fail())"
+
+    fine = SUITE.format(a="pass", b="pass")
+    commands = {
+        "flaky": f"{PYTHON} -m unittest discover -s flaky",
+        "order": f"{PYTHON} -m unittest discover -s order",
+        "before": f"{PYTHON} -m unittest discover -s before",
+        "nameless": ONCE.format(place=folder / "was"),
+        "leftover": ONCE.format(place="was"),
+        "node": "node --test node",
+        "coverage": f"printf '{LCOV}' > lcov.info",
+    }
+    daemon = Check("daemon", DAEMON.format(mark=f"late-{folder}"), 60, junit=("daemon.xml",))
+    begun = trial(
+        folder,
+        {
+            "flaky/test_a.py": fine,
+            "order/test_a.py": fine,
+            "before/test_a.py": SUITE.format(a=fails_once("before"), b="self.fail()"),
+            "node/a.test.js": NODE,
+            "src/a.py": "one\n",
+        },
+        *(Check(name, command, 60) for name, command in commands.items()),
+        daemon,
+    )
+    results = begun.results(
+        {
+            "changed": "1\n",
+            "flaky/test_a.py": SUITE.format(a=fails_once("flaky"), b="pass"),
+            "order/test_a.py": SUITE.format(
+                a="os.environ['SPOILED'] = '1'", b="self.assertNotIn('SPOILED', os.environ)"
+            ),
+            "before/test_a.py": SUITE.format(a=fails_once("before"), b="pass"),
+            "node/a.test.js": NODE.replace("throw 1;", ""),
+            "src/a.py": "one\ntwo\nthree\nfour\n",
+        }
+    )
+    begun.rounds.settle()
+    return Mixed(folder, begun, {result.name: result for result in results})
+
+
+def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
+    result = mixed.results["flaky"]
+    assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
+    assert (named(result).flaky, named(result).broken) == (("test_a.A.test_a",), ())
+    assert failing([result], "make flaky pass") == ()
+    assert mixed.opened_for("flaky")
+    assert [(one.phase, one.run.state, one.again) for one in mixed.trial.records if one.name == "flaky"] == [
+        ("before", CheckState.PASSED, False),
+        ("after", CheckState.FAILED, False),
+        ("after", CheckState.PASSED, True),
+    ]
+
+
+def test_a_test_that_fails_only_after_another_is_broken_and_not_flaky(mixed: Mixed) -> None:
+    result = mixed.results["order"]
+    assert mixed.opened_for("order"), "alone it passes, so all of it is run again"
+    assert (named(result).broken, named(result).flaky) == (("test_a.A.test_b",), ())
+    assert failing([result], "") == (result,)
+
+
+def test_a_test_that_is_flaky_on_the_base_is_not_mended(mixed: Mixed) -> None:
+    result = mixed.results["before"]
+    assert (named(result).mended, named(result).flaky) == (("test_a.A.test_b",), ("test_a.A.test_a",))
+    assert not mixed.opened_for("before")
+
+
+def test_a_check_without_names_is_run_again_as_a_whole(mixed: Mixed) -> None:
+    result = mixed.results["nameless"]
+    assert (result.flaky, result.tests, failing([result], "")) == (True, None, ())
+
+
+def test_what_the_first_run_left_in_its_tree_is_not_there_for_the_second(mixed: Mixed) -> None:
+    result = mixed.results["leftover"]
+    assert mixed.opened_for("leftover")
+    assert not result.flaky
+    assert failing([result], "") == (result,)
+
+
+def test_what_node_prints_is_read(mixed: Mixed) -> None:
+    tests = named(mixed.results["node"])
+    assert (tests.mended, tests.after) == (("bad",), TestCounts(2, 0, 0))
+
+
+def test_a_daemon_writes_no_report_once_its_check_is_over(mixed: Mixed) -> None:
+    result = mixed.results["daemon"]
+    assert f"late-{mixed.folder}" in result.command
+    assert named(result).after == TestCounts(1, 0, 0)
+    assert running(f"late-{mixed.folder}") == []
+
+
+def test_coverage_is_of_the_changed_lines_after_the_change(mixed: Mixed) -> None:
+    coverage = mixed.trial.rounds.coverage(mixed.trial.tree)
+    assert coverage is not None
+    assert (coverage.source, coverage.files) == ("lcov.info", (CoveredFile("src/a.py", 2, 1, (3,)),))
+
+
+def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Path) -> None:
+    trial = begin({"a": "1\n"}, ONCE.format(place=tmp_path / "was"))
+    trial.rounds.end_by(0)
+    [result] = trial.results({"changed": "1\n"})
+    assert (result.flaky, result.after.note) == (False, NO_TIME)
+    assert failing([result], "") == (result,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cores", [1, 2])
+def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin, cores: int) -> None:
+    trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2), cores=cores)
+    [result] = trial.results({"changed": "1\n"})
+    assert (result.before.state, result.before.note) == (CheckState.TIMED_OUT, "stopped after 2 s")
+    assert result.after.state is CheckState.NOT_RUN
+    assert result.scope_note == "it timed out before the change, after 2 s"
+    assert trial.opened == ["checks-before", "checks-after-1"]
+
+
+SLOW = "import time\ndef test_slow(): time.sleep(60)\n"
+MONEY = "def cents(x): return {}\n"
+MONEY_TEST = (
+    "import money\ndef test_cents(): assert money.cents(1) == 100\n"
+    "def test_zero(): assert money.cents(0) == 0\n"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cores", [1, 2])
+def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin, cores: int) -> None:
+    files = {
+        "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
+        "other.py": "", "test_other.py": "import other\ndef test_other(): pass\n",
+    }  # fmt: skip
+    trial = begin(files, PYTEST, minutes=0.5, cores=cores)
+    [result] = trial.results({"money.py": MONEY.format("x * 100")})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert result.command == PYTEST
+    assert result.related == f"{PYTEST} test_money.py"
+    assert result.scope_note == "over the budget of 0.5 minutes"
+    assert (named(result).mended, named(result).after) == (("test_money::test_cents",), TestCounts(2, 0, 0))
+    assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
+
+
+@pytest.mark.slow
+def test_a_new_test_that_is_related_has_no_run_before(begin: Begin) -> None:
+    trial = begin({"money.py": MONEY.format("x * 100"), "test_slow.py": SLOW}, PYTEST, minutes=0.5)
+    [result] = trial.results({"test_money.py": MONEY_TEST})
+    assert (result.before.state, result.after.state) == (CheckState.NOT_RUN, CheckState.PASSED)
+    assert result.related == f"{PYTEST} test_money.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "note"),
+    [
+        (f"{PYTHON} -m unittest", ""),
+        ("test -e changed", ONE_RUN),
+    ],
+)
+def test_the_fixed_tests_alone_are_run_once_more_on_the_base(begin: Begin, command: str, note: str) -> None:
+    suite = "import m\n" + SUITE.format(a="self.assertEqual(m.x, 2)", b="pass")
+    trial = begin({"test_a.py": suite, "m.py": "x = 1\n"}, command)
+    [result] = trial.results({"m.py": "x = 2\n", "changed": "1\n"})
+    states = (result.before.state, result.after.state)
+    assert (*states, result.flaky) == (CheckState.FAILED, CheckState.PASSED, False)
+    assert result.before.note == note
+    assert ("checks-confirmed-1-1" in trial.opened) is not bool(note)
+
+
+@pytest.mark.slow
+def test_a_test_that_the_base_passes_when_nothing_else_runs_is_flaky(begin: Begin, tmp_path: Path) -> None:
+    # Outside the tree, as a machine that is busy is: it fails twice while the agent works.
+    busy = tmp_path / "busy"
+    busy.mkdir()
+    marker = f"os.mkdir('{busy}/' + str(os.getpid()))"
+    suite = SUITE.format(
+        a=f"self.assertTrue(m.x == 2 or len(os.listdir('{busy}')) > 1 or {marker})", b="pass"
+    )
+    trial = begin({"test_a.py": f"import m\n{suite}", "m.py": "x = 1\n"}, f"{PYTHON} -m unittest")
+    [result] = trial.results({"m.py": "x = 2\n"})
+    assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
+    assert (named(result).mended, named(result).flaky) == ((), ("test_a.A.test_a",))
+
+
+@pytest.mark.slow
+def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program(begin: Begin) -> None:
+    report = '{"files": {"src/a.py": {"executed_lines": [1], "missing_lines": [2]}}}'
+    program = f"#!/bin/sh\nfor last; do :; done\nprintf '%s' '{report}' > \"$last\"\n"
+    trial = begin(
+        {"src/a.py": "one\n", "tool": program},
+        "mkdir -p .venv/bin && cp tool .venv/bin/coverage && chmod +x .venv/bin/coverage && echo 1 > .coverage",
+    )
+    trial.results({"src/a.py": "uno\ndos\n"})
+    coverage = trial.rounds.coverage(trial.tree)
+    assert coverage is not None
+    assert (coverage.source, coverage.files) == (".coverage", (CoveredFile("src/a.py", 2, 1, (2,)),))
+
+
+def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:
+    files = {"src/a.py": "one\n", "lcov.info": LCOV.replace("\\n", "\n"), "junit.xml": REPORT}
+    trial = begin(files, Check("t", "true", 60, coverage=("lcov.info",)))
+    [result] = trial.results({"src/a.py": "uno\n"})
+    coverage = trial.rounds.coverage(trial.tree)
+    assert coverage is not None
+    assert (coverage.files, coverage.note) == ((), "the policy names lcov.info, and no check wrote it")
+    assert result.tests is None

@@ -1,0 +1,199 @@
+"""Egress in a whole run: what policy gives its commands, its setup and its checks, and what is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.contracts.outcome import Status
+from bot.contracts.request import Tier, Verb
+from bot.contracts.sandbox import HostUse
+from bot.policy.load import load_policy
+from bot.session.context.profiles import profile_of
+from bot.session.workspaces.network import Network, network_notes
+from tests.support.fix_script import shell
+from tests.support.model_script import Say, Turn
+from tests.support.outcomes import REQUEST
+from tests.support.registry import registry
+from tests.support.stage import Stage
+from tests.support.tls import make_authority, tls_server
+from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+HOST = "packages.test"
+PROBE = "exec 3<>/dev/tcp/127.0.0.1/3128 && echo there is a proxy; env"
+
+POLICY = """version: 1
+setup:
+  - command: curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/ > index.html
+    egress: [python]
+  - command: "! curl -sS --max-time 20 https://packages.test:PORT/simple/tidyhello/"
+checks:
+  - name: has its index
+    command: grep -q tidyhello index.html
+tiers:
+  maintainer:
+    egress: [python]
+"""
+
+
+class Registry(NamedTuple):
+    """`environment` names it as the workflow's mirror."""
+
+    port: int
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int]]:
+    trusted, server = make_authority(tmp_path_factory.mktemp("tls"), [HOST])
+    with tls_server(server, registry) as port:
+        yield trusted, port
+
+
+@pytest.fixture
+def mirror(authority: tuple[Path, int], monkeypatch: pytest.MonkeyPatch) -> Registry:
+    trusted, port = authority
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return ("127.0.0.1",)
+
+    monkeypatch.setattr("bot.workspace.egress.proxy.system_addresses", resolve)
+    return Registry(
+        port, {"SSL_CERT_FILE": str(trusted), "SLASH_AGENT_MIRRORS": f"python=https://{HOST}:{port}/simple"}
+    )
+
+
+def give_policy(stage: Stage, port: int) -> None:
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": POLICY.replace("PORT", str(port)), ".gitignore": "index.html\n"}
+    )
+
+
+@pytest.mark.slow
+def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
+    stage: Stage, mirror: Registry
+) -> None:
+    give_policy(stage, mirror.port)
+    get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
+    came = carry_out(
+        stage,
+        request_in(stage, Verb.FIX),
+        [shell(get), shell("curl -sS --max-time 20 https://evil.test/"), Turn((Say("Done."),))],
+        more=mirror.environment,
+    )
+    assert "tidyhello-1.0" in came.results[0]
+    assert "Refused by the sandbox" in came.results[1] or "403" in came.results[1]
+    assert came.outcome.status is Status.NO_CHANGE
+    uses = {(use.host.partition(":")[0], use.allowed): use for use in came.outcome.network}
+    assert uses[HOST, True].tunnels == 2  # setup's first step, and the model's command
+    assert uses[HOST, False].why == "not on the list of allowed hosts"  # setup's second step
+    assert uses["evil.test", False].tunnels == 1
+    assert any(note.startswith("Network: evil.test was refused (1 tunnel)") for note in came.outcome.notes)
+
+
+def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> None:
+    policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
+    asked = request_on(stage, number, Verb.FIX)
+    assert asked.pull is not None
+    came = carry_out(
+        stage, request_on(stage, number, Verb.FIX, trusted_sha=asked.pull.head_sha),
+        [shell(PROBE), Turn((Say("Done."),))],
+        more=mirror.environment,
+    )  # fmt: skip
+    assert "there is a proxy" not in came.results[0]
+    assert "HTTPS_PROXY" not in came.results[0]
+    assert came.outcome.network == ()
+
+
+def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage) -> None:
+    with pytest.raises(UsageError, match="mirror"):
+        carry_out(
+            stage,
+            request_in(stage, Verb.FIX),
+            [Turn((Say("Done."),))],
+            more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"},
+        )
+
+
+def network(environment: dict[str, str], egress: str = "[python]") -> Network:
+    policy = load_policy(f"version: 1\ntiers: {{maintainer: {{egress: {egress}}}}}\n", "p")
+    actor = replace(REQUEST.actor, tier=Tier.MAINTAINER)
+    request = replace(REQUEST, actor=actor)
+    return Network(policy, request, profile_of(request, None), environment)
+
+
+def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: Path) -> None:
+    """Breaks: bot/session/workspaces/network.py "self._mirrors, self._authorities,"."""
+    for name in ("all.pem", "own.pem"):
+        (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
+    own = {"NODE_EXTRA_CA_CERTS": f"{tmp_path}/own.pem", "PIP_CERT": f"{tmp_path}/gone.pem"}
+    egress = network(own).for_agent()
+    assert egress is not None
+    assert egress.files() == (tmp_path / "own.pem",)
+    variables = egress.variables()
+    assert variables["NODE_EXTRA_CA_CERTS"] == f"{tmp_path}/own.pem"
+    assert not {"SSL_CERT_FILE", "PIP_CERT"} & set(variables)
+    both = network({**own, "SSL_CERT_FILE": f"{tmp_path}/all.pem"}).for_agent()
+    assert both is not None
+    variables = both.variables()
+    assert (variables["NODE_EXTRA_CA_CERTS"], variables["PIP_CERT"]) == (
+        f"{tmp_path}/own.pem", f"{tmp_path}/all.pem",
+    )  # fmt: skip
+
+
+def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_path: Path) -> None:
+    """Breaks: bot/session/workspaces/network.py "PRIVATE KEY"."""
+    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n")
+    named = {"SSL_CERT_FILE": f"{tmp_path}/ca.pem"}
+    with pytest.raises(UsageError, match=r"SSL_CERT_FILE names .*holds a private key.*certificates alone"):
+        network(named)
+    assert network(named, egress="[]").for_agent() is None
+
+
+@pytest.mark.slow
+def test_two_mirrors_of_one_preset_are_refused_before_the_model_is_asked(stage: Stage) -> None:
+    """Package managers would ask one, and the policy's other could stay unused unseen."""
+    two = "python=https://a.test/simple node=https://b.test python=https://c.test/simple"
+    with pytest.raises(UsageError, match="more than one mirror for python"):
+        carry_out(
+            stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two}
+        )
+
+
+@pytest.mark.slow
+def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, mirror: Registry) -> None:
+    setup = (
+        "version: 1\nsetup:\n"
+        "  - command: curl -sS --max-time 20 https://evil.test/; exit 3\n    egress: [python]\n"
+    )
+    stage.forge.commit(stage.repo, {".github/agent.yml": setup})
+    with pytest.raises(UsageError) as failed:
+        carry_out(stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more=mirror.environment)
+    assert "ended with exit code 3" in str(failed.value)
+    refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
+    assert str(failed.value).endswith(refusal)
+
+
+def test_hosts_that_were_refused_crowd_out_none_that_was_reached() -> None:
+    refused = [HostUse(f"h{number}.example", False, "not on the list", 1) for number in range(50)]
+    uses = [
+        *refused,
+        HostUse("", False, "too many to be noted one by one", 7),
+        HostUse("pypi.org", True, "", 1, 9, 5),
+    ]
+    lines = network_notes(uses)
+    assert "Network: pypi.org, 1 tunnel, 1 KiB came and 9 bytes went." in lines
+    assert len(lines) == 21
+    assert lines[-1] == "Network: 32 further hosts."
+    assert (
+        network_notes(uses[-2:])[0] == "Network: 7 further requests met a limit, and what for was not noted."
+    )

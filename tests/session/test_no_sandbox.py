@@ -1,0 +1,143 @@
+"""Machines on which no sandbox works: refused before a model is asked, unless a person says otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.session.conftest import Cli
+from tests.support.denied import prefix
+from tests.support.fix_script import mending
+from tests.support.machines import with_program, without_bubblewrap, without_sandbox
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Ran, Stage
+
+# Another bubblewrap around the test makes the machine on which none works.
+pytestmark = pytest.mark.bubblewrap
+
+BROKEN = """#!/bin/sh
+case "$*" in *--version*) echo "bubblewrap 0.9.0"; exit 0;; esac
+echo "bwrap: setting up uid map: Permission denied" >&2
+exit 1
+"""
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer(mending()) as server:
+        yield server
+
+
+def program(folder: Path, text: str) -> Path:
+    file = folder / "bwrap"
+    file.write_text(text)
+    file.chmod(0o755)
+    return file
+
+
+def assert_refused(ran: Ran, *said: str) -> None:
+    assert ran.code == 78, ran.said
+    for words in said:
+        assert words in ran.err
+    assert len(ran.err.splitlines()) == 1
+    assert "Traceback" not in ran.said
+
+
+def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer) -> None:
+    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=without_sandbox())
+    assert_refused(
+        ran, "bubblewrap (bwrap) is not installed", "has no Landlock", "apt-get install", "--sandbox off"
+    )
+    assert model.requests == []
+
+
+@pytest.mark.slow
+def test_strict_is_bubblewrap_or_nothing(cli: Cli, repo: Path, model: ModelServer) -> None:
+    ran = cli(
+        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "strict", "x", model=model, inside=without_bubblewrap()
+    )  # fmt: skip
+    assert_refused(ran, "bubblewrap (bwrap) is not installed")
+    assert model.requests == []
+
+
+@pytest.mark.slow
+def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
+    cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    """Breaks: bot/workspace/probe.py "reasons.append(str(error))"."""
+    inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
+    ran = cli(
+        "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside
+    )
+    assert ran.code == 0, ran.said
+    [warning] = [line for line in ran.said.splitlines() if line.startswith("  warning ")]
+    assert "setting up uid map: Permission denied" in warning
+    assert "used instead" in warning
+    wall = json.loads((tmp_path / "out/outcome.json").read_text())["wall"]
+    assert wall["tier"] == "T2"
+    assert "uid map" in wall["notes"][0]
+    assert all(canary["outside"] and not canary["inside"] for canary in wall["canaries"][:10])
+
+
+@pytest.mark.slow
+def test_a_bubblewrap_that_may_not_make_namespaces_is_refused_in_its_own_words(
+    cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
+) -> None:
+    inside = [*with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap"), *prefix("no-landlock")]
+    ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=inside)
+    assert_refused(ran, "setting up uid map: Permission denied", "--sandbox off")
+    assert model.requests == []
+
+
+@pytest.mark.slow
+def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, model: ModelServer) -> None:
+    ran = cli(
+        "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_sandbox()
+    )  # fmt: skip
+    assert ran.code == 0, ran.said
+    assert "sandbox   off" in ran.out
+    assert "1 file changed on agent/" in ran.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("less", ["off", "landlock"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ("fix", "x", "--model", MODEL),
+        ("review", "--model", MODEL),
+        ("replay", "journal.jsonl"),
+        ("tool", "bash", '{"command": "touch here"}'),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_in_actions_no_verb_takes_less(
+    cli: Cli, repo: Path, model: ModelServer, verb: Sequence[str], less: str
+) -> None:
+    where = "--root" if verb[0] == "tool" else "--repo"
+    ran = cli(*verb, where, repo, "--sandbox", less, model=model, GITHUB_ACTIONS="true")
+    assert ran.code == 2
+    assert f"--sandbox {less} is for a person at their own terminal, not for Actions" in ran.err
+    assert model.requests == []
+    assert not (repo / "here").exists()
+
+
+@pytest.mark.slow
+def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServer) -> None:
+    stage.inside = without_sandbox()
+    ran = stage.run(model=model)
+    assert_refused(ran, "bubblewrap (bwrap) is not installed", "setup-sandbox")
+    assert model.requests == []
+    comments = stage.bot_comments()
+    assert any("is not installed" in body for body in comments)
+    assert not any("Working on it" in body for body in comments)
+    assert not [line for line in stage.asked_by_bot() if ".git/" in line], "something was fetched"
+
+
+@pytest.mark.slow
+def test_one_tool_is_refused_as_well(cli: Cli, repo: Path) -> None:
+    ran = cli("tool", "ls", "{}", "--root", repo, inside=without_sandbox())
+    assert_refused(ran, "bubblewrap (bwrap) is not installed")

@@ -1,0 +1,241 @@
+"""`patch` in whole runs: the policy's word on its files, its replay, and the versions that a journal brings back."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from bot.agent.journal import read_journal
+from bot.contracts import journal as lines
+from tests.session.conftest import Cli
+from tests.support.fix_script import DESCRIBE, DONE, VIEW, shell
+from tests.support.model_script import Call, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all
+
+pytestmark = [pytest.mark.bubblewrap, pytest.mark.checks]
+
+MODEL = "anthropic/claude-sonnet-4-5"
+FORMAT, CHANGES = "tidytime/format.py", "CHANGELOG.md"
+LOOK = Turn((VIEW, Call("view", {"path": CHANGES}), Call("view", {"path": "tidytime/units.py"})))
+
+
+def patch(*rows: str) -> Call:
+    return Call("patch", {"patch": "\n".join(["*** Begin Patch", *rows, "*** End Patch"])})
+
+
+PATCH = patch(
+    f"*** Update File: {FORMAT}", "@@", "-    remaining = abs(seconds)", "+    remaining = round(abs(seconds))",
+    f"*** Delete File: {CHANGES}", "*** Update File: tidytime/units.py", "*** Move to: tidytime/unit.py",
+    "*** Add File: docs/new.md", "+# New",
+)  # fmt: skip
+
+
+def run(cli: Cli, repo: Path, out: Path, *steps: Step) -> Path:
+    """The journal of a run of `steps`. It is told once that a check fails with a module that was moved."""
+    with ModelServer([LOOK, *steps, DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
+    assert ran.code == 0, ran.said
+    return out / "journal.jsonl"
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return tmp_path / "bundle"
+
+
+def test_a_patch_of_several_files_becomes_the_change_and_replays(cli: Cli, repo: Path, bundle: Path) -> None:
+    journal = run(cli, repo, bundle, PATCH, shell("echo more >> docs/new.md"))
+    change = (bundle / "changes.patch").read_text()
+    for piece in (
+        "+    remaining = round(abs(seconds))",
+        f"--- a/{CHANGES}",
+        "b/tidytime/unit.py",
+        "+# New",
+        "+more",
+    ):
+        assert piece in change
+    # An edit reports its own change; the scan after the command finds only the command's.
+    scanned = [file.path for one in read_journal(journal).records(lines.FilesChanged) for file in one.files]
+    assert scanned == ["docs/new.md"]
+    assert cli("replay", journal, "--repo", repo).code == 0
+
+
+WRONG = ("*** Update File: tidytime/units.py", "@@", "-no such line", "+x")
+
+
+@pytest.mark.slow
+def test_a_patch_that_goes_on_from_a_refused_one_replays(cli: Cli, repo: Path, bundle: Path) -> None:
+    refused = patch(f"*** Delete File: {CHANGES}", *WRONG)
+    journal = run(cli, repo, bundle, refused, patch("*** Kept: 1", "*** Add File: docs/new.md", "+# New"))
+    change = (bundle / "changes.patch").read_text()
+    assert f"--- a/{CHANGES}" in change
+    assert "+# New" in change
+    assert cli("replay", journal, "--repo", repo).code == 0
+
+
+@pytest.mark.slow
+def test_what_was_kept_of_a_refused_patch_is_asked_about_like_the_rest(
+    cli: Cli, repo: Path, bundle: Path
+) -> None:
+    """The header is hidden from what judges a call by its text, and the next call does not name the file at all."""
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nrules:\n  - effect: deny\n    paths: ['docs/**']\n    tools: [write]\n"
+    )
+    commit_all(repo)
+    hidden = patch(f"*** Delete File: {CHANGES}", " *** Add File: docs/new.md", "+# New", *WRONG)
+    journal = run(cli, repo, bundle, hidden, patch("*** Kept: 1"), shell("echo x > notes.txt"))
+    results = [one for one in read_journal(journal).records(lines.Result) if one.name == "patch"]
+    assert [one.denied for one in results] == [False, True]
+    assert "docs/new.md" not in (bundle / "changes.patch").read_text()
+
+
+@pytest.mark.slow
+def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path) -> None:
+    """Breaks: bot/session/tools/toolbox.py "if self._failed and name in _NEEDS_THE_EDITS:"."""
+    other = Call("write", {"path": "docs/new.md", "content": "# New\n"})
+    answer = Turn((patch(*WRONG), shell("touch ran.txt"), VIEW, DESCRIBE, other))
+    journal = run(cli, repo, bundle, answer, shell("echo more >> docs/new.md"))
+    results = [one for one in read_journal(journal).records(lines.Result) if one.turn == 2]
+    assert [(one.name, one.executed, one.is_error) for one in results] == [
+        ("patch", True, True), ("bash", False, True), ("view", True, False), ("describe_change", False, True),
+        ("write", True, False),
+    ]  # fmt: skip
+    assert results[1].content.startswith("Not run: the patch before it in the same answer failed")
+    change = (bundle / "changes.patch").read_text()
+    assert "ran.txt" not in change
+    assert "+more" in change
+    assert cli("replay", journal, "--repo", repo).code == 0
+
+
+@pytest.mark.slow
+def test_a_replay_stops_where_a_patch_comes_out_another_way(cli: Cli, repo: Path, bundle: Path) -> None:
+    journal = run(cli, repo, bundle, PATCH)
+    text = journal.read_text()
+    journal.write_text(text.replace("round(abs(seconds))\\\\n", "ceil(abs(seconds))\\\\n"))
+    assert journal.read_text() != text
+    ran = cli("replay", journal, "--repo", repo)
+    assert ran.code == 1
+    named = re.search(r"turn 2, patch \(\w+\): (.*)", ran.out)
+    assert named is not None
+    assert re.fullmatch(rf"after_hash of {FORMAT} was [0-9a-f]+ and is [0-9a-f]+\.", named[1])
+
+
+@pytest.mark.slow
+def test_one_denied_path_denies_the_whole_patch(cli: Cli, repo: Path, bundle: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nrules:\n  - effect: deny\n    paths: ['docs/**']\n    tools: [write]\n"
+        "    reason: made by make docs\n"
+    )
+    commit_all(repo)
+    hidden = patch(f"*** Delete File: {CHANGES}", " *** Add File: docs/new.md", "+# New")
+    steps: list[Step] = [PATCH, hidden, shell("echo x > notes.txt")]
+    journal = run(cli, repo, bundle, *steps)
+    results = [one for one in read_journal(journal).records(lines.Result) if one.name == "patch"]
+    assert [one.denied for one in results] == [True, True]
+    assert "agent.yml:3" in results[0].content
+    assert "made by make docs" in results[1].content
+    assert "docs/new.md: " in results[1].content
+    assert "Nothing was written" in results[1].content
+    outcome = json.loads((bundle / "outcome.json").read_text())
+    assert [file["path"] for file in outcome["files"]] == ["notes.txt"]
+    assert "docs/new.md" in outcome["denials"][1]["subject"]
+
+
+@pytest.mark.slow
+def test_one_question_about_all_files_is_in_the_journal(cli: Cli, repo: Path, bundle: Path) -> None:
+    journal = read_journal(run(cli, repo, bundle, PATCH))
+    (question,) = journal.records(lines.Question)
+    assert (question.tool, question.path, question.action) == ("patch", FORMAT, "change")
+    assert question.more == (
+        (CHANGES, "delete"), ("tidytime/unit.py", "create"), ("tidytime/units.py", "delete"), ("docs/new.md", "create"),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:
+    (repo / CHANGES).chmod(0o755)
+    commit_all(repo)
+    steps: list[Step] = [PATCH, shell(f"echo '# by hand' >> {FORMAT}; printf 'a\\0' > b")]
+    journal = run(cli, repo, bundle, *steps)
+    listed = cli("replay", journal, "--repo", repo, "--versions").out
+    assert f"{FORMAT}\n  0  base: as it was" in listed
+    assert "\n  1  turn 2, patch: +1 -1" in listed
+    assert "\n  2  turn 3, bash: changed" in listed
+    assert f"{CHANGES}\n  0  base: as it was" in listed
+    assert "\nb\n  0  base: absent\n" in listed
+    assert "  0  base: absent\n" in cli("replay", journal, "--repo", repo, "--versions", "--path", "b").out
+    assert "\n  1  turn 2, patch: deleted\n" in listed
+    shown = cli("replay", journal, "--repo", repo, "--versions", "--path", FORMAT).out
+    assert "-    remaining = abs(seconds)" in shown
+    assert "+# by hand" in shown
+
+    def restored(path: str, version: int, *more: str) -> str:
+        ran = cli("restore", journal, "--repo", repo, "--path", path, "--version", version, *more)
+        assert ran.code == 0, ran.said
+        return ran.out
+
+    original = (repo / FORMAT).read_bytes()
+    mode = (repo / FORMAT).stat().st_mode
+    assert restored(FORMAT, 2).startswith(f"{FORMAT} is as it was at version 2 (bash, changed): ")
+    assert (repo / FORMAT).read_bytes().endswith(b"# by hand\n")
+    restored(FORMAT, 1)
+    assert b"round(abs(seconds))" in (repo / FORMAT).read_bytes()
+    assert b"# by hand" not in (repo / FORMAT).read_bytes()
+    restored(FORMAT, 0)
+    assert (repo / FORMAT).read_bytes() == original
+    assert (repo / FORMAT).stat().st_mode == mode
+    assert "already" in restored(FORMAT, 0)
+    changes = (repo / CHANGES).read_bytes()
+    assert "it is gone" in restored(CHANGES, 1)
+    assert not (repo / CHANGES).exists()
+    restored(CHANGES, 0)
+    assert (repo / CHANGES).read_bytes() == changes
+    assert (repo / CHANGES).stat().st_mode & 0o777 == 0o755
+    restored("docs/new.md", 1)
+    assert (repo / "docs/new.md").read_text() == "# New\n"
+    restored("tidytime/unit.py", 1)
+    assert (repo / "tidytime/unit.py").read_bytes() == (repo / "tidytime/units.py").read_bytes()
+    restored("b", 1)
+    assert (repo / "b").read_bytes() == b"a\0"
+
+
+@pytest.mark.slow
+def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: Path, bundle: Path) -> None:
+    journal = run(cli, repo, bundle, PATCH)
+    (repo / FORMAT).write_text("mine, and nowhere else\n")
+    arguments = ("restore", journal, "--repo", repo, "--path", FORMAT, "--version", 1)
+    ran = cli(*arguments)
+    assert ran.code == 2
+    assert "neither committed nor of the run" in ran.err
+    assert (repo / FORMAT).read_text() == "mine, and nowhere else\n"
+    assert cli(*arguments, "--force").code == 0
+    assert "round(abs(seconds))" in (repo / FORMAT).read_text()
+
+
+@pytest.mark.slow
+def test_a_restore_that_cannot_be_says_why(cli: Cli, repo: Path, bundle: Path, tmp_path: Path) -> None:
+    journal = run(cli, repo, bundle, PATCH)
+
+    def refused(path: str, version: int, of: Path = journal) -> str:
+        ran = cli("restore", of, "--repo", repo, "--path", path, "--version", version)
+        assert ran.code == 2
+        assert len(ran.err.splitlines()) == 1
+        return ran.err
+
+    assert "has no version 7: it has 0 to 1" in refused(FORMAT, 7)
+    assert f"Did you mean {FORMAT}?" in refused("tidytime/fromat.py", 0)
+    for path in ("../outside.md", ".git/hooks/post-checkout", "link/new.md"):
+        hostile = tmp_path / "hostile.jsonl"
+        hostile.write_text(journal.read_text().replace("docs/new.md", path))
+        (tmp_path / "elsewhere").mkdir(exist_ok=True)
+        if not (repo / "link").exists():
+            os.symlink(tmp_path / "elsewhere", repo / "link")
+        refused(path, 1, hostile)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert not (repo.parent / "outside.md").exists()
+    assert not (repo / ".git/hooks/post-checkout").exists()

@@ -1,0 +1,137 @@
+"""A picture and a file in a thread, to the model, and in what is left of the run: journal, replay, and whoever goes on
+from it.
+
+That an event's run looks for them at all is shown in `tests/attacks/test_text_into_the_model.py`.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import read_journal
+from bot.agent.repair import rebuild_conversation
+from bot.contracts.journal import AttachedFile, Note, UserText
+from bot.contracts.messages import Image
+from bot.contracts.request import Request, Thread, Verb
+from bot.recovery.replay import ReplayOptions, replay
+from bot.session.context.github_env import read_github_environment
+from bot.session.job.attachments import github_attachments
+from slash_forge import Forge
+from slash_forge.bundled import MAINTAINER
+from tests.attachments.archives import zipped
+from tests.attachments.pictures import noise, opened
+from tests.support.model_script import Asked, Call, Say, Script, Step
+from tests.support.repositories import git
+from tests.support.stage import Stage, open_stage
+from tests.support.verb_runs import Came, carry_out, request_in
+
+pytestmark = pytest.mark.bubblewrap
+
+LOG = b"12:00 the log\n"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One run, its bundle put aside; `first` is its first message, as it was sent."""
+
+    stage: Stage
+    bundle: Path
+    request: Request
+    came: Came
+    first: Any
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
+    with Forge() as forge:
+        stage = open_stage(forge, tmp_path_factory.mktemp("pictures") / "stage")
+        address = forge.attach(stage.repo, MAINTAINER, noise(1600, 40))
+        broken = forge.attach(stage.repo, MAINTAINER, b"\x89PNG\r\n\x1a\n")
+        logs = forge.attach_file(stage.repo, MAINTAINER, "logs.zip", zipped({"a/app.log": LOG, "../x": LOG}))
+        body = f"See ![the dashboard]({address}) and ![another]({broken}). [logs.zip]({logs})"
+        thread = Thread(stage.new_issue(body=body), "60 seconds", body, MAINTAINER, "")
+        request = replace(request_in(stage, Verb.EXPLAIN, "this issue"), thread=thread)
+        came = run(stage, request, reads_the_log)
+        kept = Path(shutil.copytree(stage.bundle, stage.folder / "kept"))
+        yield Explained(stage, kept, request, came, first_of(came, 0))
+
+
+def reads_the_log(asked: Asked) -> Step:
+    if asked.number:
+        return Say("It shows 60 seconds.")
+    place = re.search(r"in (\S+/attachments/1)/ ", str(asked.body["messages"][0]["content"]))
+    assert place
+    return Call("view", {"path": f"{place[1]}/a/app.log"})
+
+
+def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> Came:
+    where = read_github_environment(stage.environment(stage.sample.run_token))
+    return carry_out(stage, request, steps, load_attachments=github_attachments(where), **job)
+
+
+def first_of(came: Came, request: int) -> Any:
+    parts = came.asked[request]["messages"][0]["content"]
+    return [{name: value for name, value in part.items() if name != "cache_control"} for part in parts]
+
+
+def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Explained) -> None:
+    text, picture = explained.first
+    assert (text["type"], picture["type"]) == ("text", "image")
+    assert picture["source"]["media_type"] == "image/png"
+    assert opened(base64.b64decode(picture["source"]["data"])).size == (1568, 39)
+    assert ") [this is picture 1] and" in text["text"]
+    assert ") [image not shown: it is broken or cut off]." in text["text"]
+    assert "picture 1, in the issue, 1568 × 39" in text["text"].partition("# Pictures")[2]
+    assert first_of(explained.came, 1) == explained.first
+
+
+def test_the_model_reads_an_attached_log_that_was_unpacked_for_it(explained: Explained) -> None:
+    assert "12:00 the log" in explained.came.results[0]
+    listed = explained.first[0]["text"].partition("# Attached files")[2]
+    assert (
+        "`logs.zip`, " in listed and "`a/app.log` (14 bytes). Left out: `../x`: its path leads out" in listed
+    )
+    [file] = read_journal(explained.bundle / "journal.jsonl").records(AttachedFile)
+    assert (file.name, file.files, len(file.sha256)) == ("logs.zip", (("a/app.log", 14),), 64)
+    assert "Attached file `logs.zip`" in (explained.bundle / "report.html").read_text()
+
+
+def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Explained) -> None:
+    journal = read_journal(explained.bundle / "journal.jsonl")
+    first = rebuild_conversation(journal).messages[0]
+    [image] = [part for part in first.parts if isinstance(part, Image)]
+    assert base64.b64encode(image.data).decode() == explained.first[1]["source"]["data"]
+    assert next(journal.records(UserText)).images == (image,)
+    notes = [note.text for note in journal.records(Note)]
+    assert "picture 1, in the issue, 1568 × 39" in notes
+    assert "An image in the issue is not shown to the model: it is broken or cut off." in notes
+
+
+def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
+    explained: Explained, tmp_path: Path
+) -> None:
+    stage, bundle = explained.stage, explained.bundle
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    assert replay(ReplayOptions(bundle / "journal.jsonl", clone), {}).difference == ""
+    later = replace(explained.request, verb=Verb.CONTINUE, instruction="and now?")
+    came = run(stage, later, [Say("The same.")], resume=bundle)
+    assert first_of(came, 0) == explained.first
+    # Breaks: bot/session/job/attachments.py "if image.data not in seen".
+    now = came.asked[0]["messages"][-1]["content"]
+    assert [part["type"] for part in now] == ["text"]
+    assert "1568 × 39, shown above already" in now[0]["text"]
+
+
+def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
+    explained.came.folder.drop_trees()
+    assert not list(explained.came.folder.root.rglob("workshop-pictures"))
+    assert "token=" not in (explained.bundle / "outcome.json").read_text()

@@ -1,0 +1,78 @@
+"""The action's input `policy`: another file of the base branch decides, in both jobs, and no slip loosens anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.policy.load import policy_file
+from slash_forge.bundled import MAINTAINER
+from tests.support.fix_script import DONE, mending
+from tests.support.model_server import ModelServer
+from tests.support.stage import Stage
+
+NAMED = ".github/bots/strict.yml"
+GIVEN = {"SLASH_AGENT_POLICY": NAMED}
+STRICT = "version: 1\ntiers:\n  maintainer: {verbs: [explain, help]}\n"
+
+
+@pytest.mark.parametrize("named", ["", " ", ".github/agent.yml", "./.github/agent.yml"])
+def test_without_one_it_is_the_usual_file(named: str) -> None:
+    assert policy_file(named) == ".github/agent.yml"
+
+
+@pytest.mark.parametrize("named", [NAMED, ".github/agent-strict.yaml", ".github/a/b/c_d.e.yml"])
+def test_a_file_below_github_is_taken(named: str) -> None:
+    assert policy_file(named) == named
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        "agent.yml", "/etc/agent.yml", "../agent.yml", ".github/../agent.yml", ".github/./agent.yml",
+        ".github//agent.yml", ".github/.git/agent.yml", ".GITHUB/agent.yml", ".github/agent.md", ".github/a b.yml",
+        ".github/agent.yml\nx", ".github/agent.yml?ref=evil", "main:.github/agent.yml", ".github\\agent.yml",
+        ".github/workflows/agent.yml", "https://x/.github/agent.yml", ".github/", ".github/-a/%2e%2e/a.yml",
+    ],
+)  # fmt: skip
+def test_any_other_path_is_refused_by_name(named: str) -> None:
+    with pytest.raises(UsageError, match=r"below \.github/"):
+        policy_file(named)
+
+
+def test_it_decides_who_may_what(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {NAMED: STRICT})
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, **GIVEN)
+        assert server.requests == []
+    assert ran.code == 3, ran.said
+    assert f"{MAINTAINER} may not use `/agent fix` here" in ran.said
+
+
+def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
+    """A branch besides the default one has it, and that counts for nothing."""
+    stage.forge.commit(stage.repo, {NAMED: "version: 1\n"}, branch="lax")
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=stage.ask("/agent fix --base lax this"), **GIVEN)
+        assert server.requests == []
+    assert ran.code == 2
+    assert f"There is no policy {NAMED}" in ran.said
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_both_jobs_go_by_it_and_the_agent_cannot_change_it(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {NAMED: "version: 1\npull_request: {draft: false}\nchecks: ['true']\n"})
+    event = stage.ask("/agent fix this")
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server, event=event, **GIVEN)
+    assert ran.code == 0, ran.said
+    assert [check["command"] for check in stage.outcome()["checks"]] == ["true"]
+    file = str(stage.event_file(event))
+    refused = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=file)
+    assert (refused.code, stage.pulls()) == (6, [])
+    assert "the policy" in refused.said
+    done = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=file, **GIVEN)
+    assert done.code == 0, done.said
+    [pull] = stage.pulls()
+    assert not pull["draft"]

@@ -1,0 +1,122 @@
+"""What each verb may do in a run: the table, and the one rule about forks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.agent.masking import group
+from bot.contracts.outcome import Status
+from bot.contracts.pulls import PullRequest, PullState
+from bot.contracts.request import Request, Tier, Verb
+from bot.session.context.profiles import (
+    ASK_USER,
+    MODEL_VERBS,
+    SHELL,
+    SHELL_TOOLS,
+    WRITING,
+    profile_of,
+    why_not_run,
+)
+from bot.workspace.specs import TOOL_SPECS
+from tests.support.outcomes import REQUEST, make_request
+
+HEAD = "b" * 40
+OURS = PullRequest(7, PullState.OPEN, False, False, "ann", 5, HEAD, "topic", "octo/hello", "main", "a" * 40)
+FORK = replace(OURS, head_repository="eve/hello")
+
+
+def under(pull: PullRequest, verb: Verb = Verb.FIX, trusted: str = "") -> Request:
+    return make_request(verb=verb, pull=pull, trusted_sha=trusted)
+
+
+@pytest.mark.parametrize("verb", [Verb.STOP, Verb.STATUS, Verb.HELP])
+def test_an_instant_verb_has_no_profile(verb: Verb) -> None:
+    assert verb not in MODEL_VERBS
+    with pytest.raises(KeyError):
+        profile_of(make_request(verb=verb))
+
+
+@pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW])
+def test_a_reading_verb_gets_no_writing_tool_and_no_checks(verb: Verb) -> None:
+    profile = profile_of(make_request(verb=verb))
+    assert profile.read_only
+    assert not set(profile.offered) & set(WRITING)
+    assert not profile.checks
+    assert (SHELL in profile.tools) == (verb is not Verb.PLAN)
+    assert profile.granted == (verb is Verb.EXPLAIN)
+    assert profile.setup == (verb is Verb.REVIEW)
+    assert "describe_change" not in profile.results
+
+
+@pytest.mark.parametrize("verb", [Verb.FIX, Verb.CONTINUE, Verb.RETRY, Verb.APPROVE])
+def test_a_changing_verb_gets_every_tool_of_the_workspace(verb: Verb) -> None:
+    profile = profile_of(make_request(verb=verb))
+    assert set(profile.tools) == {spec.name for spec in TOOL_SPECS}
+    assert profile.good is Status.CHANGED
+    assert profile.checks
+    assert not profile.read_only
+
+
+@pytest.mark.parametrize("verb", sorted(MODEL_VERBS))
+def test_on_a_forks_head_nothing_is_run(verb: Verb) -> None:
+    profile = profile_of(under(FORK, verb))
+    assert SHELL not in profile.tools
+    assert not profile.setup
+    assert not profile.checks
+    assert f"--sha {HEAD[:12]}" in profile.unrun
+
+
+def test_on_a_head_of_our_own_commands_are_run() -> None:
+    assert profile_of(under(OURS)).unrun == ""
+
+
+def test_a_deleted_fork_is_a_fork() -> None:
+    assert why_not_run(under(replace(OURS, head_repository="")))
+
+
+def test_a_fork_is_run_at_the_very_commit_that_a_maintainer_named() -> None:
+    assert profile_of(under(FORK, trusted=HEAD)).tools == profile_of(under(OURS)).tools
+
+
+@pytest.mark.parametrize("trusted", ["", "c" * 40, HEAD[:12]])
+def test_another_commit_is_not_trusted(trusted: str) -> None:
+    assert why_not_run(under(FORK, trusted=trusted))
+
+
+def test_only_a_maintainer_can_name_one() -> None:
+    request = under(FORK, trusted=HEAD)
+    contributor = replace(request, actor=replace(request.actor, tier=Tier.CONTRIBUTOR))
+    assert why_not_run(contributor)
+
+
+@pytest.mark.parametrize("last", [Verb.PLAN, Verb.EXPLAIN, Verb.REVIEW])
+def test_going_on_from_a_reading_run_stays_reading(last: Verb) -> None:
+    profile = profile_of(make_request(verb=Verb.CONTINUE), last)
+    assert profile.read_only
+    assert profile.verb is Verb.CONTINUE
+    assert profile.prompt == last.value
+
+
+@pytest.mark.parametrize("last", [None, Verb.FIX, Verb.APPROVE, Verb.CONTINUE, Verb.HELP])
+def test_going_on_from_any_other_run_changes_code(last: Verb | None) -> None:
+    assert not profile_of(make_request(verb=Verb.CONTINUE), last).read_only
+
+
+def test_the_verb_alone_says_whether_a_last_run_counts() -> None:
+    assert not profile_of(make_request(verb=Verb.FIX), Verb.PLAN).read_only
+    assert profile_of(make_request(verb=Verb.PLAN), Verb.FIX).read_only
+
+
+def test_a_question_is_asked_where_there_is_a_thread_for_it_or_somebody_started_the_run_by_hand() -> None:
+    assert ASK_USER in profile_of(REQUEST).results
+    alone = replace(REQUEST, thread=None)
+    assert ASK_USER not in profile_of(alone).results
+    assert ASK_USER in profile_of(replace(alone, actor=replace(alone.actor, tier=Tier.LOCAL))).results
+
+
+def test_a_group_is_all_that_begins_with_its_name() -> None:
+    names = [spec.name for spec in TOOL_SPECS]
+    assert [name for name in names if group(name) == SHELL] == list(SHELL_TOOLS)
+    assert all(group(name) == name for name in names if name not in SHELL_TOOLS)

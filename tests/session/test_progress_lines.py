@@ -1,0 +1,95 @@
+"""What is said of a run while it goes on."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+
+import pytest
+
+from bot.agent.loop import TurnInfo
+from bot.contracts.messages import ToolCall, ToolResult, Usage
+from bot.session.event.progress_comment import JobLog
+from bot.session.progress.reporter import turn_lines, waiting_line
+
+
+def turn(*calls: tuple[str, str, bool], text: str = "") -> TurnInfo:
+    made = tuple(ToolCall(f"c{n}", name, arguments) for n, (name, arguments, _) in enumerate(calls))
+    results = tuple(
+        ToolResult(f"c{n}", name, "", is_error=failed) for n, (name, _, failed) in enumerate(calls)
+    )
+    return TurnInfo(7, text, made, results, Usage(), 0.0, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        ("bash", {"command": "make\n  test"}, "  7  bash make test"),
+        ("view", {"path": "a.py", "offset": 3}, "  7  view a.py"),
+        ("grep", {"path": "src", "pattern": "def f"}, "  7  grep def f"),
+        ("describe_change", {"title": "Mend it", "summary": "x"}, "  7  describe_change Mend it"),
+        ("ls", {}, "  7  ls"),
+        ("task", {"prompt": "Find it", "agent_type": "explore"}, "  7  task Find it"),
+        ("bash_output", {"id": 3}, "  7  bash_output 3"),
+        ("bash", {"command": 5}, "  7  bash"),
+    ],
+)
+def test_a_call_is_a_line_with_its_subject(name: str, arguments: dict[str, object], line: str) -> None:
+    assert list(turn_lines(turn((name, json.dumps(arguments), False)))) == [line]
+
+
+@pytest.mark.parametrize("arguments", ["", '{"path": ', "[1]", "[" * 100_000])
+def test_arguments_that_cannot_be_read_leave_the_name(arguments: str) -> None:
+    assert list(turn_lines(turn(("view", arguments, True)))) == ["  7  view (failed)"]
+
+
+def test_one_that_was_denied_is_not_called_failed() -> None:
+    told = turn(("bash", '{"command": "curl x"}', True), ("view", '{"path": "a"}', True))
+    lines = list(turn_lines(told._replace(denied=frozenset({"c0"}))))
+    assert lines == ["  7  bash curl x (denied)", "  7  view a (failed)"]
+
+
+def test_a_long_subject_is_cut_and_a_failure_still_seen() -> None:
+    [line] = turn_lines(turn(("bash", json.dumps({"command": "x" * 500}), True)))
+    assert len(line) == 100
+    assert line.endswith("x… (failed)")
+
+
+def test_what_the_model_said_is_told_by_its_first_paragraph() -> None:
+    said = "\nDone: it is\nmended.\n\nMore."
+    assert list(turn_lines(turn(text=said))) == ["  7  Done: it is mended."]
+    assert list(turn_lines(turn(("ls", "{}", False), text=said))) == ["  7  Done: it is mended.", "  7  ls"]
+
+
+def test_a_turn_that_says_nothing_is_no_line() -> None:
+    assert list(turn_lines(turn())) == []
+
+
+def test_what_is_waited_for_is_one_line() -> None:
+    assert waiting_line("setup: make\n  deps") == "     setup: make deps"
+
+
+SECRET = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P"
+
+
+@pytest.mark.parametrize("before", range(60, 110, 3))
+def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
+    """Breaks: bot/session/progress/reporter.py "safe(subject_of(call))"."""
+    said: list[str] = []
+    log = JobLog(said.append, {"FORGE_TOKEN": SECRET})
+    text = f"{'x' * before} {SECRET}"
+    log.turn(turn(("bash", json.dumps({"command": text}), False)))
+    log.turn(turn(text=text))
+    log.turn(turn((text, "{}", False)))
+    log.waiting(f"{'x' * before}{text}")
+    assert len(said) == 4
+    assert not any(SECRET[:8] in line for line in said)
+
+
+def test_a_secret_in_a_disguise_is_not_in_the_log_of_a_job() -> None:
+    """Breaks: bot/session/event/progress_comment.py "self._detector.masked(text)"."""
+    said: list[str] = []
+    packed = base64.b64encode(gzip.compress(f"A=1\nTOKEN={SECRET}\n".encode())).decode()
+    JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {packed}")
+    assert said == ["     (withheld: it holds FORGE_TOKEN in a disguise)"]

@@ -1,0 +1,185 @@
+"""`/agent review` on a pull request: from the comment to the review, over a forge and with a scripted model."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from tests.session.conftest import Ran, command
+from tests.support import warm
+from tests.support.fix_script import shell
+from tests.support.model_script import Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import MODEL, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+MIRA = "mira-okafor"
+CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
+# As a line of the diff, with its number; a thread's own hunk has none.
+SHOWN = "    1 +def mean(values):"
+DONE = Say("Adds a mean, which fails on nothing.")
+BETTER = "    return total / len(values) if values else 0.0"
+
+
+def report(**given: Any) -> Call:
+    arguments = {
+        "path": "stats.py",
+        "line": 3,
+        "severity": "major",
+        "title": "Fails on nothing",
+        "body": "B.",
+    }
+    return Call("report_finding", {**arguments, **given})
+
+
+@pytest.fixture
+def number(stage: Stage) -> int:
+    """A pull request by a maintainer that adds stats.py and a line to README.md."""
+    readme = "# Tidy time\n\nOne line.\n"
+    stage.forge.commit(stage.repo, {"stats.py": CODE, "README.md": readme}, branch="topic", author=MIRA)
+    return stage.forge.open_pull(stage.repo, MIRA, "topic")
+
+
+def run_token(stage: Stage) -> str:
+    granted = {"contents": "read", "issues": "write", "pull_requests": "read"}
+    return stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+
+
+def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review") -> tuple[Ran, list[str]]:
+    """The run and its publishing; what the model was told, by request."""
+    _, event = stage.forge.comment(stage.repo, number, MIRA, said)
+    with ModelServer([*steps, DONE]) as server:
+        ran = stage.run(model=server, event=event, token=run_token(stage))
+        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    assert ran.code == 0, ran.said
+    published = stage.publish()
+    assert published.code == 0, published.said
+    assert "no pull request" not in published.said
+    return ran, told
+
+
+def remarks(stage: Stage, number: int) -> list[Any]:
+    return list(stage.get(f"pulls/{number}/comments?per_page=100"))
+
+
+def reviews(stage: Stage, number: int) -> list[Any]:
+    return list(stage.get(f"pulls/{number}/reviews"))
+
+
+def test_asked_for_it_is_one_review_with_suggestions(stage: Stage, number: int) -> None:
+    review(stage, number, report(suggestion=BETTER), report(line=0, title="No test", severity="note"))
+    (made,) = reviews(stage, number)
+    assert made["body"].startswith("**2 findings:** 1 major, 1 note\n\nAdds a mean, which fails on nothing.")
+    (remark,) = remarks(stage, number)
+    assert (remark["path"], remark["line"], remark["side"]) == ("stats.py", 3, "RIGHT")
+    assert f"```suggestion\n{BETTER}\n```" in remark["body"]
+    assert stage.bot_comments(number)[-1].startswith("**Reviewed:** [2 findings](")
+
+
+@pytest.mark.slow
+def test_a_second_one_looks_only_at_what_is_new_and_full_at_everything(stage: Stage, number: int) -> None:
+    review(stage, number, report())
+    stage.forge.commit(
+        stage.repo, {"README.md": "# Tidy time\n\nAnother line.\n"}, branch="topic", author=MIRA
+    )
+    _, told = review(stage, number, report(path="README.md", line=3, title="Says nothing"))
+    assert "Another line." in told[0]
+    assert SHOWN not in told[0]
+    assert "which was reviewed before" in told[0]
+    assert [one["path"] for one in remarks(stage, number)] == ["stats.py", "README.md"]
+    _, told = review(stage, number, report(), said="/agent review --full")
+    assert SHOWN in told[0]
+    assert len(remarks(stage, number)) == 2
+
+
+@pytest.mark.slow
+def test_where_nothing_is_new_no_model_is_asked(stage: Stage, number: int) -> None:
+    review(stage, number, report())
+    ran, told = review(stage, number)
+    assert told == []
+    assert len(reviews(stage, number)) == 1
+    assert stage.bot_comments(number)[-1].startswith("**No new findings.** 1 major finding is still open: [")
+    assert ran.code == 0
+
+
+@pytest.mark.slow
+def test_nothing_found_is_told_to_whoever_asked(stage: Stage, number: int) -> None:
+    review(stage, number)
+    assert reviews(stage, number) == []
+    assert stage.bot_comments(number)[-1].startswith("**No findings.**")
+
+
+@pytest.mark.slow
+def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -> None:
+    _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
+    with ModelServer([report(suggestion=BETTER), shell("sleep 600")]) as server:
+        more = {**server.environment(), "SLASH_AGENT_MODEL": MODEL}
+        warm.run_struck(
+            stage.run_command(event=event),
+            stage.environment(run_token(stage), **more),
+            signal.SIGKILL,
+            lambda: _is_recorded(stage, "sleep 600"),
+            stage.folder,
+        )
+    salvaged = stage.call(
+        command("salvage", "--newest", "--out", stage.bundle), stage.environment(run_token(stage))
+    )
+    assert salvaged.code == 0, salvaged.said
+    assert stage.outcome()["status"] == "partial"
+    published = stage.publish()
+    assert published.code == 0, published.said
+    assert "This review is not finished." in reviews(stage, number)[0]["body"]
+    (remark,) = remarks(stage, number)
+    assert "```suggestion" in remark["body"]
+
+
+def _is_recorded(stage: Stage, words: str) -> bool:
+    journals = stage.temp.glob("slash-agent/*/journal.jsonl")
+    return any(words in file.read_text(errors="replace") for file in journals)
+
+
+def test_on_a_fork_it_is_read_only_and_the_review_is_posted(stage: Stage) -> None:
+    fork = stage.forge.fork(stage.repo, "jonas-weber")
+    stage.forge.commit(fork, {"stats.py": CODE}, branch="topic", author="jonas-weber")
+    number = stage.forge.open_pull(stage.repo, "jonas-weber", "jonas-weber:topic")
+    _, told = review(stage, number, report(suggestion=BETTER), shell("id"))
+    assert 'no tool \\"bash\\"' in told[2]
+    (remark,) = remarks(stage, number)
+    assert "```suggestion" in remark["body"]
+
+
+@pytest.mark.slow
+def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(stage: Stage, number: int) -> None:
+    """Nobody asked, so nobody was told: the head that was seen is known all the same."""
+    conversation = stage.get(f"issues/{number}/comments")
+    _, told = pushed(stage, number, "opened")
+    assert SHOWN in told[0]
+    readme = "# Tidy time\n\nAnother line.\n"
+    stage.forge.commit(stage.repo, {"README.md": readme}, branch="topic", author=MIRA)
+    _, told = pushed(stage, number, "synchronize")
+    assert "Another line." in told[0]
+    assert SHOWN not in told[0]
+    _, told = pushed(stage, number, "reopened")
+    assert told == []
+    assert (reviews(stage, number), stage.get(f"issues/{number}/comments")) == ([], conversation)
+
+
+def pushed(stage: Stage, number: int, action: str) -> tuple[Ran, list[str]]:
+    """An event that nobody wrote, in the two jobs of `review.yml` with their tokens."""
+    event = stage.forge.pull_request_event(stage.repo, number, action)
+    granted = {"contents": "read", "issues": "read", "pull_requests": "read", "checks": "read"}
+    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event, name="pull_request", token=token)
+        told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
+    assert ran.code == 0, ran.said
+    granted = {"contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
+    token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
+    file = str(stage.event_file(event))
+    published = stage.publish(token=token, GITHUB_EVENT_NAME="pull_request", GITHUB_EVENT_PATH=file)
+    assert published.code == 0, published.said
+    return ran, told

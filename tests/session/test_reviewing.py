@@ -1,0 +1,179 @@
+"""What a review looks at, and what becomes of a finding: against a forge, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.findings import AnchoredFinding
+from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import Git
+from bot.checkout.pull import PullHead
+from bot.contracts.cancel import CancelToken
+from bot.contracts.pulls import Side
+from bot.contracts.review import Finding, Severity
+from bot.contracts.tools import ToolOutcome
+from bot.session.context.review_scope import Reviewing, ReviewRange, pull_range
+from slash_forge import Forge
+
+REPO = "octo/hello"
+LINES = [f"line {number}" for number in range(1, 41)]
+
+
+def text(**replaced: str) -> str:
+    lines = list(LINES)
+    for name, line in replaced.items():
+        lines[int(name[1:]) - 1] = line
+    return "".join(f"{line}\n" for line in lines)
+
+
+class Pull:
+    """Pull request 1: lines 5 and 30 of a.txt change."""
+
+    def __init__(self, forge: Forge, folder: Path) -> None:
+        self.forge = forge
+        self.folder = folder
+        self._numbers: Iterator[int] = count()
+        self.push(a=text(l5="five", l30="thirty"))
+        self.number = forge.open_pull(REPO, "octo", "topic")
+
+    def push(self, branch: str = "topic", **files: str) -> str:
+        return self.forge.commit(
+            REPO, {f"{name}.txt": content for name, content in files.items()}, branch=branch
+        )
+
+    def head(self) -> str:
+        return str(self.forge.branch_sha(REPO, "topic"))
+
+    def range(self, since: str = "") -> ReviewRange:
+        token = self.forge.token("octo")
+        head = PullHead(self.number, self.head())
+        source = Source(self.forge.clone_url(REPO), "refs/heads/main", token, head)
+        checkout: Checkout = prepare(source, self.folder / str(next(self._numbers)))
+        return pull_range(checkout, source, since)
+
+    def merge_main(self) -> str:
+        """A merge of main into the branch, as the button `Update branch` makes one."""
+        git = Git(self.forge.git_folder(REPO))
+        tree = git.run("merge-tree", "--write-tree", "topic", "main").decode().split()[0]
+        parents = ["-p", self.head(), "-p", str(self.forge.branch_sha(REPO))]
+        who = {
+            f"GIT_{role}_{field}": "x@x" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")
+        }
+        merge = git.run("commit-tree", tree, *parents, "-m", "Merge", env=who).decode().strip()
+        git.run("update-ref", "refs/heads/topic", merge)
+        return self.push(touched="1\n")
+
+
+@pytest.fixture
+def pull(tmp_path: Path) -> Iterator[Pull]:
+    with Forge() as forge:
+        forge.add_user("octo")
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "a.txt").write_text(text())
+        forge.create_repository("octo", "hello", source)
+        yield Pull(forge, tmp_path / "runs")
+
+
+def hunks(found: ReviewRange) -> dict[str, list[int]]:
+    return {file.path: [hunk.new_start for hunk in file.hunks] for file in found.diff.files}
+
+
+def test_it_is_what_the_head_changes_since_it_left_the_base(pull: Pull) -> None:
+    pull.push("main", a=text(l20="twenty on main"))
+    found = pull.range()
+    assert hunks(found) == {"a.txt": [2, 27]}
+    assert found.head_sha == pull.head()
+    assert found.since_sha == ""
+
+
+def test_since_a_commit_it_is_what_was_pushed_after_it(pull: Pull) -> None:
+    before = pull.head()
+    pull.push(a=text(l5="five", l30="thirty!"), b="new\n")
+    found = pull.range(before)
+    assert hunks(found) == {"a.txt": [27], "b.txt": [1]}
+    assert (found.since_sha, found.left_out) == (before, ())
+
+
+def test_what_a_merge_of_the_base_brought_in_is_not_new(pull: Pull) -> None:
+    before = pull.head()
+    pull.push("main", a=text(l20="twenty on main"), c="from main\n")
+    pull.merge_main()
+    assert hunks(pull.range(before)) == {"touched.txt": [1]}
+
+
+def test_where_the_last_commit_is_gone_it_is_the_whole_diff_and_says_so(pull: Pull) -> None:
+    found = pull.range("f" * 40)
+    assert hunks(found) == {"a.txt": [2, 27]}
+    assert found.since_sha == ""
+    assert "nothing: the commit that was reviewed last, ffffffffffff, is gone" in found.left_out[0]
+
+
+def test_nothing_pushed_is_nothing_new(pull: Pull) -> None:
+    reviewing = Reviewing(pull.range(pull.head()), 20, never)
+    assert reviewing.nothing_new
+
+
+# What becomes of a finding
+
+
+def never(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+    raise AssertionError("no suggestion was to be tried")
+
+
+ONE = Finding("a.txt", 5, Severity.MAJOR, "Title", "Body")
+
+
+def judged(pull: Pull, finding: Finding, outcome: ToolOutcome | None = None) -> AnchoredFinding | str:
+    asked: list[Mapping[str, Any]] = []
+
+    def try_it(question: str, arguments: Mapping[str, Any], cancel: CancelToken) -> ToolOutcome:
+        asked.append(arguments)
+        assert question == "try_suggestion"
+        assert outcome is not None
+        return outcome
+
+    reviewing = Reviewing(pull.range(), 20, try_it)
+    return reviewing._judge(finding, CancelToken())
+
+
+def test_it_gets_its_text_and_its_fingerprint(pull: Pull) -> None:
+    found = judged(pull, ONE)
+    assert isinstance(found, AnchoredFinding)
+    assert (found.finding.text, len(found.finding.fingerprint), found.remark) == ("five", 16, "")
+
+
+def test_a_suggestion_that_holds_is_kept_with_a_word(pull: Pull) -> None:
+    found = judged(pull, replace(ONE, suggestion="FIVE\n"), ToolOutcome("It applies."))
+    assert isinstance(found, AnchoredFinding)
+    assert (found.finding.suggestion, found.remark) == ("FIVE", "The suggestion: It applies.")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"line": 20}, "Its lines are not in the diff. On the side RIGHT of a.txt the nearest lines are 2-8, 27-33"),
+        ({"line": 5, "start_line": 20}, "Its lines are in the wrong order"),
+        ({"side": Side.LEFT, "suggestion": "x"}, "Removed lines take no suggestion"),
+        ({"suggestion": "five\n"}, "The suggestion is what the lines say already"),
+        ({"suggestion": "x"}, "It does not parse. Fix the suggestion, or leave it out."),
+        ({"path": "b.txt"}, "b.txt is not in the diff. Did you mean a.txt?"),
+        ({"path": "../../etc/passwd", "line": 0}, "The file is not in the diff."),
+    ],
+)  # fmt: skip
+def test_what_does_not_hold_goes_back_with_what_would(pull: Pull, changed: dict[str, Any], said: str) -> None:
+    found = judged(pull, replace(ONE, **changed), ToolOutcome("It does not parse.", is_error=True))
+    assert isinstance(found, str)
+    assert said in found
+
+
+def test_a_finding_on_the_file_as_a_whole_needs_no_line_and_takes_no_suggestion(pull: Pull) -> None:
+    found = judged(pull, replace(ONE, line=0, start_line=3, suggestion="x"))
+    assert isinstance(found, AnchoredFinding)
+    assert (found.finding.start_line, found.finding.suggestion) == (0, None)

@@ -1,0 +1,116 @@
+"""What a person may spend in a day: counted by the marks of our own comments, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bot.contracts.request import Actor, Tier
+from bot.github.client import connect
+from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
+from bot.publish.thread.spending import cost_today, spending
+from bot.session.event.quota import usd_left
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.session.test_event_queue import BOT, act, run_of
+from tests.support.outcomes import make_request
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.usefixtures("one_day")
+
+
+def now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.fixture
+def one_dollar(stage: Stage) -> Iterator[Stage]:
+    stage.forge.commit(
+        stage.repo, {".github/agent.yml": "version: 1\ntiers:\n  maintainer: {usd_a_day: 1}\n"}
+    )
+    yield stage
+
+
+def actor(stage: Stage, login: str = MAINTAINER) -> Actor:
+    permission = connect(stage.sample.publish_token, stage.forge.api_url).permission(stage.repo, login)
+    return Actor(login, permission.user_id, Tier.MAINTAINER)
+
+
+def ran(
+    stage: Stage, usd: float, login: str = MAINTAINER, by: str = BOT, at: str = "", run: str = "1"
+) -> None:
+    """A progress comment as a run leaves it."""
+    fields = {
+        "request": "thread",
+        "run": run,
+        "state": "over",
+        **spending(actor(stage, login), at or now(), usd),
+    }
+    stage.forge.comment(stage.repo, stage.sample.issue, by, marked("Done", mark(PROGRESS, **fields)))
+
+
+def counted(stage: Stage, run: str = "") -> float | None:
+    token = stage.forge.token(BOT, {"issues": "write", "contents": "read"}, repo=stage.repo)
+    return cost_today(connect(token, stage.forge.api_url), stage.repo, actor(stage), now(), run)
+
+
+def test_what_counts_is_today_theirs_and_in_our_own_hand(stage: Stage) -> None:
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ran(stage, 0.5)
+    ran(stage, 0.25, run="2")
+    ran(stage, 5, login=REPORTER)
+    ran(stage, 7, at=yesterday)
+    ran(stage, -100, by=MAINTAINER)  # a copy of a mark, by somebody who would like to have spent less
+    assert counted(stage) == 0.75
+    assert counted(stage, run="2") == 0.5
+    ran(stage, 1e15, run="3")
+    assert counted(stage) == 1_000_000.75, "what nobody can have spent does not count as nothing"
+
+
+def test_a74_a_forged_mark_counts_once_at_most_a_runs_cap_and_for_a_run_that_there_was(
+    one_dollar: Stage,
+) -> None:
+    known = str(run_of(one_dollar))
+    others = str(run_of(one_dollar, login=REPORTER))
+    ran(one_dollar, 1e6, run=known)
+    ran(one_dollar, 1e6, run=known)
+    for run in ("1", "2", others):
+        ran(one_dollar, 1e6, run=run)
+    permissions: dict[str, Any] = {"issues": "write", "contents": "read", "actions": "read"}
+    host = connect(one_dollar.forge.token(BOT, permissions, repo=one_dollar.repo), one_dollar.forge.api_url)
+    request = make_request(actor=actor(one_dollar), repository=one_dollar.repo)
+    left = usd_left(host, request, 10, now(), "99", has_progress=True, most=4)
+    assert left == 6
+
+
+def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) -> None:
+    for usd in (0.6, 0.4):
+        ran(one_dollar, usd, run=str(run_of(one_dollar)))
+    done, asked = act(one_dollar)
+    assert (done.code, asked) == (3, 0)
+    said = one_dollar.bot_comments()[-1]
+    assert said.startswith(
+        f"{MAINTAINER} has spent today's $1.00 of the tier maintainer. The count starts again at 00:00"
+    )
+
+
+@pytest.mark.bubblewrap
+def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dollar: Stage) -> None:
+    earlier = str(run_of(one_dollar))
+    ran(one_dollar, 0.98, run=earlier)
+    done, asked = act(one_dollar)
+    assert asked == 1, done.said
+    fields = [found for body in one_dollar.bot_comments() if (found := read_mark(body, PROGRESS))]
+    mine = next(found for found in fields if found["run"] != earlier)
+    assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), now()[:10])
+    assert mine["state"] == "over"
+    assert 0 < float(mine["usd"]) < 1
+
+
+def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dollar: Stage) -> None:
+    token = one_dollar.forge.token(BOT, {"contents": "read", "issues": "write"}, repo=one_dollar.repo)
+    done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
+    assert done.code == 3
+    assert "Turn on `progress`" in done.said

@@ -1,0 +1,209 @@
+"""Subagents in whole runs: they work in the run's own tree, behind its wall, and are replayed with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import Journal
+from bot.agent.journal_file import read_journal
+from bot.agent.subagents import TYPES
+from bot.agent.usage import SessionUsage
+from bot.contracts.cancel import CancelToken
+from bot.contracts.idle import IdleReporter
+from bot.contracts.journal import FilesChanged, Result, UserText
+from bot.contracts.outcome import Status
+from bot.contracts.request import Limits, Tier, Verb
+from bot.contracts.tools import PLAIN
+from bot.policy.load import load_policy
+from bot.providers.replay import ReplayProvider
+from bot.recovery.replay import ReplayOptions, replay
+from bot.session.context.profiles import profile_of_verb
+from bot.session.folder.run_folder import RunFolder
+from bot.session.tools.skills import RunSkills, SkillModels
+from bot.session.tools.subagents import RunSubagents, SharedSession
+from bot.session.tools.toolbox import Gatekeeper
+from bot.skills.find import SkillSet
+from bot.workspace.sandbox.choose import Off
+from tests.skills.corpus import skill
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
+from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.repositories import git
+from tests.support.scripted import INFO
+from tests.support.stage import Stage
+from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+WHO = {"You explore one": "explore", "You design how": "plan", "You make one change": "code"}
+
+
+def task(kind: str, prompt: str = "Do it.") -> Call:
+    return Call("task", {"prompt": prompt, "agent_type": kind})
+
+
+class Cast:
+    """Each plays its own steps, told apart by the system text."""
+
+    def __init__(self, main: list[Step], **others: list[Step]) -> None:
+        self._steps: Mapping[str, Iterator[Step]] = {
+            "": iter(main),
+            **{n: iter(s) for n, s in others.items()},
+        }
+        self.tools: dict[str, set[str]] = {}
+
+    def __call__(self, asked: Asked) -> Step:
+        system = str(asked.body["system"])
+        who = next((name for words, name in WHO.items() if words in system), "")
+        self.tools[who] = set(asked.tools)
+        return next(self._steps[who])
+
+
+def played(stage: Stage, cast: Cast, verb: Verb = Verb.FIX) -> Came:
+    return carry_out(stage, request_in(stage, verb, "round first"), cast)
+
+
+def replayed(stage: Stage, folder: Path, came: Came) -> None:
+    clone = folder / "clone"
+    git(folder, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
+    assert (again.difference, again.patch) == ("", came.bundle.patch)
+
+
+def test_a_subagent_makes_the_change_and_the_run_is_replayed_to_the_same_patch(
+    stage: Stage, tmp_path: Path
+) -> None:
+    coding: list[Step] = [VIEW, Turn(EDITS), shell("echo made > made.txt"), Say("Mended.")]
+    cast = Cast([task("code"), DESCRIBE, DONE], code=coding)
+    came = played(stage, cast)
+    assert came.outcome.status is Status.CHANGED
+    assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "made.txt"}
+    assert "task" not in cast.tools["code"]
+    assert {"edit", "bash", "todo"} <= cast.tools["code"]
+    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
+    assert [line.name for line in own.records(Result)] == ["view", "edit", "edit", "bash"]
+    assert [file.path for line in own.records(FilesChanged) for file in line.files] == ["made.txt"]
+    replayed(stage, tmp_path, came)
+
+
+@pytest.mark.slow
+def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
+    """It spends from the run's purse, and the run can hear of that only when it is back."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": "version: 1\ntiers: {maintainer: {commands: 5}}\n"})
+    coding: list[Step] = [Turn(tuple(shell(f"echo {n}") for n in range(4))), VIEW, Say("Nothing to do.")]
+    played(stage, Cast([task("code"), DONE], code=coding))
+    own = read_journal(stage.bundle / "journal.jsonl").of("code-1")
+    said = [line.text for line in own.records(UserText) if "Used so far: 4 of 5 commands" in line.text]
+    assert len(said) == 1
+
+
+def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
+    unused: Any = None
+    run = SharedSession(unused, Limits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
+    policy, profile = load_policy(None), profile_of_verb(Verb.FIX)
+    with Journal(tmp_path / "journal.jsonl", str) as journal:
+        subagents = RunSubagents(
+            connect=lambda: ReplayProvider((), INFO),
+            session=run,
+            workspace=unused,
+            gatekeeper=Gatekeeper(policy, Tier.LOCAL, "", journal.write, profile),
+            profile=profile,
+            journal=journal,
+            archive=unused,
+            say=unused,
+            call=unused,
+            skills=RunSkills(SkillSet(()), RunFolder(tmp_path), Off(), "", SkillModels(str, policy, None)),
+            variation=PLAIN,
+        )
+        session = subagents._prepare("explore-1", TYPES[0], CancelToken())
+    assert (session.start_time, session.limits, session.identity) == (7.0, run.limits, "run-explore-1")
+    assert session.shared_usage is run.usage
+    assert session.stop_on_denial
+
+
+def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:
+    cast = Cast([task("explore"), Say("Done.")], explore=[shell("echo x > x"), Say("No shell here.")])
+    came = played(stage, cast)
+    assert cast.tools["explore"] == {"view", "ls", "glob", "grep"}
+    assert came.outcome.files == ()
+    [refused] = read_journal(stage.bundle / "journal.jsonl").of("explore-1").records(Result)
+    assert 'There is no tool "bash"' in refused.content
+
+
+@pytest.mark.slow
+def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
+    cast = Cast([task("explore"), Turn(EDITS[:1]), DONE], explore=[VIEW, Say("Seen.")])
+    played(stage, cast)
+    refused = [
+        one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "edit"
+    ]
+    assert refused[0].is_error
+    assert "view" in refused[0].content
+
+
+@pytest.mark.slow
+def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
+    cast = Cast([task("code"), Say("Planned.")] * 2, code=[])
+    came = carry_out(stage, request_in(stage, Verb.PLAN), cast)
+    refused = next(read_journal(stage.bundle / "journal.jsonl").records(Result))
+    assert refused.is_error
+    assert "agent_type" in refused.content
+    assert came.outcome.files == ()
+
+
+@pytest.mark.slow
+def test_on_a_forks_head_a_subagent_runs_nothing_either(stage: Stage) -> None:
+    number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
+    cast = Cast([task("code"), DESCRIBE, DONE], code=[shell("touch x"), VIEW, Turn(EDITS), Say("Mended.")])
+    carry_out(stage, request_on(stage, number, Verb.FIX), cast)
+    assert "bash" not in cast.tools["code"]
+    first = next(read_journal(stage.bundle / "journal.jsonl").of("code-1").records(Result))
+    assert 'There is no tool "bash"' in first.content
+
+
+def test_policy_holds_for_subagents_and_their_denials_are_the_runs(stage: Stage) -> None:
+    rule = "rules:\n  - {effect: deny, paths: [tidytime/format.py], tools: [edit]}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": rule})
+    cast = Cast([task("code"), Say("Done.")], code=[VIEW, Turn(EDITS[:1]), Say("Denied.")])
+    came = played(stage, cast)
+    assert [(one.tool, one.subject) for one in came.outcome.denials] == [("edit", "tidytime/format.py")]
+    assert came.outcome.files == ()
+
+
+@pytest.mark.slow
+def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have_none(stage: Stage) -> None:
+    greet = {
+        ".agents/skills/greet/SKILL.md": skill("name: greet\ndescription: Says hello.\n", "Greet them.\n")
+    }
+    stage.forge.commit(stage.repo, greet)
+    load = Call("skill", {"command": "greet"})
+    cast = Cast(
+        [load, Turn((task("code"), task("explore"))), Say("Done."), Say("Done.")],
+        code=[load, Say("Greeted.")],
+        explore=[load, Say("Seen.")],
+    )
+    came = played(stage, cast)
+    assert "skill" in cast.tools[""] & cast.tools["code"]
+    assert "skill" not in cast.tools["explore"]
+    assert "task" not in cast.tools["code"]
+    [_, after] = [one for one in came.asked if "You make one change" in str(one["system"])]
+    told = json.dumps(after["messages"][-1])
+    assert "Loaded the skill greet; its instructions follow." in told
+    assert "Greet them." in told
+    assert "Greeted." in came.results[1]
+
+
+@pytest.mark.slow
+def test_the_silence_of_a_subagents_provider_is_told_with_its_name(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("bot.session.progress.waits.IdleReporter", partial(IdleReporter, first=0.0))
+    cast = Cast([task("explore"), Say("Done.")], explore=[VIEW, Turn((Say("Seen."),), delay=0.3)])
+    carry_out(stage, request_in(stage, Verb.FIX, "round first"), cast, say=told.append)
+    assert "explore-1: the provider has sent nothing for 0 s; still waiting" in told

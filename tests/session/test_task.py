@@ -1,0 +1,140 @@
+"""A maintenance task from the schedule to its pull request, and the next time."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bot.publish.thread.markers import PULL_REQUEST, read_mark
+from tests.support.fix_script import mending
+from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+TASK = """---
+schedule: weekly
+paths: ["tidytime/**"]
+labels: [maintenance]
+checks: ["test -f README.md"]
+limits: {{ usd: 0.5, turns: {turns} }}
+---
+Look for times that are rounded wrongly, and mend them.
+"""
+
+
+@pytest.fixture(autouse=True)
+def task(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK.format(turns=20)})
+
+
+def event(stage: Stage) -> Any:
+    repository = stage.sample.event["repository"]
+    return {
+        "schedule": "0 3 * * 1",
+        "repository": repository,
+        "workflow": ".github/workflows/maintenance.yml",
+    }
+
+
+def run(stage: Stage, model: ModelServer, task: str = "rounding") -> Ran:
+    return stage.run(model=model, event=event(stage), name="schedule", SLASH_AGENT_TASK=task)
+
+
+def publish(stage: Stage) -> Ran:
+    return stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
+                         SLASH_AGENT_TASK="rounding")  # fmt: skip
+
+
+def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> None:
+    with ModelServer(mending()) as model:
+        ran = run(stage, model)
+    assert ran.code == 0, ran.said
+    done = publish(stage)
+    assert done.code == 0, done.said
+    [pull] = stage.pulls()
+    assert pull["head"]["ref"] == "agent/task-rounding"
+    assert [label["name"] for label in pull["labels"]] == ["maintenance"]
+    assert (read_mark(pull["body"], PULL_REQUEST) or {})["task"] == "rounding"
+    assert stage.bot_comments() == []
+
+
+@pytest.mark.slow
+def test_the_model_is_asked_in_the_words_of_the_file(stage: Stage) -> None:
+    with ModelServer(mending()) as model:
+        run(stage, model)
+    assert "Look for times that are rounded wrongly" in json.dumps(model.requests[0].json)
+
+
+@pytest.mark.slow
+@pytest.mark.checks
+def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
+    with ModelServer(mending()) as model:
+        run(stage, model)
+    assert [check["command"] for check in stage.outcome()["checks"]] == [
+        "python3 -m unittest",
+        "test -f README.md",
+    ]
+
+
+def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage) -> None:
+    steps = [Call("bash", {"command": "echo more >> README.md"}), *mending()]
+    with ModelServer(steps) as model:
+        assert run(stage, model).code == 0
+    outcome = stage.outcome()
+    assert [file["path"] for file in outcome["files"]] == ["tidytime/format.py"]
+    assert [file["path"] for file in outcome["withheld"]] == ["README.md"]
+    assert "the task rounding" in outcome["withheld"][0]["reason"]
+
+
+@pytest.mark.slow
+def test_the_next_time_the_same_pull_request_is_refreshed(stage: Stage) -> None:
+    for _ in range(2):
+        with ModelServer(mending()) as model:
+            run(stage, model)
+        assert publish(stage).code == 0
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.slow
+def test_a_plan_knows_the_pull_request_again(stage: Stage) -> None:
+    with ModelServer(mending()) as model:
+        run(stage, model)
+    publish(stage)
+    planned = stage.cli(
+        "maintain", "--plan", "--json", "--task", "rounding", GITHUB_TOKEN=stage.sample.run_token
+    )
+    assert planned.json["decided"][0]["pull"] == stage.pulls()[0]["number"]
+
+
+@pytest.mark.slow
+def test_nothing_to_do_says_nothing(stage: Stage) -> None:
+    with ModelServer([Say("All times are rounded well.")]) as model:
+        assert run(stage, model).code == 0
+    assert publish(stage).code == 0
+    assert (stage.pulls(), stage.bot_comments()) == ([], [])
+
+
+@pytest.mark.slow
+def test_the_tasks_limit_ends_the_run(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK.format(turns=2)})
+
+    def looking(asked: Asked) -> Step:
+        return Call("bash", {"command": f"echo {asked.number}"}, id=f"call_{asked.number}")
+
+    with ModelServer(looking) as model:
+        run(stage, model)
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("name", ["nothing", "../agent", "Rounding"])
+def test_a_task_that_is_not_there_is_one_sentence(stage: Stage, name: str) -> None:
+    with ModelServer([Say("Asked!")]) as model:
+        ran = run(stage, model, name)
+    assert ran.code == 2
+    assert model.requests == []
+    assert "task" in ran.err
+    assert "Traceback" not in ran.said

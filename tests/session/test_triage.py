@@ -1,0 +1,289 @@
+"""A task that looks after issues, from the schedule to what stands on the threads, and the next times."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bot.maintenance
+from bot.publish.thread.markers import WRITE, read_mark
+from slash_forge import Forge
+from tests.support.model_script import Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage, open_stage
+
+pytestmark = pytest.mark.bubblewrap
+
+EXAMPLE = (Path(bot.maintenance.__file__).parent / "examples" / "stale-triage.md").read_text()
+ASKING = (
+    "I could not reproduce this with the code as it is. Does it still happen? It will be closed in 14 days."
+)
+
+
+class Clock:
+    """GitHub's clock, so many days behind ours: what is written now was written then."""
+
+    def __init__(self) -> None:
+        self.behind = 0.0
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) - timedelta(days=self.behind)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def stage(tmp_path: Path, clock: Clock) -> Iterator[Stage]:
+    with Forge(clock=clock) as forge:
+        stage = open_stage(forge, tmp_path / "stage", checks=False)
+        forge.commit(stage.repo, {".github/agent/stale-triage.md": EXAMPLE})
+        yield stage
+
+
+@pytest.fixture
+def old(stage: Stage) -> int:
+    """An issue on which nothing has happened for 100 days."""
+    return issue(stage, "It crashes", days=100)
+
+
+def issue(stage: Stage, title: str, body: str = "It does.", *, days: float, login: str = "") -> int:
+    at = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    owner = stage.repo.partition("/")[0]
+    return stage.forge.create_issue(stage.repo, login or owner, title, body, at=at)
+
+
+def propose(kind: str, number: int, **more: Any) -> Call:
+    return Call("propose_write", {"kind": kind, "number": number, **more}, id=f"{kind}_{number}_{len(more)}")
+
+
+def speak(number: int) -> list[Call]:
+    return [propose("comment", number, body=ASKING), propose("add_label", number, label="stale")]
+
+
+def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[Ran, list[Any]]:
+    """The run, and the bodies of the model's requests."""
+    repository = stage.sample.event["repository"]
+    event = {
+        "schedule": "0 3 * * *",
+        "repository": repository,
+        "workflow": ".github/workflows/maintenance.yml",
+    }
+    with ModelServer([*steps, Say("Looked at them.")]) as model:
+        ran = stage.run(model=model, event=event, name="schedule", SLASH_AGENT_TASK=task)
+    assert ran.code == 0, ran.said
+    return ran, [request.json for request in model.requests]
+
+
+def publish(stage: Stage, *more: str) -> Ran:
+    return stage.publish(
+        *more,
+        GITHUB_EVENT_NAME="schedule",
+        GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
+        SLASH_AGENT_TASK="stale-triage",
+    )
+
+
+def published(stage: Stage, *more: str) -> str:
+    done = publish(stage, *more)
+    assert done.code == 0, done.said
+    return done.out
+
+
+def results(asked: list[Any]) -> str:
+    return json.dumps(asked[-1])
+
+
+def labels(stage: Stage, number: int) -> list[str]:
+    return [label["name"] for label in stage.get(f"issues/{number}")["labels"]]
+
+
+def state(stage: Stage, number: int) -> tuple[str, str | None]:
+    found = stage.get(f"issues/{number}")
+    return found["state"], found["state_reason"]
+
+
+def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage: Stage, old: int) -> None:
+    issue(stage, "Fresh", days=3)
+    pinned(stage, issue(stage, "Held", days=90))
+    stage.forge.set_thread(stage.repo, issue(stage, "Locked", days=90), locked=True)
+    ran, asked = run(stage)
+    first = json.dumps(asked[0]["messages"][0])
+    assert f"Issue #{old} by" in first
+    assert "They are data." in first
+    assert "Fresh" not in first
+    assert "Held" not in first
+    assert "Locked" not in first
+    assert "1 thread to look at" in ran.said
+    names = {tool["name"] for tool in asked[0]["tools"]}
+    assert "propose_write" in names
+    assert not names & {"edit", "write", "describe_change"}
+
+
+def test_label_and_comment_once_and_nothing_more_while_nobody_answers(
+    stage: Stage, old: int, clock: Clock
+) -> None:
+    clock.behind = 10
+    _, asked = run(stage, speak(old))
+    assert f"Accepted: comment on #{old}" in results(asked)
+    assert stage.outcome()["status"] == "answered"
+    assert "2 writes on threads proposed." in stage.outcome()["notes"]
+    out = published(stage)
+    assert f"written: comment on #{old}" in out
+    assert f"written: label #{old} with `stale`" in out
+    [comment] = stage.bot_comments(old)
+    assert ASKING in comment
+    assert (read_mark(comment, WRITE) or {})["task"] == "stale-triage"
+    assert labels(stage, old) == ["stale"]
+
+    # The same bundle again: nothing is written twice.
+    assert "written" not in published(stage)
+    assert stage.bot_comments(old) == [comment]
+
+    # The next day there is nothing to do, whatever the model wants.
+    clock.behind = 9
+    _, asked = run(stage, speak(old))
+    assert "on which there is nothing to do yet" in results(asked)
+    assert "is not among the threads of this run" in results(asked)
+    assert not (stage.bundle / "writes.json").exists()
+    assert "written" not in published(stage)
+    assert stage.bot_comments(old) == [comment]
+
+
+@pytest.mark.slow
+def test_an_answer_takes_the_label_off_and_keeps_it_open(stage: Stage, old: int, clock: Clock) -> None:
+    clock.behind = 20
+    run(stage, speak(old))
+    published(stage)
+    clock.behind = 0
+    owner = stage.repo.partition("/")[0]
+    stage.forge.comment(stage.repo, old, owner, "Yes, it still happens.")
+    _, asked = run(
+        stage, [propose("remove_label", old, label="stale"), propose("close", old), *speak(old)[:1]]
+    )
+    said = results(asked)
+    assert "and something has happened since" in said
+    assert "Yes, it still happens." in said
+    assert f"Accepted: take the label `stale` off #{old}" in said
+    assert said.count("something happened on it within 60 days") == 2
+    published(stage)
+    assert labels(stage, old) == []
+    assert state(stage, old) == ("open", None)
+    assert len(stage.bot_comments(old)) == 1
+
+
+@pytest.mark.slow
+def test_after_the_second_period_it_is_closed(stage: Stage, old: int, clock: Clock) -> None:
+    clock.behind = 20
+    run(stage, speak(old))
+    published(stage)
+    clock.behind = 0
+    _, asked = run(stage, propose("close", old, reason="not_planned"))
+    assert "nothing has happened since" in results(asked)
+    assert f"written: close #{old} as not planned" in published(stage)
+    assert state(stage, old) == ("closed", "not_planned")
+    assert "written" not in published(stage)
+
+
+@pytest.mark.slow
+def test_who_takes_the_label_off_by_hand_has_said_no(stage: Stage, old: int, clock: Clock) -> None:
+    clock.behind = 20
+    run(stage, speak(old))
+    published(stage)
+    clock.behind = 0
+    with stage.forge._state.lock:
+        stage.forge._repository(stage.repo).threads[old].labels.clear()
+    _, asked = run(stage, propose("close", old))
+    assert "is not among the threads of this run" in results(asked)
+
+
+@pytest.mark.slow
+def test_it_is_not_closed_before_its_time_nor_without_a_word(stage: Stage, old: int) -> None:
+    _, asked = run(stage, propose("close", old))
+    assert "a thread is closed 14 days after this task commented on it" in results(asked)
+    assert not (stage.bundle / "writes.json").exists()
+
+
+def answered(stage: Stage, number: int) -> None:
+    stage.forge.comment(stage.repo, number, stage.repo.partition("/")[0], "Wait, I am on it.")
+
+
+def closed(stage: Stage, number: int) -> None:
+    stage.forge.set_thread(stage.repo, number, state="closed")
+
+
+def locked(stage: Stage, number: int) -> None:
+    stage.forge.set_thread(stage.repo, number, locked=True)
+
+
+def pinned(stage: Stage, number: int) -> None:
+    stage.forge.label(stage.repo, number, stage.repo.partition("/")[0], "pinned")
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        (answered, "something has happened on it since the run looked"),
+        (closed, "it is closed now"),
+        (locked, "it is locked"),
+        (pinned, "it has the label `pinned`"),
+    ],
+)
+@pytest.mark.slow
+def test_what_changed_meanwhile_is_left_alone_and_that_is_said(
+    stage: Stage, old: int, meanwhile: Callable[[Stage, int], None], why: str
+) -> None:
+    other = issue(stage, "Another", days=80)
+    run(stage, [*speak(old), *speak(other)])
+    meanwhile(stage, old)
+    out = published(stage)
+    assert f"not written: comment on #{old}: {why}" in out
+    assert "2 writes on threads made, 2 left out" in out
+    assert f"written: comment on #{other}" in out
+    assert stage.bot_comments(old) == []
+    assert labels(stage, other) == ["stale"]
+
+
+@pytest.mark.slow
+def test_a_dry_run_says_what_would_be_written(stage: Stage, old: int) -> None:
+    run(stage, speak(old))
+    out = published(stage, "--dry-run")
+    assert f"would comment on {stage.repo}#{old}" in out
+    assert f"would label {stage.repo}#{old} with stale" in out
+    assert stage.bot_comments(old) == []
+
+
+@pytest.mark.slow
+def test_the_policy_of_the_default_branch_is_asked_again(stage: Stage, old: int) -> None:
+    run(stage, speak(old))
+    stage.forge.commit(stage.repo, {".github/agent.yml": "writes: { comment: 0 }\n"})
+    done = publish(stage)
+    assert done.code == 6
+    assert "no write of the kind `comment`" in done.said
+    assert (stage.bot_comments(old), labels(stage, old)) == ([], [])
+
+
+@pytest.mark.slow
+def test_the_journal_has_each_proposal(stage: Stage, old: int) -> None:
+    run(stage, [propose("comment", old, body=ASKING), propose("comment", 9999, body="Hello")])
+    lines = [json.loads(line) for line in (stage.bundle / "journal.jsonl").read_text().splitlines()]
+    proposed = [(line["number"], line["accepted"]) for line in lines if line["type"] == "write"]
+    assert proposed == [(old, True), (9999, False)]
+
+
+@pytest.mark.slow
+def test_a_recorded_run_replays_as_it_was(stage: Stage, old: int) -> None:
+    run(stage, [propose("comment", old, body=ASKING), propose("comment", 9999, body="Hello")])
+    clone = stage.folder / "clone"
+    git = ["git", "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone)]
+    subprocess.run(git, check=True, timeout=60, capture_output=True)
+    again = stage.cli("replay", stage.bundle / "journal.jsonl", "--repo", clone)
+    assert again.code == 0, again.said

@@ -1,0 +1,514 @@
+"""Each verb from its request to what people see: plan and approve, explain, questions and going on."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import CheckState, Outcome, Status, StopReason
+from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
+from bot.contracts.request import Verb
+from bot.publish.plan_comment import find_plan
+from bot.publish.thread.ref import thread_ref_of
+from bot.recovery.replay import ReplayOptions, replay
+from bot.report.page import render_page
+from bot.session.verdict.conclude import exit_code
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.repositories import git
+from tests.support.stage import Stage
+from tests.support.verb_runs import Came, carry_out, fork_pull, github, request_in, request_on
+
+pytestmark = pytest.mark.bubblewrap
+
+STEPS = [
+    {"text": "Round before splitting off the larger units.", "paths": ["tidytime/format.py"]},
+    {"text": "Say so in the README.", "paths": ["README.md"]},
+]
+SUBMIT = Call(
+    "submit_plan",
+    {"title": "Round durations first", "steps": STEPS, "estimate_turns": 6, "estimate_usd": 0.1},
+)
+READING = {"view", "ls", "glob", "grep", "skill"}
+ASK = Call("ask_user", {"question": "Should 59.6 seconds become one minute?"})
+
+
+def code(outcome: Outcome) -> ExitCode:
+    return exit_code(outcome.stop_reason, outcome.status)
+
+
+def published(stage: Stage) -> None:
+    ran = stage.publish()
+    assert ran.code == 0, ran.said
+
+
+# what the host says when the model says that it is done
+
+
+def listed(*items: tuple[str, str]) -> Call:
+    return Call("todo", {"items": [{"text": text, "status": status} for text, status in items]})
+
+
+def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
+    half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
+    came = carry_out(
+        stage, request_in(stage, Verb.FIX, "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    said = came.asked[-1]["messages"][-1]
+    assert "2. [ ] Say so in the README" in json.dumps(said)
+    assert "This is said once" in json.dumps(said)
+
+
+@pytest.mark.slow
+def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": "agent:\n  stop_hook: {todos: false}\n"})
+    half = listed(("Mend it", "pending"))
+    came = carry_out(stage, request_in(stage, Verb.FIX, "mend it"), [half, Say("Done.")])
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    assert len(came.asked) == 2
+
+
+@pytest.mark.checks
+def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
+    stage: Stage,
+) -> None:
+    """What never parsed is left alone, and so is what policy says so of."""
+    stage.forge.commit(stage.repo, {"tsconfig.json": "{ // comments\n}\n"})
+    wreck = shell("echo 'def f(:' > tidytime/new.py; echo '// more' >> tsconfig.json; echo '[x' > a.toml")
+    mend = shell("echo 'X = 1' > tidytime/new.py")
+    came = carry_out(
+        stage,
+        request_in(stage, Verb.FIX, "mend it"),
+        [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
+    )
+    assert came.outcome.stop_reason is StopReason.END_TURN
+    told = [text for text in came.begun_last if "files have errors that were not there before" in text]
+    assert len(told) == 2
+    assert "| tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
+    assert "| a.toml: no valid TOML" in told[0]
+    assert "tsconfig" not in told[0]
+    assert "new.py" not in told[1]
+
+
+@pytest.mark.slow
+def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
+    came = carry_out(
+        stage, request_in(stage, Verb.PLAN), [listed(("Look", "pending")), SUBMIT, Say("Planned.")]
+    )
+    assert came.outcome.status is Status.PLANNED
+    assert len(came.asked) == 2, "the plan ends the run"
+
+
+def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
+    assert "# Instructions in `AGENTS.md`" in came.first
+    assert "Use British spelling." in came.first
+
+
+# plan and approve
+
+
+def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> None:
+    planned = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    assert planned.outcome.status is Status.PLANNED
+    assert planned.bundle.patch == b""
+    published(stage)
+    [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
+    plan = planned.bundle.plan
+    assert plan is not None
+    assert f"/agent approve {plan.hash[:12]}" in comment
+
+    asked = request_in(stage, Verb.APPROVE, plan.hash[:12])
+    place = thread_ref_of(asked)
+    assert place is not None
+    found = find_plan(github(stage), place, plan.hash[:12])
+    assert found == plan
+    done = carry_out(stage, replace(asked, plan=found), mending())
+    assert done.outcome.status is Status.CHANGED
+    assert "Round before splitting off the larger units." in done.first
+    assert "Carry out the approved plan below, exactly." in done.first
+    assert ", a git repository" in done.first
+    assert re.search(r"- today is \d{4}-\d\d-\d\d\n", done.first)
+    assert "- a language server reports new errors after each edit" in done.first
+    assert "- long output and notes go into files under `$TMPDIR`" in done.first
+    assert f"This carries out the plan {plan.hash[:12]}." in done.outcome.notes
+    published(stage)
+    assert len(stage.pulls()) == 1
+
+    again = thread_ref_of(request_in(stage, Verb.APPROVE, plan.hash[:12]))
+    assert again is not None
+    with pytest.raises(UsageError, match="was carried out already"):
+        find_plan(github(stage), again, plan.hash[:12])
+
+
+@pytest.mark.slow
+def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
+    planned = carry_out(stage, request_in(stage, Verb.PLAN), [SUBMIT, Say("Planned.")])
+    published(stage)
+    first, second = (request_in(stage, Verb.APPROVE, plan=planned.bundle.plan) for _ in range(2))
+    carry_out(stage, first, mending())
+    published(stage)
+    before = stage.branches()
+    carry_out(stage, second, mending())
+    refused = stage.publish()
+    assert refused.code == ExitCode.PUBLISHING
+    assert "was carried out already" in refused.err
+    assert stage.branches() == before
+
+
+def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
+    planned = carry_out(stage, request_in(stage, Verb.PLAN), [SUBMIT, Say("Planned.")])
+    carry_out(stage, request_in(stage, Verb.APPROVE, plan=planned.bundle.plan), mending())
+    refused = stage.publish()
+    assert refused.code == ExitCode.PUBLISHING
+    assert "There is no plan" in refused.err
+    assert stage.pulls() == []
+
+
+def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
+    with pytest.raises(UsageError, match="There is no approved plan"):
+        carry_out(stage, request_in(stage, Verb.APPROVE), [DONE])
+
+
+@pytest.mark.slow
+def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [Say("All is well."), Say("Nothing to plan.")])
+    assert came.outcome.status is Status.FAILED
+    assert "without a plan" in came.outcome.reason
+    assert came.outcome.answer == "Nothing to plan."
+    assert code(came.outcome) is ExitCode.PROVIDER
+    assert "no plan was submitted" in json.dumps(came.asked[1]["messages"])
+    published(stage)
+    [told] = stage.bot_comments()
+    assert told.startswith(
+        "**The run failed.** The model ended its turn without a plan.\n\nWhat the model wrote last:"
+    )
+    assert "\n\nNothing to plan.\n\n" in told
+
+
+@pytest.mark.slow
+def test_a_plan_that_came_late_counts(stage: Stage) -> None:
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [Say("Done."), SUBMIT, Say("Planned.")])
+    assert came.outcome.status is Status.PLANNED
+
+
+def test_a_plan_run_reads_only(stage: Stage) -> None:
+    """And runs nothing, whatever the policy allows."""
+    policy = (
+        "version: 1\nsetup: [touch made]\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
+    )
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [shell("rm README.md"), SUBMIT, DONE])
+    assert came.tools == READING | {"todo", "task", "submit_plan", "ask_user"}
+    assert 'There is no tool "bash"' in came.results[0]
+    assert "no command is run here" not in came.first
+    assert "$TMPDIR" not in came.first
+    assert came.outcome.status is Status.PLANNED
+    assert came.bundle.patch == b""
+    assert not list(stage.folder.rglob("made"))
+
+
+# explain
+
+
+def test_an_explanation_is_the_last_text(stage: Stage) -> None:
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), [VIEW, Say("Because of `round`.")])
+    assert (came.outcome.status, came.outcome.answer) == (Status.ANSWERED, "Because of `round`.")
+    assert came.tools == READING
+    assert code(came.outcome) is ExitCode.DONE
+    assert came.outcome.checks == ()
+    published(stage)
+    published(stage)
+    [told] = [body for body in stage.bot_comments() if "Because of `round`." in body]
+    assert "<!-- slash-agent answer " in told
+
+
+@pytest.mark.slow
+def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path: Path) -> None:
+    policy = "version: 1\nrules:\n  - {effect: allow, commands: [[git, log]], examples: [git log]}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    steps = [shell("git log --oneline"), shell("rm README.md"), shell("git log; rm README.md"), Say("So.")]
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), steps)
+    assert came.tools == READING | {"bash", "bash_output", "bash_kill"}
+    assert "denied" not in came.results[0]
+    for denied in came.results[1:]:
+        assert "it runs only commands that a rule of the policy allows" in denied
+    assert came.outcome.status is Status.ANSWERED
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    assert replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {}).difference == ""
+
+
+@pytest.mark.slow
+def test_an_explanation_that_was_cut_off_is_none(stage: Stage) -> None:
+    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Turn((Say("It is bec"),), stop="max_tokens")])
+    assert (came.outcome.status, came.outcome.answer) == (Status.FAILED, "")
+    assert code(came.outcome) is ExitCode.BUDGET
+
+
+# questions
+
+
+def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_path: Path) -> None:
+    first = request_in(stage, Verb.FIX)
+    came = carry_out(stage, first, [VIEW, Turn((*EDITS, ASK))])
+    assert came.outcome.status is Status.NEEDS_INPUT
+    assert came.outcome.question == "Should 59.6 seconds become one minute?"
+    assert code(came.outcome) is ExitCode.DONE
+    assert len(came.asked) == 2
+    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
+    published(stage)
+    assert stage.pulls() == []
+    assert any("> Should 59.6 seconds" in body for body in stage.bot_comments())
+
+    last = tmp_path / "last"
+    shutil.copytree(stage.bundle, last)
+    on = request_in(stage, Verb.CONTINUE, "Yes, one minute.", resumes=7)
+    went_on = carry_out(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
+    assert "Should 59.6 seconds become one minute?" in went_on.begun_with
+    assert "Yes, one minute." in went_on.begun_with
+    assert "tidytime/format.py" in went_on.results[0]
+    assert went_on.outcome.status is Status.CHANGED
+    assert went_on.bundle.patch == came.bundle.patch
+    published(stage)
+    assert len(stage.pulls()) == 1
+
+
+@pytest.mark.slow
+def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> None:
+    carry_out(stage, request_in(stage, Verb.PLAN), [ASK])
+    last = tmp_path / "last"
+    shutil.copytree(stage.bundle, last)
+    came = carry_out(stage, request_in(stage, Verb.CONTINUE, "yes"), [SUBMIT, DONE], resume=last)
+    assert came.outcome.status is Status.PLANNED
+    assert "edit" not in came.tools
+    published(stage)
+    assert any("**Plan:" in body for body in stage.bot_comments())
+
+
+@pytest.mark.slow
+def test_going_on_from_a_bundle_of_another_thread_is_refused(stage: Stage, tmp_path: Path) -> None:
+    carry_out(stage, request_in(stage, Verb.FIX), mending())
+    last = tmp_path / "last"
+    shutil.copytree(stage.bundle, last)
+    other = request_in(stage, Verb.CONTINUE)
+    assert other.thread is not None
+    with pytest.raises(UsageError, match="another thread"):
+        carry_out(stage, replace(other, thread=replace(other.thread, number=99)), [DONE], resume=last)
+
+
+@pytest.mark.slow
+def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
+    came = carry_out(stage, request_in(stage, Verb.CONTINUE), [DONE])
+    assert "could not be had" in came.first
+    assert any("could not be had" in note for note in came.outcome.notes)
+
+
+@pytest.fixture
+def changed(stage: Stage, tmp_path: Path) -> Path:
+    """The bundle of a run that mended the sample and asked something."""
+    carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    last = tmp_path / "last"
+    shutil.copytree(stage.bundle, last)
+    return last
+
+
+def go_on(stage: Stage, last: Path, *steps: Step) -> Came:
+    return carry_out(stage, request_in(stage, Verb.CONTINUE, "yes"), [*steps, DESCRIBE, DONE], resume=last)
+
+
+@pytest.mark.slow
+def test_going_on_after_the_base_moved_elsewhere_merges(stage: Stage, changed: Path) -> None:
+    text = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
+    stage.forge.commit(stage.repo, {"tidytime/format.py": f"# A line above.\n{text}", "new.txt": "x\n"})
+    came = go_on(stage, changed)
+    assert came.outcome.base_sha == stage.branches()["main"]
+    assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
+    assert b"round(abs(seconds))" in came.bundle.patch
+    assert b"A line above" not in b"\n".join(
+        row for row in came.bundle.patch.splitlines() if row[:1] in b"+-"
+    )
+    published(stage)
+
+
+@pytest.mark.slow
+def test_going_on_after_the_same_lines_changed_is_refused_in_words(stage: Stage, changed: Path) -> None:
+    text = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
+    stage.forge.commit(stage.repo, {"tidytime/format.py": text.replace("abs(seconds)", "abs(seconds) + 0")})
+    with pytest.raises(UsageError, match=r"does not apply to .*`tidytime/format.py` changed meanwhile"):
+        go_on(stage, changed)
+
+
+@pytest.mark.slow
+def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
+    stage: Stage, changed: Path
+) -> None:
+    base = git(stage.forge.git_folder(stage.repo), "show", "main:tidytime/format.py")
+    after = base
+    for edit in EDITS:
+        assert isinstance(edit.arguments, dict)
+        after = after.replace(edit.arguments["old"], edit.arguments["new"])
+    stage.forge.commit(stage.repo, {"tidytime/format.py": after})
+    came = go_on(stage, changed)
+    assert came.outcome.status is Status.NO_CHANGE
+    assert "left no change in the work tree" in came.begun_with
+
+
+@pytest.mark.slow
+def test_a_run_that_went_on_is_replayed_to_the_same_patch(
+    stage: Stage, changed: Path, tmp_path: Path
+) -> None:
+    came = go_on(stage, changed, shell("echo more > more.txt"))
+    assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "more.txt"}
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
+    assert again.difference == ""
+    assert again.patch == came.bundle.patch
+
+
+# replay and report
+
+
+@pytest.mark.slow
+def test_a_plan_run_is_replayed_and_its_page_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
+    came = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
+    assert (again.difference, again.patch) == ("", b"")
+    page = render_page(stage.bundle / "journal.jsonl")
+    assert "Round before splitting off the larger units." in page
+    assert came.bundle.plan is not None
+    assert came.bundle.plan.hash[:12] in page
+
+
+@pytest.mark.slow
+def test_a_question_is_replayed_and_shown(stage: Stage, tmp_path: Path) -> None:
+    carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    assert replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {}).difference == ""
+    assert "Should 59.6 seconds become one minute?" in render_page(stage.bundle / "journal.jsonl")
+
+
+# pull requests
+
+
+@pytest.mark.slow
+def test_what_a_pull_request_is_about_reaches_the_model(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    thread = ReviewThread(5, "extra.py", 1, 0, Side.RIGHT, "@@ -0,0 +1 @@\n+EXTRA = 1", ())
+    failure = FailedCheck("ci", "failure", "https://x", steps=(FailedStep("Run tests", "E boom"),))
+    asked = request_on(stage, number, Verb.EXPLAIN, "what is this?", anchor=thread, failures=(failure,))
+    came = carry_out(stage, asked, [Call("grep", {"pattern": "EXTRA"}), Say("A constant.")])
+    assert "+EXTRA = 1" in came.first
+    diff = came.first.partition("# Diff")[2]
+    assert "EXTRA = 1" in diff
+    assert "Binary" not in diff
+    assert "Thread 5 on extra.py, line 1:" in came.first
+    assert "E boom" in came.first
+    assert "extra.py" in came.results[0]
+    assert came.outcome.status is Status.ANSWERED
+
+
+def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage) -> None:
+    evil = "version: 1\nchecks:\n  - {name: mine, command: 'true'}\nsetup:\n  - 'touch /tmp/owned'\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": evil}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    assert "mine" not in [check.name for check in came.outcome.checks]
+    assert came.outcome.status is Status.CHANGED
+
+
+def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> None:
+    number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
+    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    assert came.tools == {
+        "view",
+        "ls",
+        "glob",
+        "grep",
+        "edit",
+        "write",
+        "patch",
+        "todo",
+        "task",
+        "skill",
+        "describe_change",
+        "ask_user",
+    }
+    assert "no command is run here: the pull request comes from a fork" in came.first
+    assert came.outcome.status is Status.CHANGED
+    assert came.outcome.checks
+    for check in came.outcome.checks:
+        for run in (check.before, check.after):
+            assert run.state is CheckState.NOT_RUN
+            assert "comes from a fork" in run.note
+    assert any("No code was run" in note for note in came.outcome.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.checks
+def test_a_fork_is_run_at_the_head_that_a_maintainer_named(stage: Stage) -> None:
+    number = fork_pull(stage, {"fork.txt": "x\n"})
+    asked = request_on(stage, number, Verb.FIX)
+    assert asked.pull is not None
+    came = carry_out(
+        stage, replace(asked, trusted_sha=asked.pull.head_sha), [shell("cat fork.txt"), *mending()]
+    )
+    assert "x" in came.results[0]
+    assert all(check.after.state is CheckState.PASSED for check in came.outcome.checks)
+
+
+STOPS: list[tuple[StopReason, Status, ExitCode]] = [
+    (StopReason.END_TURN, Status.FAILED, ExitCode.PROVIDER),
+    (StopReason.NEEDS_INPUT, Status.NEEDS_INPUT, ExitCode.DONE),
+    (StopReason.END_TURN, Status.PLANNED, ExitCode.DONE),
+    (StopReason.END_TURN, Status.REVIEWED, ExitCode.DONE),
+    (StopReason.BUDGET, Status.FAILED, ExitCode.BUDGET),
+    (StopReason.CANCELED, Status.FAILED, ExitCode.CANCELLED),
+]
+
+
+@pytest.mark.parametrize(("stop", "status", "expected"), STOPS)
+def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Status, expected: Any) -> None:
+    assert exit_code(stop, status) is expected
+
+
+def test_a_run_on_a_pull_request_is_replayed_by_the_policy_of_its_base(stage: Stage, tmp_path: Path) -> None:
+    """The head's own policy lets nothing be written; the base's is the one that was kept."""
+    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
+    strict = "version: 1\nrules:\n  - {effect: deny, paths: ['**'], tools: [edit, write]}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    stage.forge.commit(stage.repo, {"later.md": "on main\n"})
+    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    assert came.outcome.status is Status.CHANGED
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
+    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
+    assert (again.difference, again.patch) == ("", came.bundle.patch)
+
+
+@pytest.mark.slow
+def test_a_replay_without_the_commit_of_the_policy_says_which_to_fetch(stage: Stage, tmp_path: Path) -> None:
+    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
+    policy = stage.forge.commit(stage.repo, {"later.md": "on main\n"})
+    carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    clone = tmp_path / "clone"
+    served = str(stage.forge.git_folder(stage.repo))
+    git(tmp_path, "clone", "-q", "--no-local", "--single-branch", "--branch", "topic", served, str(clone))
+    with pytest.raises(UsageError, match=f"The policy of this run is that of {policy[:12]} on main"):
+        replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})

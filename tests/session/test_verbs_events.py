@@ -1,0 +1,221 @@
+"""The verbs by the command line, as the two jobs of a workflow do it: the comment, `run`, `publish`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from slash_forge.bundled import MAINTAINER, REPORTER
+from slash_forge.forge import ACTIONS_BOT
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.model_script import Call, Say, Step, Turn
+from tests.support.model_server import ModelServer
+from tests.support.stage import Ran, Stage
+from tests.support.verb_runs import fork_pull
+
+pytestmark = pytest.mark.bubblewrap
+
+SUBMIT = Call(
+    "submit_plan",
+    {"title": "Round durations first", "steps": [{"text": "Round first.", "paths": ["tidytime/format.py"]}]},
+)
+
+
+def carried_out(
+    stage: Stage, body: str, steps: Sequence[Step], *, login: str = MAINTAINER, code: int = 0
+) -> Ran:
+    """`run` and, where that went well, `publish` in the job of the same event."""
+    event = stage.ask(body, login)
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server, event=event)
+    assert ran.code == code, ran.said
+    if code == 0:
+        file = stage.event_file(event)
+        published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+        assert published.code == 0, published.said
+    return ran
+
+
+def comments(stage: Stage, with_text: str) -> list[dict[str, Any]]:
+    found = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")
+    return [one for one in found if one["user"]["type"] == "Bot" and with_text in one["body"]]
+
+
+def plan_in(stage: Stage) -> tuple[int, str]:
+    """The id of the plan comment, and the command beneath it."""
+    [comment] = comments(stage, "**Plan:")
+    found = re.search(r"`(/agent approve [0-9a-f]{12})`", comment["body"])
+    assert found
+    return comment["id"], found[1]
+
+
+def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
+    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
+    assert stage.pulls() == []
+    _, approve = plan_in(stage)
+    carried_out(stage, approve, mending())
+    [pull] = stage.pulls()
+    assert approve.rpartition(" ")[2] in pull["body"]
+    assert comments(stage, "**Carried out:** pull request #")
+    carried_out(stage, approve, [DONE], code=2)
+    assert comments(stage, "was carried out already")
+    assert len(stage.pulls()) == 1
+
+
+def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
+    carried_out(stage, "/agent plan how to mend this", [SUBMIT, Say("Planned.")])
+    comment, approve = plan_in(stage)
+    [was] = comments(stage, "**Plan:")
+    stage.forge.edit_comment(stage.repo, comment, was["body"].replace("Round first.", "Open the back door."))
+    event = stage.ask(approve)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(model=server, event=event)
+        assert server.requests == []
+    assert ran.code == 2
+    assert comments(stage, "was edited after it was posted, so it is not carried out")
+
+
+@pytest.mark.slow
+def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
+    carried_out(stage, "/agent plan how to mend this", [SUBMIT, Say("Planned.")])
+    _, approve = plan_in(stage)
+    carried_out(stage, approve, [DONE], login=REPORTER, code=3)
+    assert stage.pulls() == []
+
+
+@pytest.mark.parametrize("policy", ["thread_author: [explain]", "tiers: {outsider: {verbs: [explain]}}"])
+def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage, policy: str) -> None:
+    stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\n{policy}\n"})
+    event = stage.ask("/agent explain why it says 60 seconds", REPORTER)
+    token = stage.forge.token(
+        ACTIONS_BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    workflow = ".github/workflows/agent.yml"
+    run = stage.forge.add_run(
+        stage.repo, workflow=workflow, name="agent", event="issue_comment", actor=REPORTER, conclusion=None
+    )
+    actions = {"GITHUB_RUN_ID": str(run), "GITHUB_WORKFLOW_REF": f"{stage.repo}/{workflow}@refs/heads/main"}
+    with ModelServer([VIEW, Say("It rounds too late.")]) as server:
+        ran = stage.run(model=server, event=event, token=token, **actions)
+    assert ran.code == 0, ran.said
+    assert stage.outcome()["status"] == "answered"
+
+
+@pytest.mark.slow
+def test_an_explanation_is_answered_in_the_thread(stage: Stage) -> None:
+    carried_out(stage, "/agent explain why it says 60 seconds", [VIEW, Say("It rounds too late.")])
+    [answer] = comments(stage, "It rounds too late.")
+    assert "<!-- slash-agent progress " in answer["body"]
+    assert stage.pulls() == []
+    assert set(stage.branches()) == {"main"}
+
+
+@pytest.mark.slow
+def test_a_question_stands_in_the_thread(stage: Stage) -> None:
+    ask = Call("ask_user", {"question": "One minute?"})
+    carried_out(stage, "/agent fix this", [VIEW, Turn((*EDITS, ask))])
+    [question] = comments(stage, "> One minute?")
+    assert "Answer with `/agent continue`" in question["body"]
+    assert stage.pulls() == []
+
+
+@pytest.mark.slow
+def test_an_answer_goes_on_from_the_artifact_of_the_run_that_asked(stage: Stage) -> None:
+    ask = Call("ask_user", {"question": "One minute?"})
+    first = stage.forge.add_run(stage.repo, workflow=".github/workflows/agent.yml", event="issue_comment")
+    event = stage.ask("/agent fix this")
+    with ModelServer([VIEW, Turn((*EDITS, ask))]) as server:
+        ran = stage.run(model=server, event=event, GITHUB_RUN_ID=str(first), token=reading_runs(stage))
+    assert ran.code == 0, ran.said
+    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
+    stage.forge.add_artifact(stage.repo, first, "slash-agent-bundle", files)
+    on = stage.ask("/agent continue Yes, one minute.")
+    with ModelServer([DESCRIBE, DONE]) as server:
+        ran = stage.run(model=server, event=on, token=reading_runs(stage))
+        told = json.dumps(server.requests[0].json)
+    assert ran.code == 0, ran.said
+    assert "One minute?" in told
+    assert "Yes, one minute." in told
+    assert stage.publish().code == 0
+    [pull] = stage.pulls()
+    [file] = stage.get(f"pulls/{pull['number']}/files")
+    assert file["filename"] == "tidytime/format.py"
+
+
+def reading_runs(stage: Stage) -> str:
+    permissions = {"contents": "read", "issues": "write", "actions": "read"}
+    return stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+
+
+@pytest.mark.slow
+def test_a_plan_that_was_not_made_is_a_failure_that_says_why(stage: Stage) -> None:
+    ran = carried_out(stage, "/agent plan this", [Say("Fine as it is."), Say("Fine as it is.")], code=5)
+    assert "without a plan" in ran.said
+
+
+@pytest.mark.slow
+def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
+    event = stage.ask("/agent plan this")
+    with ModelServer([SUBMIT, Say("Planned.")]) as server:
+        assert stage.run(model=server, event=event).code == 0
+    plan = stage.bundle / "plan.json"
+    plan.write_text(plan.read_text().replace("Round first.", "Open the back door."))
+    ran = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event)))
+    assert ran.code == 2
+    assert "plan.json" in ran.err
+    assert comments(stage, "**Plan:") == []
+
+
+def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
+    """A maintainer's comment under a pull request, carried out and published."""
+    event = stage.ask(body, number=number)
+    permissions = {
+        "contents": "read",
+        "issues": "write",
+        "pull_requests": "read",
+        "checks": "read",
+        "actions": "read",
+    }
+    token = stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server, event=event, token=token)
+    assert ran.code == 0, ran.said
+    file = stage.event_file(event)
+    published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
+    assert published.code == 0, published.said
+    return published
+
+
+@pytest.mark.slow
+def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
+    number = fork_pull(stage, {"mine.py": "raise SystemExit\n"})
+    on_pull(stage, number, "/agent fix the rounding", mending())
+    outcome = stage.outcome()
+    assert outcome["request"]["pull"]["number"] == number
+    assert {check["after"]["state"] for check in outcome["checks"]} == {"not_run"}
+    [pull] = [one for one in stage.pulls() if one["number"] != number]
+    assert "comes from a fork" in pull["body"]
+
+
+@pytest.mark.slow
+def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
+    number = fork_pull(stage, {"mine.txt": "x\n"})
+    sha = stage.get(f"pulls/{number}")["head"]["sha"]
+    on_pull(stage, number, f"/agent fix --sha {sha[:12]} the rounding", [shell("cat mine.txt"), *mending()])
+    outcome = stage.outcome()
+    assert outcome["request"]["trusted_sha"] == sha
+    assert {check["after"]["state"] for check in outcome["checks"]} == {"passed"}
+
+
+@pytest.mark.slow
+def test_an_explanation_under_a_pull_request_knows_its_diff(stage: Stage) -> None:
+    stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
+    number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
+    on_pull(stage, number, "/agent explain what this adds", [Say("A constant.")])
+    assert any("A constant." in body for body in stage.bot_comments(number))
+    journal = (stage.bundle / "journal.jsonl").read_text()
+    assert re.search(r"\+ ?EXTRA = 1", journal)

@@ -1,0 +1,128 @@
+"""What people read while a run goes on: at their terminal, in the log of a job, in the thread."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.session.conftest import Cli, command
+from tests.support import warm
+from tests.support.fix_script import DONE, mending, shell
+from tests.support.model_script import Call, Status
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git
+from tests.support.stage import Stage
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+TOKEN = "gh" + "p_" + "a1B2" * 9
+
+
+@pytest.mark.checks
+def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> None:
+    base = git(repo, "rev-parse", "HEAD")[:12]
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    first, *rest = ran.err.splitlines()
+    assert first.startswith(f"     at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
+    assert rest[0] == "  1  view tidytime/format.py"
+    assert "     check with the change: python3 -m unittest (60 s at most)" in rest
+
+
+@pytest.mark.slow
+def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bundle"
+    with ModelServer(mending()) as server:
+        argv = warm.client_command(command("fix", "--repo", repo, "--model", MODEL, "--out", out, "x"))
+        with subprocess.Popen(
+            argv,
+            env=cli.environment(**server.environment()),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as process:
+            assert process.stderr is not None
+            process.stderr.readline()
+            process.stderr.close()
+    assert (out / "outcome.json").exists()
+    assert git(repo, "branch", "--list", "agent/*")
+
+
+@pytest.mark.slow
+def test_a_wait_for_the_models_api_is_said(cli: Cli, repo: Path) -> None:
+    slow = Status(429, "slow down", {"retry-after-ms": "10"})
+    with ModelServer([slow, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert "limits the rate (429): slow down; asking again in 0 s" in ran.err
+
+
+@pytest.mark.slow
+def test_each_step_of_the_preparation_is_said(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nbring: [vendor]\nsetup:\n  - command: echo one\n  - command: echo two\n"
+    )
+    commit_all(repo)
+    (repo / "vendor").mkdir()
+    with ModelServer([shell("true"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    said = [line for line in ran.err.splitlines() if "setup" in line or "bringing" in line]
+    assert said == ["     bringing vendor", "     setup: echo one", "     setup: echo two"]
+
+
+@pytest.mark.slow
+def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks:\n  - no-such-program --all\n")
+    commit_all(repo)
+    with ModelServer(mending()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert "check     no-such-program --all: before not runnable, after not runnable" in ran.out
+    assert "a tool or dependency is missing here" in ran.out
+
+
+@pytest.mark.slow
+def test_a_denied_call_is_said_at_the_end(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nrules:\n  - effect: deny\n    commands: [[git, push]]\n    reason: not yours to do\n"
+    )
+    commit_all(repo)
+    with ModelServer([shell("git push"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert "denied    bash git push: not yours to do" in ran.out
+
+
+@pytest.mark.slow
+def test_the_log_of_a_job_says_each_call(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server)
+    assert "  1  view tidytime/format.py" in ran.out.splitlines()
+
+
+def test_no_secret_of_a_call_is_in_the_log_of_a_job(stage: Stage) -> None:
+    known = "canary-77c1e0d2aa"
+    steps = [shell(f"echo {known}"), Call("bash", {"command": f"echo {TOKEN}"}), DONE]
+    with ModelServer(steps) as server:
+        ran = stage.run(model=server, DEPLOY_TOKEN=known)
+    assert "  1  bash echo [redacted DEPLOY_TOKEN]" in ran.out.splitlines()
+    assert "GitHub token" in ran.out
+    assert known not in ran.said
+    assert TOKEN not in ran.said
+
+
+@pytest.mark.slow
+def test_the_log_of_a_job_says_where_the_bundle_is(stage: Stage) -> None:
+    with ModelServer(mending()) as server:
+        ran = stage.run(model=server)
+    assert f"  bundle    {stage.bundle}" in ran.out.splitlines()
+
+
+@pytest.mark.slow
+def test_a_limit_of_the_policy_is_the_commands_and_is_told(cli: Cli, repo: Path) -> None:
+    (repo / ".github" / "agent.yml").write_text(
+        "version: 1\nchecks: ['truncate -s 9M check']\nsandbox: {limits: {file: 8}}\n"
+    )
+    commit_all(repo)
+    with ModelServer([shell("truncate -s 9M big"), shell("echo hi > new.txt"), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    assert "Commands met limits of the sandbox: the size of one file (3 ×)." in ran.out, ran.said

@@ -1,0 +1,139 @@
+"""What a run may propose: the tool as a run has it, against everything that an attacker would want written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot.contracts import journal as lines
+from bot.contracts.cancel import CancelToken
+from bot.contracts.outcome import Status
+from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThread, Verb
+from bot.maintenance.apply import allowance_of
+from bot.maintenance.task_file import read_task
+from bot.policy.load import load_policy
+from bot.policy.schema import Policy
+from bot.session.context.profiles import PROPOSE_WRITE, REPORT_FINDING, WRITING, profile_of
+from bot.session.tools.result_tools import ResultTools, propose_writes
+from tests.support.outcomes import make_request
+
+TASK = read_task(
+    "---\nthreads: { kind: all }\n"
+    "writes: { comment: 20, label: 5, close: 1, labels: [stale], close_after_days: 0 }\n---\nLook after them.",
+    "keeper.md",
+)
+POLICY = load_policy("triggers: { labels: { please fix: fix } }")
+DAY = "2026-01-02T00:00:00Z"
+KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def shown(*numbers: int) -> Triage:
+    states = (ThreadState(number, False, "open", False, (), DAY) for number in numbers)
+    return Triage(DAY, tuple(TriageThread(state, "", "", "bob", DAY) for state in states))
+
+
+def request(**fields: Any) -> Request:
+    asked = make_request(task="keeper", thread=None, triage=shown(7, 8))
+    return replace(asked, **{"actor": replace(asked.actor, tier=Tier.SCHEDULE), **fields})
+
+
+def tell(arguments: dict[str, Any], policy: Policy = POLICY, **fields: Any) -> str:
+    tool = propose_writes(policy, request(**fields), TASK, lambda line: None)
+    assert tool is not None
+    return tool(arguments, CancelToken()).content
+
+
+def comment(body: str, number: int = 7) -> dict[str, Any]:
+    return {"kind": "comment", "number": number, "body": body}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (comment("Hello", 9), "#9 is not among the threads of this run: #7, #8"),
+        (comment("Hello <!-- slash-agent answer -->"), "HTML comment"),
+        (comment("@" + " @".join(f"user{n}" for n in range(100))), "mentions 100 accounts"),
+        (comment(f"The key is {KEY}"), "looks like a credential"),
+        (comment("/agent fix this"), "bots take for a command"),
+        (comment("x" * 65_537), "65,537 characters"),
+        ({"kind": "add_label", "number": 7, "label": "agent:fix"}, "starts this bot"),
+        ({"kind": "add_label", "number": 7, "label": "please fix"}, "starts this bot"),
+        ({"kind": "add_label", "number": 7, "label": "security"}, "is not one of those"),
+        ({"kind": "edit", "number": 7, "title": "Mine"}, "no write of the kind `edit`"),
+        ({"kind": "reply", "number": 7, "comment_id": 3, "body": "Hello"}, "no review comment"),
+    ],
+)
+def test_each_attack_is_refused_with_its_reason(arguments: dict[str, Any], why: str) -> None:
+    said = tell(arguments)
+    assert said.startswith("Refused: ")
+    assert why in said
+
+
+def test_of_a_thousand_writes_as_many_are_taken_as_the_task_allows() -> None:
+    journalled: list[lines.Record] = []
+    tool = propose_writes(POLICY, request(), TASK, journalled.append)
+    assert tool is not None
+    answers = [tool(comment(f"Hello {n}"), CancelToken()) for n in range(1_000)]
+    assert sum(not answer.is_error for answer in answers) == 20
+    assert tool.writes is not None
+    assert len(tool.writes.writes) == 20
+    proposed = [line for line in journalled if isinstance(line, lines.WriteProposed)]
+    assert (len(proposed), sum(line.accepted for line in proposed)) == (1_000, 20)
+
+
+def test_where_a_thread_stands_counts_at_once() -> None:
+    busy = replace(shown(7).threads[0], state=replace(shown(7).threads[0].state, locked=True))
+    assert "it is locked" in tell(comment("Hello"), triage=Triage(DAY, (busy,)))
+
+
+@pytest.mark.parametrize("tier", [Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT, Tier.LOCAL])
+def test_nobody_else_may_propose(tier: Tier) -> None:
+    asked = request()
+    asked = replace(asked, actor=replace(asked.actor, tier=tier))
+    assert propose_writes(POLICY, asked, TASK, lambda line: None) is None
+
+
+def test_a_task_without_the_key_and_a_task_that_is_gone_write_nothing() -> None:
+    silent = read_task("Mend it.", "keeper.md")
+    assert propose_writes(POLICY, request(), silent, lambda line: None) is None
+    assert propose_writes(POLICY, request(), None, lambda line: None) is None
+
+
+@pytest.mark.parametrize("verb", [Verb.FIX, Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN])
+def test_a_verb_proposes_only_where_policy_names_it(verb: Verb) -> None:
+    asked = make_request(verb=verb)
+    assert asked.thread is not None
+    assert allowance_of(POLICY, asked, None) is None
+    named = load_policy(f"writes: {{ verbs: [{verb}], labels: [needs tests] }}")
+    allowance = allowance_of(named, asked, None)
+    assert allowance is not None
+    assert list(allowance.threads) == [asked.thread.number]
+    assert (allowance.caps.close, allowance.caps.comment, allowance.labels) == (0, 0, ("needs tests",))
+    assert allowance_of(named, replace(asked, verb=Verb.CONTINUE), None) is None
+
+
+def test_the_tool_is_offered_only_where_something_may_be_proposed() -> None:
+    assert all(
+        PROPOSE_WRITE not in profile_of(make_request(verb=verb)).offered for verb in (Verb.FIX, Verb.REVIEW)
+    )
+    assert PROPOSE_WRITE not in profile_of(request()).offered
+    review = profile_of(make_request(verb=Verb.REVIEW), writes=True)
+    assert {REPORT_FINDING, PROPOSE_WRITE} <= set(review.offered)
+    triage = profile_of(request(), writes=True)
+    assert (triage.prompt, triage.read_only, triage.good) == ("triage", True, Status.ANSWERED)
+    assert not set(triage.offered) & set(WRITING)
+    assert not triage.checks
+    assert not triage.setup
+
+
+def test_what_was_proposed_is_handed_over_and_counted() -> None:
+    tool = propose_writes(POLICY, request(), TASK, lambda line: None)
+    assert tool is not None
+    results = ResultTools(propose=tool)
+    assert (results.submission().writes, results.notes()) == (None, ())
+    tool(comment("Hello"), CancelToken())
+    assert results.submission().writes == tool.writes
+    assert results.notes() == ("1 write on threads proposed.",)
+    assert results.find(PROPOSE_WRITE) is tool

@@ -1,0 +1,189 @@
+"""Skills of the person at the machine: their folders, their plug-ins, and those of a repository."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.skills.find import SkillSet, checkout_skills
+from bot.skills.skill_folder import SkillFolder
+from tests.skills.corpus import skill
+from tests.support.repositories import make_repository
+
+OFFICIAL = "~/.claude/plugins/cache/official/tdd/1.0/skills"
+
+
+def text(name: str, use: str = "Says hello.") -> str:
+    return skill(f"name: {name}\ndescription: {use}\n")
+
+
+def write(root: Path, files: Mapping[str, str]) -> Path:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+def plugin(home: Path, folder_name: str = "tdd", **manifest: Any) -> str:
+    """A plug-in with the skill `review`; returns the folder that it is installed in."""
+    folder = home / f".claude/plugins/cache/official/{folder_name}/1.0"
+    manifest = {"name": folder_name, **manifest}
+    write(
+        folder,
+        {
+            ".claude-plugin/plugin.json": json.dumps(manifest),
+            "skills/review/SKILL.md": text("review"),
+            "skills/review/x.sh": "",
+        },
+    )
+    return str(folder)
+
+
+def installed(home: Path, entries: Mapping[str, Any], enabled: Mapping[str, Any]) -> None:
+    write(
+        home / ".claude",
+        {
+            "plugins/installed_plugins.json": json.dumps({"version": 2, "plugins": entries}),
+            "settings.json": json.dumps({"enabledPlugins": enabled}),
+        },
+    )
+
+
+def names(found: SkillSet, origin: str) -> list[str]:
+    return [held.skill.name for held in found.skills if held.skill.origin == origin]
+
+
+def test_the_users_own_come_before_the_repositorys_and_the_bundled(tmp_path: Path) -> None:
+    home = write(
+        tmp_path / "home",
+        {
+            ".config/slash-agent/skills/a/SKILL.md": text("a", "First."),
+            ".claude/skills/a/SKILL.md": text("a", "Second."),
+            ".claude/skills/write-tests/SKILL.md": text("write-tests", "My way."),
+        },
+    )
+    repo = make_repository(tmp_path / "r", {".claude/skills/a/SKILL.md": text("a", "Third.")})
+    found = checkout_skills(repo, {"HOME": str(home)})
+    held = {one.skill.name: one for one in found.skills}
+    assert (held["a"].skill.description, held["a"].source.name) == ("First.", "~/.config/slash-agent/skills")
+    assert held["write-tests"].skill.description == "My way."
+    assert names(found, "user") == ["a", "write-tests"]
+    own = "~/.config/slash-agent/skills/a already, which counts"
+    assert f".claude/skills/a: the skill a is {own}" in found.notes
+    assert f"~/.claude/skills/a: the skill a is {own}" in found.notes
+
+
+def test_the_configuration_may_be_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path / "c", {"slash-agent/skills/a/SKILL.md": text("a")})
+    environment = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "c")}
+    assert names(checkout_skills(tmp_path, environment), "user") == ["a"]
+
+
+@pytest.mark.parametrize("more", [{"GITHUB_ACTIONS": "true"}, {"HOME": ""}, {"HOME": "home"}])
+def test_a_runners_home_and_one_that_is_no_place_have_none(
+    tmp_path: Path, more: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write(tmp_path / "home", {".claude/skills/a/SKILL.md": text("a")})
+    installed(
+        home, {"tdd@official": [{"scope": "user", "installPath": plugin(home)}]}, {"tdd@official": True}
+    )
+    monkeypatch.chdir(tmp_path)
+    assert {held.skill.origin for held in checkout_skills(tmp_path, {"HOME": str(home), **more}).skills} == {
+        "bundled"
+    }
+
+
+def test_a_folder_that_is_linked_into_the_users_is_read_and_no_link_within_it(tmp_path: Path) -> None:
+    home = write(tmp_path / "home", {".claude/skills/a/SKILL.md": text("a")})
+    write(tmp_path / "dotfiles", {"b/SKILL.md": text("b"), "b/x": "1", "c/SKILL.md": text("c")})
+    (tmp_path / "dotfiles/c/shadow").symlink_to("/etc/passwd")
+    for name in "bc":
+        (home / ".claude/skills" / name).symlink_to(tmp_path / "dotfiles" / name)
+    found = checkout_skills(tmp_path, {"HOME": str(home)})
+    assert names(found, "user") == ["a", "b"]
+    [b] = [held for held in found.skills if held.skill.name == "b"]
+    SkillFolder(tmp_path / "shelf", "/shown").document(b)
+    assert (tmp_path / "shelf/b/x").read_text() == "1"
+    assert any("c/shadow: plain-files" in note for note in found.notes)
+
+
+def test_a_plug_in_that_is_installed_and_enabled_has_its_skills_under_its_own_name(tmp_path: Path) -> None:
+    home = write(tmp_path / "home", {".claude/skills/review/SKILL.md": text("review")})
+    entries = {
+        "tdd@official": [
+            {"scope": "project", "installPath": "/x"},
+            {"scope": "user", "installPath": plugin(home)},
+        ],
+        "off@official": [{"scope": "user", "installPath": plugin(home, "off")}],
+        "other@official": [{"scope": "project", "installPath": plugin(home, "other")}],
+        "gone@official": [{"scope": "user", "installPath": "/nowhere"}],
+        "odd": "?",
+    }
+    installed(
+        home, entries, {"tdd@official": True, "off@official": False, "other@official": True, "odd": True}
+    )
+    found = checkout_skills(tmp_path, {"HOME": str(home)})
+    assert names(found, "plugin") == ["tdd:review"]
+    assert names(found, "user") == ["review"]
+    [held] = [one for one in found.skills if one.skill.name == "tdd:review"]
+    assert held.source.name == OFFICIAL
+    shelf = SkillFolder(tmp_path / "shelf", "/shown")
+    assert shelf.document(held).startswith(b"---\nname: review")
+    assert shelf.path_of("tdd:review") == "/shown/tdd__review"
+    assert (tmp_path / "shelf/tdd__review/x.sh").is_file()
+
+
+@pytest.mark.parametrize("name", ["../up", "", 7, "a:b", "A"])
+def test_a_plug_in_without_a_valid_name_is_said(tmp_path: Path, name: object) -> None:
+    home = tmp_path / "home"
+    installed(home, {"tdd@o": [{"scope": "user", "installPath": plugin(home, name=name)}]}, {"tdd@o": True})
+    found = checkout_skills(tmp_path, {"HOME": str(home)})
+    assert names(found, "plugin") == []
+    assert f"{OFFICIAL}: no skill is read there" in found.notes[-1]
+
+
+@pytest.mark.parametrize("file", ["plugins/installed_plugins.json", "settings.json"])
+@pytest.mark.parametrize("content", ["{", "[]", '{"plugins": [], "enabledPlugins": 1}', "[" * 100_000])
+def test_what_cannot_be_understood_means_no_plug_in(tmp_path: Path, file: str, content: str) -> None:
+    home = tmp_path / "home"
+    installed(home, {"tdd@o": [{"scope": "user", "installPath": plugin(home)}]}, {"tdd@o": True})
+    write(home / ".claude", {file: content})
+    assert names(checkout_skills(tmp_path, {"HOME": str(home)}), "plugin") == []
+
+
+def test_a_repository_may_bring_plug_ins(tmp_path: Path) -> None:
+    manifest = ".claude-plugin/plugin.json"
+    repo = make_repository(
+        tmp_path / "r",
+        {
+            f".claude/plugins/house/{manifest}": '{"name": "house"}',
+            ".claude/plugins/house/skills/lint/SKILL.md": text("lint"),
+            ".claude/plugins/house/commands/x/SKILL.md": text("x"),
+            ".claude/plugins/bare/skills/y/SKILL.md": text("y"),
+        },
+    )
+    write(
+        repo,
+        {
+            f".claude/plugins/late/{manifest}": '{"name": "late"}',
+            ".claude/plugins/late/skills/z/SKILL.md": text("z"),
+        },
+    )
+    found = checkout_skills(repo, {})
+    assert names(found, "plugin") == ["house:lint"]
+    [held] = [one for one in found.skills if one.skill.origin == "plugin"]
+    assert (held.source.name, held.skill.folder) == (".claude/plugins/house/skills", "lint")
+
+
+def test_where_there_are_too_many_those_of_plug_ins_are_left_out_first(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folder = plugin(home)
+    write(Path(folder), {f"skills/s{number:03}/SKILL.md": text(f"s{number:03}") for number in range(120)})
+    installed(home, {"a@o": [{"scope": "user", "installPath": folder}]}, {"a@o": True})
+    found = checkout_skills(tmp_path, {"HOME": str(home)})
+    assert len(found.skills) == 100
+    assert "write-tests" in names(found, "bundled")

@@ -1,0 +1,173 @@
+"""A forge with a repository and three people in it, and the clients that speak to it.
+
+Whatever a test here says to the forge, and whatever the forge answers, is held against GitHub's own
+description afterwards, wherever npm is at hand to fetch that.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from github import Auth, Github, GithubException
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge import graphql
+from tests.support import openapi
+
+REPO = "acme/lib"
+
+Connect = Callable[[str], Github]
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def forge(tmp_path: Path) -> Iterator[Forge]:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "README.md").write_text("# lib\n")
+    (source / "calc.py").write_text("def add(a, b):\n    return a - b\n")
+    with Forge() as forge:
+        forge.add_user("acme")
+        forge.create_repository("acme", "lib", source)
+        for login in ("ada", "tom", "eve"):
+            forge.add_user(login)
+        forge.grant(REPO, "ada", "write")
+        forge.grant(REPO, "tom", "triage")
+        yield forge
+        if shutil.which("npm"):
+            assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+            assert graphql.findings(forge.requests) == []
+
+
+@pytest.fixture
+def bot_token(forge: Forge) -> str:
+    """What Actions gives a job that may publish."""
+    permissions = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    return forge.token(permissions=permissions, repo=REPO)
+
+
+@pytest.fixture
+def connect(forge: Forge) -> Iterator[Connect]:
+    clients = []
+
+    def connect(token: str) -> Github:
+        auth = Auth.Token(token) if token else None
+        clients.append(
+            Github(
+                auth=auth,
+                base_url=forge.api_url,
+                retry=None,
+                seconds_between_requests=0,
+                seconds_between_writes=0,
+            )
+        )
+        return clients[-1]
+
+    yield connect
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def repo(connect: Connect, bot_token: str) -> Repository:
+    """The repository as the bot sees it."""
+    return connect(bot_token).get_repo(REPO)
+
+
+@pytest.fixture
+def as_user(forge: Forge, connect: Connect) -> Callable[[str], Repository]:
+    """The repository as somebody sees it, with a classic token of theirs."""
+    return lambda login: connect(forge.token(login)).get_repo(REPO)
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> Run:
+    """Run git as an ordinary client would, knowing nothing and asking nobody."""
+
+    def git(*args: str, cwd: Path | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "ada@example.org",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "ada@example.org",
+            "LC_ALL": "C",
+        }
+        done = subprocess.run(
+            ["git", *args], cwd=cwd or tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+    return git
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Wire:
+    """Plain HTTP on one connection, for what a library would hide."""
+
+    def __init__(self, forge: Forge, token: str = "") -> None:
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._connection = http.client.HTTPConnection(forge.url.removeprefix("http://"), timeout=120)
+
+    def __call__(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        self._connection.request(method, path, content, {**self._headers, **(headers or {})})
+        response = self._connection.getresponse()
+        return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+
+    def api(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self(method, f"/api/v3{path}", body, named)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+@pytest.fixture
+def wire(forge: Forge) -> Iterator[Callable[[str], Wire]]:
+    opened = []
+
+    def wire(token: str = "") -> Wire:
+        opened.append(Wire(forge, token))
+        return opened[-1]
+
+    yield wire
+    for one in opened:
+        one.close()
+
+
+def refusal(status: int, text: str = "") -> pytest.RaisesExc[GithubException]:
+    """PyGithub's exception for one status, with these words in GitHub's answer."""
+    return pytest.RaisesExc(
+        GithubException, check=lambda error: error.status == status and text in str(error.data)
+    )
+
+
+def with_token(url: str, token: str) -> str:
+    return url.replace("://", f"://x-access-token:{token}@", 1)

@@ -1,0 +1,212 @@
+"""What a token may see and do, and the words GitHub refuses with."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+from github import Github
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Connect, Wire, refusal
+
+WireTo = Callable[..., Wire]
+
+
+def test_a_wrong_token_is_bad_credentials(wire: WireTo) -> None:
+    answer = wire("ghp_nonsense").api("GET", f"/repos/{REPO}")
+    assert (answer.status, answer.json["message"]) == (401, "Bad credentials")
+
+
+def test_a_token_that_expires_half_way_is_bad_credentials(forge: Forge, wire: WireTo) -> None:
+    token = forge.token("ada")
+    ask = wire(token)
+    assert ask.api("GET", "/user").status == 200
+    forge.revoke_token(token)
+    assert ask.api("GET", "/user").status == 401
+
+
+@pytest.mark.parametrize("scheme", ["token {}", "Bearer {}", "bearer {}", "basic"])
+def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str) -> None:
+    token = forge.token("ada")
+    pair = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    sent = f"basic {pair}" if scheme == "basic" else scheme.format(token)
+    assert wire().api("GET", "/user", Authorization=sent).json["login"] == "ada"
+
+
+def test_nobody_reads_what_is_public_and_writes_nothing(forge: Forge, wire: WireTo) -> None:
+    number = forge.create_issue(REPO, "eve", "x")
+    ask = wire()
+    assert ask.api("GET", f"/repos/{REPO}").status == 200
+    assert ask.api("GET", "/user").status == 401
+    answer = ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"})
+    assert (answer.status, answer.json["message"]) == (401, "Requires authentication")
+
+
+def test_an_installation_is_nobodys_account(connect: Connect, bot_token: str) -> None:
+    with refusal(403, "Resource not accessible by integration"):
+        _ = connect(bot_token).get_user().login
+
+
+# -- private repositories
+
+
+@pytest.fixture
+def private(forge: Forge) -> str:
+    forge.create_repository("acme", "secret", private=True)
+    forge.grant("acme/secret", "ada", "read")
+    return "acme/secret"
+
+
+@pytest.mark.parametrize("path", ["", "/issues", "/pulls", "/collaborators/ada/permission", "/contents/x"])
+def test_a_private_repository_is_not_there_for_others(
+    forge: Forge, wire: WireTo, private: str, path: str
+) -> None:
+    for token in ("", forge.token("eve"), forge.token(permissions={"contents": "write"}, repo=REPO)):
+        answer = wire(token).api("GET", f"/repos/{private}{path}")
+        assert (answer.status, answer.json["message"]) == (404, "Not Found")
+
+
+def test_its_collaborators_see_it(connect: Connect, forge: Forge, private: str) -> None:
+    seen = connect(forge.token("ada")).get_repo(private)
+    assert (seen.private, seen.visibility) == (True, "private")
+
+
+def test_a_token_without_the_permission_cannot_read_it(forge: Forge, wire: WireTo, private: str) -> None:
+    number = forge.create_issue(private, "acme", "x")
+    ask = wire(forge.token(permissions={"contents": "read"}, repo=private))
+    assert ask.api("GET", f"/repos/{private}").status == 200
+    answer = ask.api("GET", f"/repos/{private}/issues/{number}")
+    assert (answer.status, answer.json["message"]) == (403, "Resource not accessible by integration")
+
+
+# -- tokens with permissions
+
+
+def test_a_read_only_token_writes_nothing(forge: Forge, wire: WireTo) -> None:
+    number = forge.create_issue(REPO, "eve", "x")
+    comment, _ = forge.comment(REPO, number, "eve", "y")
+    sha = forge.commit(REPO, {"x": "y"}, branch="topic")
+    read = {"contents": "read", "issues": "read", "pull_requests": "read"}
+    ask = wire(forge.token(permissions=read, repo=REPO))
+    for method, path, body in (
+        ("POST", "/issues", {"title": "x"}),
+        ("PATCH", f"/issues/{number}", {"title": "z"}),
+        ("POST", f"/issues/{number}/comments", {"body": "x"}),
+        ("PATCH", f"/issues/comments/{comment}", {"body": "x"}),
+        ("DELETE", f"/issues/comments/{comment}", None),
+        ("POST", f"/issues/{number}/labels", {"labels": ["bug"]}),
+        ("POST", f"/issues/{number}/assignees", {"assignees": ["ada"]}),
+        ("PUT", f"/issues/{number}/lock", None),
+        ("POST", f"/issues/comments/{comment}/reactions", {"content": "eyes"}),
+        ("POST", "/pulls", {"title": "x", "head": "topic", "base": "main"}),
+        ("POST", "/git/refs", {"ref": "refs/heads/a", "sha": sha}),
+        ("PATCH", "/git/refs/heads/topic", {"sha": sha}),
+        ("DELETE", "/git/refs/heads/topic", None),
+    ):
+        answer = ask.api(method, f"/repos/{REPO}{path}", body)
+        assert (answer.status, answer.json["message"]) == (403, "Resource not accessible by integration"), (
+            path
+        )
+
+
+def test_a_persons_limited_token_is_told_so(forge: Forge, wire: WireTo) -> None:
+    ask = wire(forge.token("ada", {"contents": "read"}))
+    answer = ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"})
+    assert (answer.status, answer.json["message"]) == (
+        403,
+        "Resource not accessible by personal access token",
+    )
+
+
+def test_either_permission_comments_on_a_pull_request(forge: Forge, repo: Repository, wire: WireTo) -> None:
+    forge.commit(REPO, {"x": "y"}, branch="topic")
+    number = repo.create_pull(base="main", head="topic", title="x", body="").number
+    issue = forge.create_issue(REPO, "eve", "x")
+    for resource in ("issues", "pull_requests"):
+        ask = wire(forge.token(permissions={resource: "write"}, repo=REPO))
+        assert ask.api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "x"}).status == 201
+    assert ask.api("POST", f"/repos/{REPO}/issues/{issue}/comments", {"body": "x"}).status == 403
+
+
+def test_a_token_for_one_repository_is_a_reader_elsewhere(forge: Forge, wire: WireTo) -> None:
+    other = forge.create_repository("acme", "other")
+    ask = wire(forge.token(permissions={"issues": "write"}, repo=REPO))
+    assert ask.api("GET", f"/repos/{other}").json["permissions"]["push"] is False
+
+
+# -- roles
+
+
+@pytest.mark.parametrize(
+    ("granted", "permission"),
+    [
+        ("admin", "admin"),
+        ("maintain", "write"),
+        ("write", "write"),
+        ("triage", "read"),
+        ("read", "read"),
+    ],
+)
+def test_permission_knows_four_words_and_role_name_all(
+    forge: Forge, repo: Repository, granted: str, permission: str
+) -> None:
+    number = forge.add_user("zoe")
+    forge.grant(REPO, "zoe", granted)  # type: ignore[arg-type]  # parametrised
+    answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/collaborators/zoe/permission")[1]
+    assert (answer["permission"], answer["role_name"], answer["user"]["id"]) == (permission, granted, number)
+    assert answer["user"]["permissions"]["push"] == (permission in ("admin", "write"))
+
+
+def test_everybody_reads_what_is_public_and_nobody_what_is_private(
+    forge: Forge, connect: Connect, repo: Repository, private: str
+) -> None:
+    assert repo.get_collaborator_permission("eve") == "read"
+    token = forge.token(permissions={"issues": "write"}, repo=private)
+    assert connect(token).get_repo(private).get_collaborator_permission("eve") == "none"
+
+
+@pytest.mark.parametrize("login", ["nobody-here", "github-actions[bot]"])
+def test_who_is_not_a_user_has_no_permission(repo: Repository, login: str) -> None:
+    with refusal(404, "is not a user"):
+        repo.get_collaborator_permission(login)
+
+
+def test_a_reader_may_not_ask_about_others(forge: Forge, connect: Connect) -> None:
+    with refusal(403, "push access"):
+        connect(forge.token("eve")).get_repo(REPO).get_collaborator_permission("ada")
+
+
+def test_collaborators_are_listed_and_known(repo: Repository) -> None:
+    assert {user.login for user in repo.get_collaborators()} == {"acme", "ada", "tom"}
+    assert repo.has_in_collaborators("ada")
+    assert not repo.has_in_collaborators("eve")
+
+
+def test_an_organisations_member_is_no_collaborator_by_that(
+    forge: Forge, repo: Repository, connect: Connect
+) -> None:
+    forge.add_organisation("guild", members=["eve"])
+    name = forge.create_repository("guild", "tool", private=True)
+    token = forge.token(permissions={"issues": "write"}, repo=name)
+    assert connect(token).get_repo(name).get_collaborator_permission("eve") == "none"
+
+
+# -- limits
+
+
+def test_the_rate_limit_counts_down(forge: Forge, connect: Connect) -> None:
+    client: Github = connect(forge.token("ada"))
+    first = client.get_rate_limit().rate.remaining
+    client.get_repo(REPO)
+    assert client.get_rate_limit().rate.remaining == first - 2
+    assert int(forge.requests[-1].headers["X-RateLimit-Remaining"]) == first - 2
+
+
+def test_people_are_found_by_login_whatever_its_case(connect: Connect, forge: Forge) -> None:
+    number = forge.add_user("Zoe")
+    assert connect(forge.token("ada")).get_user("zoe").id == number
+    with refusal(404):
+        connect(forge.token("ada")).get_user("nobody-here")

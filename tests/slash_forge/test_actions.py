@@ -1,0 +1,340 @@
+"""Workflow runs, jobs, logs and artifacts; dispatches; and what Actions may do."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from slash_forge.runs import Step
+from tests.slash_forge.conftest import REPO, Answer, Wire
+
+WireTo = Callable[..., Wire]
+Ask = Callable[..., Answer]
+
+WORKFLOW = """\
+name: Agent
+on:
+  issue_comment:
+  workflow_dispatch:
+    inputs:
+      instruction: {required: true}
+      level: {type: choice, options: [low, high], default: low}
+      dry: {type: boolean, default: false}
+jobs: {}
+"""
+
+
+@pytest.fixture
+def ask(forge: Forge, wire: WireTo) -> Ask:
+    one = wire(forge.token(permissions={"actions": "write", "contents": "write"}, repo=REPO))
+    return lambda method, path, body=None: one.api(method, f"/repos/{REPO}{path}", body)
+
+
+@pytest.fixture
+def store(wire: WireTo) -> Callable[[Answer], bytes]:
+    """Follow a redirect out of the API, without a token."""
+
+    def fetch(answer: Answer) -> bytes:
+        assert answer.status == 302
+        found = wire()("GET", urlsplit(answer.headers["location"]).path)
+        assert found.status == 200
+        return found.body
+
+    return fetch
+
+
+# -- runs
+
+
+def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> None:
+    old = forge.add_run(REPO, event="schedule", actor="ada", at="2026-01-01T10:00:00Z")
+    mid = forge.add_run(REPO, event="push", conclusion="failure", at="2026-01-02T10:00:00Z")
+    new = forge.add_run(
+        REPO, workflow=".github/workflows/agent.yml", event="issue_comment", conclusion=None, actor="eve",
+        at="2026-01-03T10:00:00Z",
+    )  # fmt: skip
+
+    def listed(query: str) -> list[int]:
+        answer = ask("GET", f"/actions/runs?{query}").json
+        assert answer["total_count"] == len(answer["workflow_runs"])
+        return [one["id"] for one in answer["workflow_runs"]]
+
+    assert listed("") == [new, mid, old]
+    assert listed("event=schedule") == [old]
+    assert listed("status=failure") == [mid]
+    assert listed("status=in_progress") == [new]
+    assert listed("status=completed") == [mid, old]
+    assert listed("actor=eve") == [new]
+    assert listed("created=2026-01-02") == [mid]
+    assert listed("created=%3E%3D2026-01-02") == [new, mid]
+    assert listed("created=%3E2026-01-02") == [new]
+    assert listed("created=%3C2026-01-02T10:00:00Z") == [old]
+    assert listed("created=%3C%3D2026-01-02") == [mid, old]
+    assert listed("created=2026-01-01..2026-01-02") == [mid, old]
+    assert listed("created=2026-01-02..*") == [new, mid]
+    assert listed(f"head_sha={forge.branch_sha(REPO)}&branch=main") == [new, mid, old]
+    assert listed("branch=other") == []
+    found = ask("GET", "/actions/workflows/agent.yml/runs").json["workflow_runs"]
+    assert [one["id"] for one in found] == [new]
+
+
+def test_a_run_of_a_pull_request_names_it_unless_it_is_a_forks(forge: Forge, ask: Ask) -> None:
+    forge.commit(REPO, {"x": "y"}, branch="topic")
+    ours = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "ada", "topic"))
+    forge.commit(forge.fork(REPO, "eve"), {"x": "z"}, branch="fix")
+    theirs = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "eve", "eve:fix"))
+    seen = ask("GET", f"/actions/runs/{ours}").json
+    assert [one["number"] for one in seen["pull_requests"]] == [1]
+    seen = ask("GET", f"/actions/runs/{theirs}").json
+    assert (seen["pull_requests"], seen["head_repository"]["full_name"]) == ([], "eve/lib")
+    assert (seen["head_branch"], seen["head_sha"]) == ("fix", forge.branch_sha("eve/lib", "fix"))
+
+
+def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
+    run = forge.add_run(REPO, conclusion=None)
+    job = forge.add_job(REPO, run, conclusion=None)
+    assert ask("POST", f"/actions/runs/{run}/cancel").status == 202
+    assert forge.run_state(REPO, run) == ("completed", "cancelled")
+    assert ask("GET", f"/actions/jobs/{job}").json["conclusion"] == "cancelled"
+    assert ask("POST", f"/actions/runs/{run}/cancel").status == 409
+    assert ask("POST", "/actions/runs/1/cancel").status == 404
+
+
+def test_a_run_is_run_again_with_jobs_of_its_own(forge: Forge, ask: Ask) -> None:
+    run = forge.add_run(REPO, conclusion="failure")
+    first = forge.add_job(REPO, run, conclusion="failure")
+    assert ask("POST", f"/actions/runs/{run}/rerun").status == 201
+    seen = ask("GET", f"/actions/runs/{run}").json
+    assert (seen["run_attempt"], seen["status"], seen["conclusion"]) == (2, "queued", None)
+    assert ask("POST", f"/actions/runs/{run}/rerun").status == 403
+    second = forge.add_job(REPO, run)
+
+    def listed(path: str) -> list[int]:
+        return [one["id"] for one in ask("GET", f"/actions/runs/{run}{path}").json["jobs"]]
+
+    assert (listed("/jobs"), listed("/jobs?filter=all")) == ([second], [first, second])
+    assert listed("/attempts/1/jobs") == [first]
+
+
+@pytest.mark.parametrize("deed", ["cancel", "rerun"])
+def test_it_takes_actions_write(forge: Forge, wire: WireTo, deed: str) -> None:
+    run = forge.add_run(REPO, conclusion=None)
+    path = f"/repos/{REPO}/actions/runs/{run}/{deed}"
+    read = wire(forge.token(permissions={"actions": "read", "issues": "write"}, repo=REPO))
+    assert read.api("POST", path).json["message"] == "Resource not accessible by integration"
+    assert wire(forge.token("tom")).api("POST", path).status == 403
+
+
+# -- jobs and logs
+
+
+def test_a_job_is_a_check_run_too(forge: Forge, ask: Ask) -> None:
+    run = forge.add_run(REPO, conclusion="failure")
+    steps = [Step("Set up job"), Step("pytest", "failure", "1 failed"), Step("upload", "skipped")]
+    job = forge.add_job(REPO, run, "test (3.12)", conclusion="failure", steps=steps)
+    seen = ask("GET", f"/actions/jobs/{job}").json
+    assert [(one["number"], one["name"], one["conclusion"]) for one in seen["steps"]] == [
+        (1, "Set up job", "success"),
+        (2, "pytest", "failure"),
+        (3, "upload", "skipped"),
+    ]
+    check = ask("GET", f"/check-runs/{job}").json
+    assert (check["name"], check["app"]["slug"]) == ("test (3.12)", "github-actions")
+    assert check["details_url"] == seen["html_url"] == f"{forge.url}/{REPO}/actions/runs/{run}/job/{job}"
+
+
+def test_logs_are_a_redirect_that_takes_no_token(
+    forge: Forge, ask: Ask, wire: WireTo, store: Callable[[Answer], bytes]
+) -> None:
+    run = forge.add_run(REPO, conclusion="failure")
+    steps = [Step("build", log="fine\n"), Step("pytest", "failure", "E   assert 1 == 2\n1 failed\n")]
+    job = forge.add_job(REPO, run, conclusion="failure", steps=steps)
+    answer = ask("GET", f"/actions/jobs/{job}/logs")
+    assert urlsplit(answer.headers["location"]).hostname != urlsplit(forge.url).hostname
+    lines = store(answer).decode().splitlines()
+    assert all(line[:4].isdigit() and line[27:29] == "Z " for line in lines)
+    assert [line[29:] for line in lines][-4:] == [
+        "##[endgroup]",
+        "E   assert 1 == 2",
+        "1 failed",
+        "##[error]Process completed with exit code 1.",
+    ]
+    path = urlsplit(answer.headers["location"]).path
+    assert wire(forge.token("ada"))("GET", path).status == 400
+    assert wire()("GET", f"{path}0").status == 404
+    forge.expire_logs(REPO, run)
+    assert ask("GET", f"/actions/jobs/{job}/logs").status == 410
+
+
+def test_a_runs_logs_are_an_archive_with_a_file_a_step(
+    forge: Forge, ask: Ask, store: Callable[[Answer], bytes]
+) -> None:
+    run = forge.add_run(REPO, conclusion="failure")
+    forge.add_job(REPO, run, "a/b", steps=[Step("build", log="fine"), Step("never", "skipped")])
+    archive = zipfile.ZipFile(io.BytesIO(store(ask("GET", f"/actions/runs/{run}/logs"))))
+    assert archive.namelist() == ["0_a_b.txt", "a_b/1_build.txt"]
+    assert archive.read("a_b/1_build.txt").endswith(b"Z fine\n")
+
+
+def test_a_job_that_runs_has_no_log_yet(forge: Forge, ask: Ask) -> None:
+    run = forge.add_run(REPO, conclusion=None)
+    job = forge.add_job(REPO, run, conclusion=None, steps=[Step("build")])
+    assert ask("GET", f"/actions/jobs/{job}").json["steps"][0]["conclusion"] is None
+    assert ask("GET", f"/actions/jobs/{job}/logs").status == 404
+    assert ask("GET", "/actions/jobs/1").status == 404
+
+
+def test_logs_and_artifacts_are_not_for_nobody(forge: Forge, wire: WireTo) -> None:
+    run = forge.add_run(REPO)
+    job, one = forge.add_job(REPO, run), forge.add_artifact(REPO, run, "bundle", {"a": b"b"})
+    anonymous = wire()
+    assert anonymous.api("GET", f"/repos/{REPO}/actions/jobs/{job}/logs").status == 403
+    assert anonymous.api("GET", f"/repos/{REPO}/actions/artifacts/{one}/zip").status == 401
+    assert anonymous.api("GET", f"/repos/{REPO}/actions/jobs/{job}").status == 200
+
+
+# -- artifacts
+
+
+def test_artifacts_are_listed_and_downloaded(
+    forge: Forge, ask: Ask, store: Callable[[Answer], bytes]
+) -> None:
+    run, other = forge.add_run(REPO), forge.add_run(REPO)
+    one = forge.add_artifact(REPO, run, "bundle", {"outcome.json": b"{}", "report/a.html": b"<p>"})
+    gone = forge.add_artifact(REPO, other, "old", b"no zip at all", expired=True)
+
+    def listed(path: str) -> list[int]:
+        return [item["id"] for item in ask("GET", path).json["artifacts"]]
+
+    assert listed("/actions/artifacts") == [gone, one]
+    assert listed("/actions/artifacts?name=old") == [gone]
+    assert listed(f"/actions/runs/{run}/artifacts") == [one]
+    archive = zipfile.ZipFile(io.BytesIO(store(ask("GET", f"/actions/artifacts/{one}/zip"))))
+    assert archive.read("outcome.json") == b"{}"
+    answer = ask("GET", f"/actions/artifacts/{gone}/zip")
+    assert (answer.status, answer.json["message"]) == (410, "Artifact has expired")
+    assert ask("GET", f"/actions/artifacts/{one}/tar").status == 404
+    assert ask("DELETE", f"/actions/artifacts/{one}").status == 204
+    assert ask("GET", f"/actions/artifacts/{one}").status == 404
+
+
+# -- starting one
+
+
+@pytest.fixture
+def workflow(forge: Forge) -> str:
+    forge.commit(REPO, {".github/workflows/agent.yml": WORKFLOW, ".github/workflows/broken.yml": "a: [\n"})
+    return "/actions/workflows/agent.yml"
+
+
+def test_workflows_are_the_files_of_the_default_branch(ask: Ask, workflow: str) -> None:
+    listed = ask("GET", "/actions/workflows").json["workflows"]
+    assert [(one["name"], one["state"]) for one in listed] == [
+        ("Agent", "active"),
+        (".github/workflows/broken.yml", "active"),
+    ]
+    assert ask("GET", f"/actions/workflows/{listed[0]['id']}").json["path"] == ".github/workflows/agent.yml"
+    assert ask("GET", "/actions/workflows/none.yml").status == 404
+
+
+def test_a_dispatch_starts_a_run_with_its_inputs(forge: Forge, ask: Ask, workflow: str) -> None:
+    body = {"ref": "main", "inputs": {"instruction": "fix it", "dry": True}}
+    assert ask("POST", f"{workflow}/dispatches", body).status == 204
+    (run,) = forge.runs(REPO)
+    assert (run["event"], run["status"]) == ("workflow_dispatch", "queued")
+    assert run["inputs"] == {"instruction": "fix it", "level": "low", "dry": "true"}
+    (one,) = forge.dispatches(REPO)
+    assert (one.workflow, one.ref, one.sender.login) == (
+        ".github/workflows/agent.yml",
+        "refs/heads/main",
+        "github-actions[bot]",
+    )
+    details = ask("POST", f"{workflow}/dispatches", {**body, "return_run_details": True})
+    assert details.json["workflow_run_id"] == forge.runs(REPO)[1]["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"ref": "nowhere", "inputs": {"instruction": "x"}}, "No ref found for: nowhere"),
+        ({"ref": "main"}, "Required input 'instruction' not provided"),
+        (
+            {"ref": "main", "inputs": {"instruction": "x", "colour": "red"}},
+            'Unexpected inputs provided: ["colour"]',
+        ),
+        (
+            {"ref": "main", "inputs": {"instruction": "x", "level": "mid"}},
+            "not in the list of allowed values",
+        ),
+        ({"ref": "bare", "inputs": {}}, "does not have 'workflow_dispatch' trigger"),
+        ({"ref": "main", "inputs": []}, ""),
+        ({"inputs": {}}, '"ref" wasn\'t supplied'),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_dispatch_that_cannot_be_is_refused(
+    forge: Forge, ask: Ask, workflow: str, body: dict[str, Any], words: str
+) -> None:
+    forge.commit(REPO, {".github/workflows/agent.yml": "on: push\n"}, branch="bare")
+    answer = ask("POST", f"{workflow}/dispatches", body)
+    assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
+    assert forge.dispatches(REPO) == []
+
+
+def test_a_disabled_workflow_is_not_started(ask: Ask, workflow: str) -> None:
+    assert ask("PUT", f"{workflow}/disable").status == 204
+    assert ask("GET", workflow).json["state"] == "disabled_manually"
+    body = {"ref": "main", "inputs": {"instruction": "x"}}
+    assert ask("POST", f"{workflow}/dispatches", body).status == 422
+    ask("PUT", f"{workflow}/enable")
+    assert ask("POST", f"{workflow}/dispatches", body).status == 204
+
+
+def test_a_repository_dispatch_is_kept(forge: Forge, ask: Ask) -> None:
+    assert ask("POST", "/dispatches", {"event_type": "go", "client_payload": {"a": 1}}).status == 204
+    (one,) = forge.dispatches(REPO)
+    assert (one.kind, one.event_type, one.payload) == ("repository_dispatch", "go", {"a": 1})
+    for wrong in (
+        {"event_type": "x" * 101},
+        {"event_type": "x", "client_payload": {str(key): key for key in range(11)}},
+        {"client_payload": {}},
+    ):
+        assert ask("POST", "/dispatches", wrong).status == 422
+
+
+def test_pygithub_starts_and_stops(forge: Forge, workflow: str, repo: Repository, wire: WireTo) -> None:
+    strong = forge.token("acme")
+    one = repo.get_workflow("agent.yml")
+    assert one.name == "Agent"
+    body = {"ref": "main", "inputs": {"instruction": "x"}}
+    assert wire(strong).api("POST", f"/repos/{REPO}{workflow}/dispatches", body).status == 204
+    (run,) = repo.get_workflow_runs(event="workflow_dispatch")
+    assert (run.status, run.head_branch) == ("queued", "main")
+
+
+# -- settings
+
+
+def test_what_actions_may_is_for_administrators(forge: Forge, wire: WireTo, ask: Ask) -> None:
+    path = f"/repos/{REPO}/actions/permissions/workflow"
+    admin = wire(forge.token("acme"))
+    assert admin.api("GET", path).json == {
+        "default_workflow_permissions": "read",
+        "can_approve_pull_request_reviews": True,
+    }
+    body = {"default_workflow_permissions": "write", "can_approve_pull_request_reviews": False}
+    assert admin.api("PUT", path, body).status == 204
+    assert admin.api("GET", path).json == body
+    assert admin.api("PUT", path, {"default_workflow_permissions": "all"}).status == 422
+    assert (
+        ask("GET", "/actions/permissions/workflow").json["message"]
+        == "Resource not accessible by integration"
+    )
+    assert wire(forge.token("ada")).api("GET", path).status == 403

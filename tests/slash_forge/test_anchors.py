@@ -1,0 +1,82 @@
+"""Lines of diffs, against what is known without them: the two texts themselves."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slash_forge.diffs import FileDiff, file_diff, moved
+from slash_forge.git import BareRepository, Signature
+
+WHO = Signature("Ada", "ada@example.org", 1_700_000_000)
+# Few different lines, so that equal ones meet; some look like parts of a diff themselves.
+texts = st.lists(st.sampled_from(["a", "b", "", "+c", "-d", "@@ -1 +1 @@", "\\ e", " f"]), max_size=30)
+
+
+def patch(before: list[str], after: list[str]) -> str:
+    return "\n".join(list(difflib.unified_diff(before, after, lineterm=""))[2:])
+
+
+@settings(deadline=None)
+@given(texts, texts)
+def test_every_row_names_the_line_it_shows(before: list[str], after: list[str]) -> None:
+    if before == after:
+        return
+    text = patch(before, after)
+    diff = FileDiff(text)
+    shown = text.split("\n")
+    for row in diff.rows:
+        line = shown[row.position]
+        if row.new is not None:
+            assert line[1:] == after[row.new - 1]
+            assert diff.find("RIGHT", row.new) is row
+        if row.old is not None:
+            assert line[1:] == before[row.old - 1]
+        assert diff.at(row.position) is row
+        assert diff.quote(row).startswith("@@ ")
+        assert diff.quote(row).endswith(line)
+    assert {row.old for row in diff.rows if row.new is None} == {
+        line for line in range(1, len(before) + 1) if diff.find("LEFT", line)
+    }
+
+
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> BareRepository:
+    return BareRepository.create(Path(tmp_path_factory.mktemp("anchors")) / "a.git", "main")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=texts, after=texts)
+def test_a_line_that_moved_still_says_the_same(
+    git: BareRepository, before: list[str], after: list[str]
+) -> None:
+    commits = [
+        git.write_files(None, {"a.txt": "".join(f"{line}\n" for line in text).encode()}, "x\n", WHO)
+        for text in (before, after)
+    ]
+    for number, line in enumerate(before, start=1):
+        now = moved(git, *commits, "a.txt", number)
+        if now is not None:
+            assert after[now - 1] == line
+    if before == after:
+        assert all(moved(git, *commits, "a.txt", line) == line for line in range(1, len(before) + 1))
+
+
+def test_what_has_no_text_diff_has_no_lines(git: BareRepository) -> None:
+    one = git.write_files(None, {"bin": b"\0\1", "same": b"x\n"}, "x\n", WHO)
+    two = git.write_files(None, {"bin": b"\0\2", "same": b"x\n"}, "x\n", WHO)
+    assert file_diff(git, one, two, "bin") is None
+    assert file_diff(git, one, two, "same") is None
+    assert moved(git, one, two, "bin", 1) is None
+    assert moved(git, one, two, "same", 1) == 1
+
+
+def test_a_file_that_was_renamed_lost_its_lines(git: BareRepository) -> None:
+    text = "".join(f"{line}\n" for line in range(20)).encode()
+    one = git.write_files(None, {"old": text}, "x\n", WHO)
+    two = git.write_files(None, {"new": text}, "x\n", WHO)
+    assert moved(git, one, two, "old", 3) is None

@@ -1,0 +1,160 @@
+"""GitHub Apps: identified by a signed word, given tokens that reach what they were installed on, for an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from github import Auth, Github, GithubIntegration
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Wire
+
+WireTo = Callable[..., Wire]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@cache
+def keys(which: str) -> tuple[str, str]:
+    """Private and public, in PEM."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return private.decode(), public.decode()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def forge(clock: Clock) -> Iterator[Forge]:
+    with Forge(clock=clock) as forge:
+        forge.create_repository("acme", "lib")
+        forge.create_repository("acme", "other", private=True)
+        yield forge
+
+
+@pytest.fixture
+def app(forge: Forge) -> int:
+    permissions = {"contents": "write", "issues": "write", "checks": "read"}
+    return forge.register_app("slash", keys("")[1], permissions, owner="maker")  # type: ignore[arg-type]  # words
+
+
+@pytest.fixture
+def installation(forge: Forge, app: int) -> int:
+    return forge.install_app(app, "acme", [REPO])
+
+
+def word(app: int, key: str = "", **changes: Any) -> str:
+    now = int(datetime.now(UTC).timestamp())
+    claims = {"iss": str(app), "iat": now - 30, "exp": now + 300, **changes}
+    return jwt.encode({k: v for k, v in claims.items() if v is not None}, keys(key)[0], algorithm="RS256")
+
+
+def test_pygithub_gets_in(forge: Forge, app: int, installation: int) -> None:
+    auth = Auth.AppAuth(app, keys("")[0])
+    integration = GithubIntegration(auth=auth, base_url=forge.api_url)
+    assert integration.get_app().slug == "slash"
+    assert integration.get_repo_installation("acme", "lib").id == installation
+    hub = Github(auth=auth.get_installation_auth(installation), base_url=forge.api_url, retry=None)
+    issue = hub.get_repo(REPO).create_issue("From the app")
+    assert issue.user.login == "slash[bot]"
+    integration.close()
+    hub.close()
+
+
+def test_a_token_reaches_what_it_was_installed_on(
+    forge: Forge, wire: WireTo, app: int, installation: int
+) -> None:
+    path = f"/app/installations/{installation}/access_tokens"
+    made = wire(word(app)).api("POST", path, {})
+    assert (made.status, made.json["repository_selection"]) == (201, "selected")
+    assert made.json["permissions"] == {
+        "contents": "write", "issues": "write", "checks": "read", "metadata": "read"
+    }  # fmt: skip
+    ask = wire(made.json["token"])
+    listed = ask.api("GET", "/installation/repositories").json
+    assert [one["full_name"] for one in listed["repositories"]] == [REPO]
+    assert ask.api("GET", "/repos/acme/other").status == 404
+    assert ask.api("GET", "/user").status == 403
+    body = {"title": "x", "head": "a", "base": "main"}
+    assert ask.api("POST", f"/repos/{REPO}/pulls", body).json["message"].startswith("Resource not accessible")
+
+
+def test_a_token_may_be_for_less_and_never_for_more(
+    forge: Forge, wire: WireTo, app: int, installation: int
+) -> None:
+    ask = wire(word(app))
+    path = f"/app/installations/{installation}/access_tokens"
+    less = ask.api("POST", path, {"permissions": {"issues": "read"}, "repositories": ["lib"]}).json
+    assert less["permissions"] == {"issues": "read", "metadata": "read"}
+    assert wire(less["token"]).api("POST", f"/repos/{REPO}/issues", {"title": "x"}).status == 403
+    for more in (
+        {"permissions": {"checks": "write"}},
+        {"permissions": {"actions": "read"}},
+        {"repositories": ["other"]},
+    ):
+        assert ask.api("POST", path, more).status == 422
+
+
+def test_a_token_lives_an_hour(forge: Forge, clock: Clock, wire: WireTo, app: int, installation: int) -> None:
+    made = wire(word(app)).api("POST", f"/app/installations/{installation}/access_tokens", {}).json
+    ask = wire(made["token"])
+    clock.ahead = timedelta(minutes=59)
+    assert ask.api("GET", f"/repos/{REPO}").status == 200
+    clock.ahead = timedelta(minutes=61)
+    answer = ask.api("GET", f"/repos/{REPO}")
+    assert (answer.status, answer.json["message"]) == (401, "Bad credentials")
+
+
+NOW = int(datetime.now(UTC).timestamp())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"exp": NOW - 1}, "future time"),
+        ({"exp": NOW + 7200}, "too far in the future"),
+        ({"exp": None}, "future time"),
+        ({"iat": NOW + 7200, "exp": NOW + 7500}, "Issued at"),
+        ({"iat": None}, "Issued at"),
+        ({"key": "another"}, "could not be decoded"),
+        ({"iss": "nobody"}, "could not be decoded"),
+    ],
+    ids=["over", "too long", "no end", "not yet", "no beginning", "another key", "nobody"],
+)
+def test_a_wrong_word_is_a_401(
+    forge: Forge, wire: WireTo, app: int, changes: dict[str, Any], words: str
+) -> None:
+    answer = wire(word(app, **changes)).api("GET", "/app")
+    assert (answer.status, words in answer.json["message"]) == (401, True), answer.json
+
+
+def test_what_is_not_the_apps_is_not_there(forge: Forge, wire: WireTo, app: int, installation: int) -> None:
+    ask = wire(word(app))
+    assert [one["id"] for one in ask.api("GET", "/app/installations").json] == [installation]
+    assert ask.api("GET", f"/app/installations/{installation}").json["app_slug"] == "slash"
+    assert ask.api("GET", "/app/installations/1").status == 404
+    assert ask.api("GET", "/repos/acme/other/installation").status == 404
+    assert wire(word(99)).api("GET", "/app").status == 404
+    assert wire(forge.token("acme")).api("GET", "/app").status == 401
+    assert wire(forge.token("acme")).api("GET", "/installation/repositories").status == 403

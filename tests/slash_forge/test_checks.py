@@ -1,0 +1,170 @@
+"""Check runs with their annotations, suites and commit statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from slash_forge.checks import Annotation
+from tests.slash_forge.conftest import REPO, Answer, Connect, Wire, refusal
+
+WireTo = Callable[..., Wire]
+
+
+@pytest.fixture
+def sha(forge: Forge) -> str:
+    return forge.commit(REPO, {"x": "y"}, branch="topic")
+
+
+@pytest.fixture
+def ask(forge: Forge, wire: WireTo) -> Callable[..., Answer]:
+    one = wire(forge.token(permissions={"checks": "write", "statuses": "write"}, repo=REPO))
+    return lambda method, path, body=None: one.api(method, f"/repos/{REPO}{path}", body)
+
+
+def remark(line: int = 1, **fields: Any) -> dict[str, Any]:
+    return {
+        "path": "x", "start_line": line, "end_line": line, "annotation_level": "warning", "message": "m", **fields
+    }  # fmt: skip
+
+
+def output(*annotations: object, **fields: Any) -> dict[str, Any]:
+    return {"title": "T", "summary": "S", "annotations": list(annotations), **fields}
+
+
+def test_a_check_run_grows_by_fifty_annotations_a_request(ask: Callable[..., Answer], sha: str) -> None:
+    first = [remark(line) for line in range(1, 51)]
+    body = {"name": "review", "head_sha": sha, "conclusion": "neutral", "output": output(*first)}
+    made = ask("POST", "/check-runs", body)
+    assert (made.status, made.json["status"], made.json["conclusion"]) == (201, "completed", "neutral")
+    path = f"/check-runs/{made.json['id']}"
+    more = ask("PATCH", path, {"output": output(remark(51))})
+    assert more.json["output"]["annotations_count"] == 51
+    listed = ask("GET", f"{path}/annotations?per_page=50&page=2").json
+    assert [one["start_line"] for one in listed] == [51]
+    refused = ask("PATCH", path, {"output": output(*[remark()] * 51)})
+    assert (refused.status, "No more than 50" in refused.json["message"]) == (422, True)
+    assert ask("GET", path).json["output"]["annotations_count"] == 51
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"head_sha": "0" * 40}, "No commit found"),
+        ({"head_sha": "topic"}, "No commit found"),
+        ({"conclusion": "fine"}, "not a member"),
+        ({"status": "done"}, "not a member"),
+        ({"status": "completed"}, "conclusion"),
+        ({"output": {"title": "T"}}, "summary"),
+        ({"output": {"summary": "S"}}, "title"),
+        ({"output": {"title": 3, "summary": "S"}}, "not a string"),
+        ({"output": {"title": "T", "summary": "x" * 65_536}}, "65535"),
+        ({"output": "x"}, "not an object"),
+        ({"output": output(3)}, "not an object"),
+        ({"output": output(remark(annotation_level="bad"))}, "not a member"),
+        ({"output": output(remark(0))}, "start_line"),
+        ({"output": output(remark(end_line=0))}, "start_line"),
+        ({"output": output(remark(end_line=2, start_column=1))}, "columns"),
+        ({"output": output(remark(message=None))}, "message"),
+        ({"output": {"title": "T", "summary": "S", "annotations": {}}}, "not an array"),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_what_makes_no_sense_is_refused(
+    ask: Callable[..., Answer], sha: str, fields: dict[str, Any], words: str
+) -> None:
+    answer = ask("POST", "/check-runs", {"name": "review", "head_sha": sha, **fields})
+    assert (answer.status, words in answer.json["message"]) == (422, True), answer.json
+    assert ask("GET", f"/commits/{sha}/check-runs").json["total_count"] == 0
+
+
+def test_only_apps_make_check_runs(forge: Forge, wire: WireTo, sha: str, bot_token: str) -> None:
+    body = {"name": "review", "head_sha": sha}
+    answer = wire(forge.token("ada")).api("POST", f"/repos/{REPO}/check-runs", body)
+    assert (answer.status, "GitHub App" in answer.json["message"]) == (403, True)
+    answer = wire(bot_token).api("POST", f"/repos/{REPO}/check-runs", body)
+    assert answer.json["message"] == "Resource not accessible by integration"
+
+
+def test_an_app_changes_its_own_alone(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
+    other = forge.add_check_run(REPO, sha, "build")
+    assert ask("PATCH", f"/check-runs/{other}", {"conclusion": "success"}).status == 403
+
+
+def test_the_latest_of_a_name_counts(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
+    forge.add_check_run(REPO, sha, "build", "failure")
+    again = forge.add_check_run(REPO, sha, "build", "success")
+    other = forge.add_check_run(REPO, sha, "build", None, app="other[bot]")
+
+    def listed(query: str) -> list[int]:
+        answer = ask("GET", f"/commits/topic/check-runs{query}").json
+        assert answer["total_count"] == len(answer["check_runs"])
+        return [one["id"] for one in answer["check_runs"]]
+
+    assert listed("") == [other, again]
+    assert len(listed("?filter=all")) == 3
+    assert listed("?status=in_progress") == [other]
+    assert listed("?check_name=lint") == []
+
+
+def test_a_suite_is_one_app_on_one_commit(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
+    forge.add_check_run(REPO, sha, "build", "success")
+    forge.add_check_run(REPO, sha, "lint", "failure")
+    forge.add_check_run(REPO, sha, "slow", None, app="other[bot]")
+    suites = ask("GET", f"/commits/{sha}/check-suites").json["check_suites"]
+    assert [(one["app"]["slug"], one["status"], one["conclusion"]) for one in suites] == [
+        ("some-ci", "completed", "failure"),
+        ("other", "in_progress", None),
+    ]
+    assert ask("GET", f"/check-suites/{suites[0]['id']}/check-runs").json["total_count"] == 2
+
+
+def test_statuses_are_combined(forge: Forge, ask: Callable[..., Answer], sha: str) -> None:
+    assert ask("GET", f"/commits/{sha}/status").json["state"] == "pending"
+    forge.add_status(REPO, sha, "ci/a", "failure", description="No", target_url="https://ci.example.org/1")
+    assert ask("GET", "/commits/topic/status").json["state"] == "failure"
+    body = {"state": "success", "context": "ci/a", "description": "Yes"}
+    assert ask("POST", f"/statuses/{sha}", body).json["creator"]["login"] == "github-actions[bot]"
+    combined = ask("GET", f"/commits/{sha}/status").json
+    assert (combined["state"], combined["total_count"]) == ("success", 1)
+    assert len(ask("GET", f"/commits/{sha}/statuses").json) == 2
+    for wrong in ({"state": "fine"}, {"state": "success", "description": "x" * 141}):
+        assert ask("POST", f"/statuses/{sha}", wrong).status == 422
+    assert ask("POST", f"/statuses/{'0' * 40}", body).status == 422
+
+
+def test_a_failing_check_makes_a_pull_request_unstable(forge: Forge, repo: Repository, sha: str) -> None:
+    pull = repo.get_pull(forge.open_pull(REPO, "ada", "topic"))
+    assert pull.mergeable_state == "clean"
+    run = forge.add_check_run(REPO, sha, "build")
+    assert repo.get_pull(pull.number).mergeable_state == "unstable"
+    assert [one["number"] for one in _check(repo, run)["pull_requests"]] == [pull.number]
+
+
+def _check(repo: Repository, number: int) -> dict[str, Any]:
+    found: dict[str, Any] = repo.get_check_run(number).raw_data
+    return found
+
+
+def test_pygithubs_check_runs(forge: Forge, connect: Connect, sha: str) -> None:
+    repo = connect(forge.token(permissions={"checks": "write"}, repo=REPO)).get_repo(REPO)
+    run = repo.create_check_run(
+        "review", sha, conclusion="neutral", output={"title": "T", "summary": "S", "annotations": [remark()]}
+    )
+    run.edit(output={"title": "T", "summary": "S", "annotations": [remark(2)]})
+    (seen,) = repo.get_commit(sha).get_check_runs()
+    assert [one.start_line for one in seen.get_annotations()] == [1, 2]
+    with refusal(422, "No more than 50"):
+        run.edit(output={"title": "T", "summary": "S", "annotations": [remark()] * 51})
+
+
+def test_annotations_of_others_are_read(forge: Forge, repo: Repository, sha: str) -> None:
+    number = forge.add_check_run(
+        REPO, sha, "lint", title="1 problem", annotations=[Annotation("x", 1, 2, "failure", "Bad", "E1")]
+    )
+    (one,) = repo.get_check_run(number).get_annotations()
+    assert (one.path, one.start_line, one.end_line, one.message, one.title) == ("x", 1, 2, "Bad", "E1")

@@ -1,0 +1,146 @@
+"""The check against GitHub's description itself: it must be able to fail, and nothing must escape it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from slash_forge.checks import Annotation
+from slash_forge.faults import Exchange
+from slash_forge.routes import ROUTES
+from slash_forge.runs import Step
+from tests.slash_forge.conftest import REPO, Answer, Wire
+from tests.slash_forge.tour import travel
+from tests.support import openapi
+
+pytestmark = pytest.mark.node
+
+STATUS_CHECKS = {"strict_required_status_checks_policy": True, "required_status_checks": [{"context": "ci"}]}
+WORKFLOW = "name: CI\non: {push: , workflow_dispatch: {inputs: {level: {type: string}}}}\njobs: {}\n"
+
+
+@pytest.fixture
+def exchange(forge: Forge, wire: Callable[..., Wire], bot_token: str) -> Exchange:
+    number = forge.create_issue(REPO, "eve", "x")
+    wire(bot_token).api("POST", f"/repos/{REPO}/issues/{number}/comments", {"body": "words"})
+    return forge.requests[-1]
+
+
+def messages(exchange: Exchange) -> str:
+    return "\n".join(finding.message for finding in openapi.findings([exchange]))
+
+
+def changed(exchange: Exchange, **fields: object) -> Exchange:
+    return replace(exchange, body=json.dumps({**json.loads(exchange.body), **fields}).encode())
+
+
+def test_a_good_exchange_passes(exchange: Exchange) -> None:
+    assert messages(exchange) == ""
+
+
+def test_a_missing_field_is_found(exchange: Exchange) -> None:
+    data = json.loads(exchange.body)
+    del data["user"]["login"]
+    assert "'login' is a required property" in messages(replace(exchange, body=json.dumps(data).encode()))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"id": "10"}, "not of type 'integer'"),
+        ({"author_association": "FRIEND"}, "is not one of"),
+        ({"created_at": "yesterday"}, "is not a 'date-time'"),
+        ({"created_at": None}, "not nullable"),
+    ],
+)
+def test_a_wrong_value_is_found(exchange: Exchange, fields: dict[str, object], words: str) -> None:
+    assert words in messages(changed(exchange, **fields))
+
+
+def test_a_wrong_request_is_found(exchange: Exchange) -> None:
+    assert "'body' is a required property" in messages(replace(exchange, request_body=b"{}"))
+    extra = b'{"body": "x", "colour": "red"}'
+    assert "colour is not a field" in messages(replace(exchange, request_body=extra))
+    assert "request body: missing" in messages(replace(exchange, request_body=b""))
+
+
+def test_a_wrong_status_query_or_path_is_found(exchange: Exchange) -> None:
+    assert "status 200" in messages(replace(exchange, status=200))
+    assert "page is not a parameter" in messages(replace(exchange, query="page=2"))
+    assert "not an operation" in messages(replace(exchange, path="/api/v3/repos/a/b/remarks", status=200))
+
+
+def test_an_error_without_a_message_is_found(exchange: Exchange) -> None:
+    assert "not of type 'string'" in messages(replace(exchange, status=401, body=b'{"message": 3}'))
+
+
+def test_every_operation_answers_as_described(forge: Forge, wire: Callable[..., Wire]) -> None:
+    sha = forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/topic")
+    number = forge.create_issue(REPO, "eve", "First")
+    comment, _ = forge.comment(REPO, number, "ada", "words")
+    reviewed = forge.open_pull(REPO, "ada", "agent/topic")
+    forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/other")
+    forge.commit(REPO, {".github/workflows/ci.yml": WORKFLOW})
+    run = forge.add_run(REPO, branch="agent/topic", conclusion="failure")
+    job = forge.add_job(REPO, run, conclusion="failure", steps=[Step("pytest", "failure", "1 failed")])
+    forge.protect(REPO, "main")
+    forge.add_rule(REPO, "agent/*", "non_fast_forward")
+    forge.add_rule(REPO, "agent/*", "required_status_checks", STATUS_CHECKS)
+    forge.add_secret(REPO, "ANTHROPIC_API_KEY")
+    ask = wire(forge.token("acme"))
+    known = {
+        "repo": REPO,
+        "sha": sha,
+        "issue": str(number),
+        "comment": str(comment),
+        "reviewed": str(reviewed),
+        "pull": str(reviewed + 2),
+        "tree": ask.api("GET", f"/repos/{REPO}/git/commits/{sha}").json["tree"]["sha"],
+        "run": str(run),
+        "job": str(job),
+        "check": str(
+            forge.add_check_run(
+                REPO, sha, "lint", annotations=[Annotation("calc.py", 1, 1, "failure", "Bad")]
+            )
+        ),
+        "artifact": str(forge.add_artifact(REPO, run, "bundle", {"outcome.json": b"{}"})),
+        "blob": ask.api("GET", f"/repos/{REPO}/contents/calc.py").json["sha"],
+    }
+
+    def check(call: str, answer: Answer) -> None:
+        elsewhere = call.endswith(("{pull}/merge", "/logs", "/zip"))
+        assert answer.status < 300 or elsewhere, (call, answer)
+
+    travel(ask.api, known, check)
+    assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+    # Apps alone make check runs (2), and ask about themselves (6): that is in the tests of those.
+    # Three routes are one operation: contents with a path, without one, and without its last slash. GraphQL is none.
+    assert len(openapi.operations(forge.requests)) == len(ROUTES) - 11
+
+
+def test_whatever_is_refused_is_refused_as_described(forge: Forge, wire: Callable[..., Wire]) -> None:
+    """The same tour by nobody, by a stranger and by a token that may only read."""
+    forge.commit(REPO, {"calc.py": "x = 1\n"}, branch="agent/topic")
+    forge.create_issue(REPO, "eve", "First")
+    known = {"repo": REPO, "sha": "0" * 40, "blob": "0" * 40}
+
+    def check(call: str, answer: Answer) -> None:
+        assert answer.status < 500, (call, answer)
+
+    for token in ("", forge.token("eve"), forge.token(permissions={"contents": "read"}, repo=REPO)):
+        travel(wire(token).api, known, check)
+    assert [str(finding) for finding in openapi.findings(forge.requests)] == []
+
+
+def test_pygithubs_own_requests_are_as_described(forge: Forge, repo: Repository) -> None:
+    """One of each write a bot makes, as PyGithub phrases it."""
+    issue = repo.create_issue("x", body="y")
+    issue.add_to_labels("bug")
+    issue.create_comment("z").edit("w")
+    issue.edit(state="closed")
+    assert openapi.findings(forge.requests) == []

@@ -1,0 +1,117 @@
+"""The trouble GitHub makes: limits, tokens that die half-way, refs that lag behind a push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Run, Wire, refusal, with_token
+
+WireTo = Callable[..., Wire]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "header", "words"),
+    [
+        ("secondary", 403, "retry-after", "secondary rate limit"),
+        ("429", 429, "retry-after", "secondary rate limit"),
+        ("abuse", 403, "retry-after", "abuse detection"),
+        ("primary", 403, "x-ratelimit-reset", "rate limit exceeded"),
+    ],
+)
+def test_somebody_too_fast_is_told_so(
+    forge: Forge, wire: WireTo, bot_token: str, kind: str, status: int, header: str, words: str
+) -> None:
+    forge.limit_next("POST", kind=kind, retry_after=7)  # type: ignore[arg-type]  # parametrised
+    ask = wire(bot_token)
+    answer = ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"})
+    assert (answer.status, words in answer.json["message"]) == (status, True)
+    assert int(answer.headers[header]) >= 7
+    assert (answer.headers["x-ratelimit-remaining"] == "0") == (kind == "primary")
+    assert ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"}).json["number"] == 1
+
+
+def test_a_token_has_its_quota_and_unchanged_answers_are_free(
+    forge: Forge, wire: WireTo, bot_token: str
+) -> None:
+    forge.limit_token(bot_token, 3)
+    ask = wire(bot_token)
+    tag = ask.api("GET", f"/repos/{REPO}").headers["etag"]
+    for _ in range(5):
+        same = ask.api("GET", f"/repos/{REPO}", If_None_Match=tag)
+        assert (same.status, same.headers["x-ratelimit-remaining"]) == (304, "2")
+    forge.create_issue(REPO, "eve", "x")
+    assert ask.api("GET", f"/repos/{REPO}", If_None_Match=tag).status == 200
+    assert ask.api("GET", f"/repos/{REPO}").status == 200
+    answer = ask.api("GET", f"/repos/{REPO}")
+    assert (answer.status, answer.headers["x-ratelimit-remaining"]) == (403, "0")
+    assert ask.api("GET", "/rate_limit").json["rate"]["remaining"] == 0
+
+
+def test_a_token_dies_half_way(forge: Forge, wire: WireTo, bot_token: str) -> None:
+    ask = wire(bot_token)
+    ask.api("GET", f"/repos/{REPO}")
+    forge.kill_token(bot_token, after=2)
+    statuses = [ask.api("POST", f"/repos/{REPO}/issues", {"title": "x"}).status for _ in range(4)]
+    assert statuses == [201, 201, 401, 401]
+    assert ask.api("GET", "/meta").json["message"] == "Bad credentials"
+    assert ask("GET", f"/{REPO}.git/info/refs?service=git-upload-pack").status == 401
+
+
+@pytest.fixture
+def work(forge: Forge, git: Run, bot_token: str, tmp_path: Path) -> Path:
+    git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
+    return tmp_path / "work"
+
+
+def push(git: Run, work: Path, branch: str) -> str:
+    git("commit", "-q", "--allow-empty", "-m", "More", cwd=work)
+    git("push", "-q", "origin", f"HEAD:refs/heads/{branch}", cwd=work)
+    return git("rev-parse", "HEAD", cwd=work).stdout.strip()
+
+
+def test_a_new_branch_is_not_seen_at_once(forge: Forge, repo: Repository, git: Run, work: Path) -> None:
+    forge.lag_behind(REPO, 3)
+    sha = push(git, work, "topic")
+    with refusal(404):
+        repo.get_branch("topic")
+    with refusal(422, "'head'"):
+        repo.create_pull(base="main", head="topic", title="x", body="")
+    assert [ref.ref for ref in repo.get_git_matching_refs("heads/")] == ["refs/heads/main"]
+    assert repo.create_pull(base="main", head="topic", title="x", body="").head.sha == sha
+
+
+def test_a_pull_request_keeps_its_old_head_for_a_while(
+    forge: Forge, repo: Repository, git: Run, work: Path
+) -> None:
+    old = push(git, work, "topic")
+    number = forge.open_pull(REPO, "ada", "topic")
+    forge.lag_behind(REPO, 2)
+    new = push(git, work, "topic")
+    seen = [
+        repo.get_pull(number).head.sha,
+        repo.get_branch("topic").commit.sha,
+        repo.get_pull(number).head.sha,
+    ]
+    assert seen == [old, old, new]
+    assert git("ls-remote", "origin", "refs/heads/topic", cwd=work).stdout.startswith(new)
+
+
+def test_the_next_push_but_one_is_seen_at_once(forge: Forge, repo: Repository, git: Run, work: Path) -> None:
+    forge.lag_behind(REPO, 1)
+    push(git, work, "topic")
+    with refusal(404):
+        repo.get_branch("topic")
+    assert push(git, work, "topic") == repo.get_branch("topic").commit.sha
+
+
+def test_a_branch_made_by_the_api_lags_too(forge: Forge, repo: Repository) -> None:
+    forge.lag_behind(REPO, 1)
+    repo.create_git_ref("refs/heads/topic", str(forge.branch_sha(REPO)))
+    with refusal(404):
+        repo.get_branch("topic")
+    assert repo.get_branch("topic").commit.sha == forge.branch_sha(REPO)

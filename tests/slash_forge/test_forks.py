@@ -1,0 +1,111 @@
+"""Pull requests from forks: their heads in the base repository, and whose pushes they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Run, with_token
+
+AsUser = Callable[[str], Repository]
+
+
+@pytest.fixture
+def number(forge: Forge) -> int:
+    fork = forge.fork(REPO, "eve")
+    forge.commit(fork, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="fix", author="eve")
+    return forge.open_pull(REPO, "eve", "eve:fix", title="From outside")
+
+
+@pytest.fixture
+def work(forge: Forge, git: Run, number: int, tmp_path: Path) -> Path:
+    git("clone", "-q", forge.clone_url(REPO), "work")
+    return tmp_path / "work"
+
+
+def head_of(git: Run, work: Path, number: int, kind: str = "head") -> str:
+    git("fetch", "-q", "origin", f"+refs/pull/{number}/{kind}:refs/private/{kind}", cwd=work)
+    return git("rev-parse", f"refs/private/{kind}", cwd=work).stdout.strip()
+
+
+def test_its_head_and_merge_are_fetched_from_the_base_repository(
+    forge: Forge, git: Run, number: int, work: Path
+) -> None:
+    assert head_of(git, work, number) == forge.branch_sha("eve/lib", "fix")
+    head_of(git, work, number, "merge")
+    assert "a + b" in git("show", "refs/private/merge:calc.py", cwd=work).stdout
+
+
+def test_its_head_follows_pushes_to_the_fork(forge: Forge, git: Run, number: int, work: Path) -> None:
+    before = head_of(git, work, number)
+    after = forge.commit("eve/lib", {"more.txt": "x\n"}, branch="fix")
+    assert before != after == head_of(git, work, number)
+
+
+def test_a_deleted_fork_leaves_its_head(
+    forge: Forge, git: Run, as_user: AsUser, number: int, work: Path
+) -> None:
+    sha = forge.branch_sha("eve/lib", "fix")
+    forge.delete_repository("eve/lib")
+    seen = as_user("ada").get_pull(number)
+    assert (seen.head.repo, seen.head.label, seen.state) == (None, "eve:fix", "open")
+    assert head_of(git, work, number) == sha
+
+
+def push(git: Run, forge: Forge, login: str, work: Path, branch: str, permissions: object = None) -> str:
+    token = forge.token(login, permissions)  # type: ignore[arg-type]  # a mapping or None
+    git("fetch", "-q", forge.clone_url("eve/lib"), "fix", cwd=work)
+    git("checkout", "-q", "FETCH_HEAD", cwd=work)
+    git("commit", "-q", "--allow-empty", "-m", "By somebody else", cwd=work)
+    done = git(
+        "push", "-q", with_token(forge.clone_url("eve/lib"), token), f"HEAD:refs/heads/{branch}",
+        cwd=work, check=False,
+    )  # fmt: skip
+    return "" if done.returncode == 0 else done.stderr
+
+
+def test_maintainers_push_to_its_branch_where_they_may(
+    forge: Forge, git: Run, as_user: AsUser, number: int, work: Path
+) -> None:
+    assert as_user("ada").get_pull(number).maintainer_can_modify
+    assert push(git, forge, "ada", work, "fix") == ""
+    assert as_user("ada").get_pull(number).head.sha == git("rev-parse", "HEAD", cwd=work).stdout.strip()
+
+
+@pytest.mark.parametrize("branch", ["main", "fix2", "Fix", "new"])
+def test_and_to_no_other_branch(forge: Forge, git: Run, number: int, work: Path, branch: str) -> None:
+    assert "only the head of the pull request" in push(git, forge, "ada", work, branch)
+
+
+def test_nobody_else_does(forge: Forge, git: Run, number: int, work: Path) -> None:
+    assert "denied to tom" in push(git, forge, "tom", work, "fix")
+    assert "denied" in push(git, forge, "github-actions[bot]", work, "fix", {"contents": "write"})
+
+
+@pytest.mark.parametrize("change", ["setting", "closed"])
+def test_nor_do_maintainers_afterwards(forge: Forge, git: Run, number: int, work: Path, change: str) -> None:
+    if change == "setting":
+        forge.set_pull(REPO, number, maintainer_can_modify=False)
+    else:
+        forge.set_thread(REPO, number, state="closed")
+    assert "denied to ada" in push(git, forge, "ada", work, "fix")
+
+
+def test_the_author_takes_the_permission_back_over_the_api(as_user: AsUser, number: int) -> None:
+    as_user("eve").get_pull(number).edit(maintainer_can_modify=False)
+    assert not as_user("ada").get_pull(number).maintainer_can_modify
+
+
+def test_a_large_diff_is_a_list_of_files_only(forge: Forge, as_user: AsUser) -> None:
+    forge.commit(REPO, {f"many/{index:04}.txt": "x\n" for index in range(301)}, branch="many")
+    pull = as_user("ada").get_pull(forge.open_pull(REPO, "ada", "many"))
+    assert len(list(pull.get_files())) == 301
+    status, _, body = pull.requester.requestJson(
+        "GET", pull.url, headers={"Accept": "application/vnd.github.diff"}
+    )
+    assert status == 406
+    assert "too_large" in str(body)

@@ -1,0 +1,183 @@
+"""Git over HTTP as real clients speak it: who may, in which form, and what moves afterwards."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Run, Wire, with_token
+
+
+@pytest.fixture
+def work(forge: Forge, git: Run, bot_token: str, tmp_path: Path) -> Path:
+    """A clone that can push."""
+    git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
+    return tmp_path / "work"
+
+
+def commit(git: Run, work: Path, name: str = "new.txt", text: str = "new\n") -> str:
+    (work / name).parent.mkdir(parents=True, exist_ok=True)
+    (work / name).write_text(text)
+    git("add", "-A", cwd=work)
+    git("commit", "-qm", f"Add {name}", cwd=work)
+    return git("rev-parse", "HEAD", cwd=work).stdout.strip()
+
+
+def test_a_public_repository_is_cloned_by_anybody(forge: Forge, git: Run, tmp_path: Path) -> None:
+    git("clone", "-q", forge.clone_url(REPO), "copy")
+    assert (tmp_path / "copy" / "README.md").read_text() == "# lib\n"
+
+
+@pytest.mark.parametrize("suffix", ["", ".git"])
+def test_the_suffix_may_be_left_out(forge: Forge, git: Run, suffix: str) -> None:
+    listed = git("ls-remote", f"{forge.url}/{REPO}{suffix}", "HEAD").stdout
+    assert listed.split()[0] == forge.branch_sha(REPO)
+
+
+def test_a_push_moves_the_branch(forge: Forge, git: Run, work: Path) -> None:
+    sha = commit(git, work)
+    git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
+    assert forge.branch_sha(REPO, "topic") == sha
+
+
+def test_a_push_larger_than_the_post_buffer_comes_in_chunks(forge: Forge, git: Run, work: Path) -> None:
+    (work / "noise").write_bytes(os.urandom(3_000_000))
+    sha = commit(git, work)
+    git("push", "-q", "origin", "HEAD:refs/heads/topic", cwd=work)
+    assert forge.branch_sha(REPO, "topic") == sha
+    assert any(e.request_headers.get("transfer-encoding") == "chunked" for e in forge.requests)
+
+
+def test_a_push_that_is_no_fast_forward_is_rejected(forge: Forge, git: Run, work: Path) -> None:
+    forge.commit(REPO, {"other.txt": "x\n"})
+    commit(git, work)
+    refused = git("push", "origin", "HEAD:main", cwd=work, check=False)
+    assert refused.returncode == 1
+    assert "rejected" in refused.stderr
+
+
+def test_shallow_and_partial_clones_work(forge: Forge, git: Run, tmp_path: Path) -> None:
+    forge.commit(REPO, {"second.txt": "x\n"})
+    git("clone", "-q", "--depth=1", "--filter=blob:none", "--no-checkout", forge.clone_url(REPO), "copy")
+    assert git("rev-list", "--count", "HEAD", cwd=tmp_path / "copy").stdout.strip() == "1"
+
+
+def test_a_commit_is_fetched_by_its_id(forge: Forge, git: Run, tmp_path: Path) -> None:
+    first = str(forge.branch_sha(REPO))
+    forge.commit(REPO, {"second.txt": "x\n"})
+    git("init", "-q", "copy")
+    git("fetch", "-q", "--depth=1", forge.clone_url(REPO), first, cwd=tmp_path / "copy")
+    assert git("rev-parse", "FETCH_HEAD", cwd=tmp_path / "copy").stdout.strip() == first
+
+
+def test_the_header_that_actions_checkout_sets_is_enough(
+    forge: Forge, git: Run, bot_token: str, work: Path
+) -> None:
+    sha = commit(git, work)
+    pair = base64.b64encode(f"x-access-token:{bot_token}".encode()).decode()
+    header = f"http.{forge.url}/.extraheader=AUTHORIZATION: basic {pair}"
+    git("-c", header, "push", "-q", forge.clone_url(REPO), "HEAD:refs/heads/topic", cwd=work)
+    assert forge.branch_sha(REPO, "topic") == sha
+
+
+def test_credentials_are_asked_for_first(forge: Forge, wire: type[Wire]) -> None:
+    answer = wire()("GET", f"/{REPO}.git/info/refs?service=git-receive-pack")
+    assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="GitHub"')
+
+
+def test_a_wrong_token_is_refused(forge: Forge, git: Run) -> None:
+    name = forge.create_repository("acme", "secret", private=True)
+    refused = git("ls-remote", with_token(forge.clone_url(name), "ghp_nonsense"), check=False)
+    assert "Authentication failed" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("login", "permissions"), [("eve", None), ("github-actions[bot]", {"contents": "read"})]
+)
+def test_who_may_only_read_cannot_push(
+    forge: Forge, git: Run, work: Path, login: str, permissions: dict[str, str] | None
+) -> None:
+    token = forge.token(login, permissions, repo=REPO if permissions else None)  # type: ignore[arg-type]  # parametrised
+    commit(git, work)
+    refused = git("push", with_token(forge.clone_url(REPO), token), "HEAD:topic", cwd=work, check=False)
+    assert "403" in refused.stderr
+    assert forge.branch_sha(REPO, "topic") is None
+
+
+def test_a_private_repository_is_not_there_for_others(forge: Forge, git: Run) -> None:
+    name = forge.create_repository("acme", "secret", private=True)
+    refused = git("ls-remote", with_token(forge.clone_url(name), forge.token("eve")), check=False)
+    assert "not found" in refused.stderr
+    git("ls-remote", with_token(forge.clone_url(name), forge.token("acme")))
+
+
+def test_pull_request_refs_cannot_be_pushed(git: Run, work: Path) -> None:
+    refused = git("push", "origin", "HEAD:refs/pull/7/head", cwd=work, check=False)
+    assert "hidden ref" in refused.stderr
+
+
+def test_the_default_branch_cannot_be_deleted(git: Run, work: Path) -> None:
+    refused = git("push", "origin", ":main", cwd=work, check=False)
+    assert refused.returncode == 1
+
+
+def test_a_workflow_needs_a_permission_of_its_own(forge: Forge, git: Run, work: Path) -> None:
+    sha = commit(git, work, ".github/workflows/ci.yml", "on: push\n")
+    refused = git("push", "origin", "HEAD:topic", cwd=work, check=False)
+    assert (
+        "refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml`"
+        in refused.stderr
+    )
+    permissions = {"contents": "write", "workflows": "write"}
+    token = forge.token(permissions=permissions, repo=REPO)  # type: ignore[arg-type]  # plain strings
+    git("push", "-q", with_token(forge.clone_url(REPO), token), "HEAD:topic", cwd=work)
+    assert forge.branch_sha(REPO, "topic") == sha
+
+
+def test_a_compressed_request_is_understood(forge: Forge, wire: type[Wire]) -> None:
+    command = b"0014command=ls-refs\n0000"
+    answer = wire()(
+        "POST",
+        f"/{REPO}.git/git-upload-pack",
+        gzip.compress(command),
+        {
+            "Content-Type": "application/x-git-upload-pack-request",
+            "Content-Encoding": "gzip",
+            "Git-Protocol": "version=2",
+        },
+    )
+    assert answer.status == 200
+    assert b"refs/heads/main" in answer.body
+
+
+def test_the_dumb_protocol_is_turned_away(wire: type[Wire]) -> None:
+    assert wire()("GET", f"/{REPO}.git/info/refs").status == 403
+
+
+def test_an_existing_repository_is_taken_over_with_its_history(
+    forge: Forge, git: Run, tmp_path: Path
+) -> None:
+    git("init", "-q", "-b", "trunk", "old")
+    old = tmp_path / "old"
+    commit(git, old, "one.txt")
+    sha = commit(git, old, "two.txt")
+    git("tag", "v1", cwd=old)
+    name = forge.create_repository("acme", "old", old, default_branch="trunk")
+    assert forge.branch_sha(name) == sha
+    assert "refs/tags/v1" in git("ls-remote", forge.clone_url(name)).stdout
+
+
+def test_ignored_files_do_not_get_into_the_first_commit(forge: Forge, git: Run, tmp_path: Path) -> None:
+    source = tmp_path / "files"
+    source.mkdir()
+    (source / ".gitignore").write_text("*.pyc\n")
+    (source / "a.pyc").write_bytes(b"x")
+    (source / "with space ü.txt").write_text("x")
+    name = forge.create_repository("acme", "files", source)
+    git("clone", "-q", forge.clone_url(name), "copy")
+    assert {path.name for path in (tmp_path / "copy").iterdir()} == {".git", ".gitignore", "with space ü.txt"}

@@ -1,0 +1,124 @@
+"""Commits by the API alone, and what guards branches against them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github import InputGitAuthor, InputGitTreeElement
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Connect, Run, Wire, refusal, with_token
+
+
+def test_a_commit_is_made_of_blobs_and_a_tree(forge: Forge, repo: Repository) -> None:
+    base = repo.get_git_commit(str(forge.branch_sha(REPO)))
+    blob = repo.create_git_blob("AAE=", "base64")
+    tree = repo.create_git_tree(
+        [
+            InputGitTreeElement("dir/bin", "100755", "blob", sha=blob.sha),
+            InputGitTreeElement("new.txt", "100644", "blob", content="n\n"),
+            InputGitTreeElement("README.md", "100644", "blob", sha=None),
+        ],
+        base.tree,
+    )
+    commit = repo.create_git_commit("By the API", tree, [base])
+    assert commit.verification.verified
+    assert commit.author.name == "github-actions[bot]"
+    repo.create_git_ref("refs/heads/made", commit.sha)
+    names = {one.path: one.mode for one in repo.get_git_tree("made", recursive=True).tree}
+    assert names == {"calc.py": "100644", "dir": "040000", "dir/bin": "100755", "new.txt": "100644"}
+    folder = repo.create_git_tree([InputGitTreeElement("copy", "040000", "tree", sha=tree.sha)])
+    assert [one.path for one in folder.tree] == ["copy"]
+
+
+def test_who_names_an_author_is_not_signed_for(forge: Forge, repo: Repository, connect: Connect) -> None:
+    base = repo.get_git_commit(str(forge.branch_sha(REPO)))
+    somebody = InputGitAuthor("Ada", "ada@example.org", "2026-01-01T00:00:00Z")
+    named = repo.create_git_commit("x", base.tree, [base], author=somebody)
+    assert (named.author.name, named.verification.verified) == ("Ada", False)
+    own = connect(forge.token("ada")).get_repo(REPO).create_git_commit("x", base.tree, [base])
+    assert not own.verification.verified
+
+
+def test_what_is_not_there_makes_no_commit(forge: Forge, repo: Repository, wire: Callable[..., Wire]) -> None:
+    ask = wire(forge.token(permissions={"contents": "write"}, repo=REPO))
+    none = "0" * 40
+    for path, body in (
+        ("blobs", {"content": "x", "encoding": "base64"}),
+        ("trees", {"tree": []}),
+        ("trees", {"tree": [{"path": "a", "mode": "1", "content": "x"}]}),
+        ("trees", {"tree": [{"path": "a", "mode": "100644", "sha": none}]}),
+        ("trees", {"tree": [{"path": "../a", "mode": "100644", "content": "x"}]}),
+        ("trees", {"tree": [{"path": ".git/a", "mode": "100644", "content": "x"}]}),
+        ("trees", {"tree": [{"mode": "100644", "content": "x"}]}),
+        ("trees", {"base_tree": none, "tree": [{"path": "a", "mode": "100644", "content": "x"}]}),
+        ("commits", {"message": "x", "tree": none}),
+        ("commits", {"message": "x", "tree": forge.branch_sha(REPO)}),
+    ):
+        assert ask.api("POST", f"/repos/{REPO}/git/{path}", body).status == 422, (path, body)
+    assert wire(forge.token("tom")).api("POST", f"/repos/{REPO}/git/blobs", {"content": "x"}).status == 404
+
+
+# -- what guards a branch
+
+
+def push(git: Run, forge: Forge, token: str, branch: str, tmp_path: Path) -> str:
+    if not (tmp_path / "work").exists():
+        git("clone", "-q", with_token(forge.clone_url(REPO), token), "work")
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=tmp_path / "work")
+    done = git("push", "-q", "origin", f"HEAD:refs/heads/{branch}", cwd=tmp_path / "work", check=False)
+    return "" if done.returncode == 0 else done.stderr
+
+
+def test_rules_are_told_and_kept(
+    forge: Forge, git: Run, bot_token: str, tmp_path: Path, wire: Callable[..., Wire]
+) -> None:
+    forge.add_rule(REPO, "release/*", "creation")
+    forge.add_rule(REPO, "*", "non_fast_forward")
+    told = wire(bot_token).api("GET", f"/repos/{REPO}/rules/branches/release/1").json
+    assert [one["type"] for one in told] == ["creation", "non_fast_forward"]
+    assert "GH013" in push(git, forge, bot_token, "release/1", tmp_path)
+    assert push(git, forge, bot_token, "agent/x", tmp_path) == ""
+
+
+def test_protection_is_told_to_administrators(
+    forge: Forge, git: Run, bot_token: str, tmp_path: Path, wire: Callable[..., Wire]
+) -> None:
+    forge.protect(REPO, "main", approvals=2)
+    path = f"/repos/{REPO}/branches/main/protection"
+    seen = wire(forge.token("acme")).api("GET", path).json
+    assert seen["required_pull_request_reviews"]["required_approving_review_count"] == 2
+    assert wire(bot_token).api("GET", path).json["message"] == "Resource not accessible by integration"
+    assert wire(forge.token("ada")).api("GET", path).status == 403
+    assert "GH013" in push(git, forge, bot_token, "main", tmp_path)
+    forge.commit(REPO, {"x": "y"}, branch="free")
+    answer = wire(forge.token("acme")).api("GET", f"/repos/{REPO}/branches/free/protection")
+    assert (answer.status, answer.json["message"]) == (404, "Branch not protected")
+
+
+def test_secrets_have_names_alone(forge: Forge, wire: Callable[..., Wire], bot_token: str) -> None:
+    forge.add_secret(REPO, "ANTHROPIC_API_KEY")
+    told = wire(forge.token("ada")).api("GET", f"/repos/{REPO}/actions/secrets").json
+    assert [one["name"] for one in told["secrets"]] == ["ANTHROPIC_API_KEY"]
+    assert wire(bot_token).api("GET", f"/repos/{REPO}/actions/secrets").status == 403
+
+
+def test_pull_requests_of_a_commit(forge: Forge, wire: Callable[..., Wire]) -> None:
+    first = forge.commit(REPO, {"x": "y"}, branch="topic")
+    number = forge.open_pull(REPO, "ada", "topic")
+    forge.commit(REPO, {"x": "z"}, branch="topic")
+    found = wire().api("GET", f"/repos/{REPO}/commits/{first}/pulls").json
+    assert [one["number"] for one in found] == [number]
+
+
+@pytest.mark.parametrize("name", ["none", "nothing here"])
+def test_a_branch_without_rules_has_none(wire: Callable[..., Wire], name: str) -> None:
+    assert wire().api("GET", f"/repos/{REPO}/rules/branches/{name.replace(' ', '%20')}").json == []
+
+
+def test_a_ref_that_exists_is_not_made_twice(repo: Repository, forge: Forge) -> None:
+    with refusal(422, "already exists"):
+        repo.create_git_ref("refs/heads/main", str(forge.branch_sha(REPO)))

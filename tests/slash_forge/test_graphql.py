@@ -1,0 +1,205 @@
+"""GraphQL: review threads in pages, resolving them, and GitHub's ways of saying no in a 200."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from slash_forge.graphql.execution import Unparsable, parse
+from tests.slash_forge import graphql
+from tests.slash_forge.conftest import REPO, Wire
+
+THREADS = """
+query Threads($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) {
+    pullRequest(number: $number) {
+      headRefOid  # where it stands
+      reviewThreads(first: 2, after: $after) {
+        totalCount
+        pageInfo { hasNextPage endCursor }
+        nodes {
+          id isResolved isOutdated path line startLine originalLine diffSide subjectType
+          resolvedBy { login }
+          comments(first: 100) { totalCount nodes { ...remark } }
+        }
+      }
+    }
+  }
+}
+fragment remark on PullRequestReviewComment {
+  databaseId body createdAt outdated
+  author { __typename login ... on Bot { databaseId } }
+  replyTo { databaseId }
+  pullRequestReview { databaseId state }
+}
+"""
+RESOLVE = """
+mutation($thread: ID!) { resolveReviewThread(input: {threadId: $thread}) { thread { id isResolved } } }
+"""
+VARIABLES = {"owner": "acme", "name": "lib", "number": 1, "after": None}
+
+Ask = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def number(forge: Forge) -> int:
+    text = "".join(f"{index}\n" for index in range(20))
+    forge.commit(REPO, {"a.txt": text})
+    forge.commit(REPO, {"a.txt": text.replace("5\n", "five\n", 1)}, branch="topic")
+    return forge.open_pull(REPO, "ada", "topic")
+
+
+@pytest.fixture
+def ask(forge: Forge, number: int, bot_token: str) -> Iterator[Ask]:
+    opened = []
+
+    def ask(query: str, token: str = bot_token, **variables: object) -> dict[str, Any]:
+        opened.append(Wire(forge, token))
+        sent = {"query": query, "variables": variables}
+        answer: dict[str, Any] = opened[-1]("POST", "/api/graphql", sent).json
+        return answer
+
+    yield ask
+    for one in opened:
+        one.close()
+
+
+def threads(answer: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = answer["data"]["repository"]["pullRequest"]["reviewThreads"]
+    return found
+
+
+def test_threads_come_in_pages(forge: Forge, ask: Ask, number: int) -> None:
+    ids = [forge.review_comment(REPO, number, "eve", "a.txt", line, body="Why?") for line in (4, 5, 6)]
+    first = threads(ask(THREADS, **VARIABLES))
+    assert (first["totalCount"], first["pageInfo"]["hasNextPage"]) == (3, True)
+    rest = threads(ask(THREADS, **{**VARIABLES, "after": first["pageInfo"]["endCursor"]}))
+    assert rest["pageInfo"]["hasNextPage"] is False
+    seen = [one["comments"]["nodes"][0]["databaseId"] for one in first["nodes"] + rest["nodes"]]
+    assert seen == ids
+
+
+def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number: int) -> None:
+    first = forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?", start_line=4)
+    forge.reply(REPO, first, "github-actions[bot]", "Because.")
+    forge.resolve(REPO, first, "ada")
+    (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
+    assert (one["path"], one["line"], one["startLine"], one["diffSide"]) == ("a.txt", 6, 4, "RIGHT")
+    assert (one["isResolved"], one["resolvedBy"]["login"], one["isOutdated"]) == (True, "ada", False)
+    said = one["comments"]["nodes"]
+    assert [comment["author"]["login"] for comment in said] == ["eve", "github-actions"]
+    assert said[1]["author"] == {"__typename": "Bot", "login": "github-actions", "databaseId": 41_898_282}
+    assert [comment["replyTo"] for comment in said] == [None, {"databaseId": first}]
+
+
+def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, number: int) -> None:
+    forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
+    forge.commit(REPO, {"a.txt": "gone\n"}, branch="topic")
+    forge.delete_user("eve")
+    (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
+    assert (one["isOutdated"], one["line"], one["originalLine"]) == (True, None, 6)
+    assert one["comments"]["nodes"][0]["author"] is None
+
+
+def test_a_pending_review_is_not_told(forge: Forge, ask: Ask, number: int) -> None:
+    forge.review(REPO, number, "eve", state="PENDING", comments=[{"path": "a.txt", "line": 6, "body": "x"}])
+    assert threads(ask(THREADS, **VARIABLES))["totalCount"] == 0
+
+
+def test_resolving_needs_the_right_to(forge: Forge, ask: Ask, number: int) -> None:
+    forge.review_comment(REPO, number, "eve", "a.txt", 6, body="Why?")
+    (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
+    weak = forge.token(permissions={"pull_requests": "write"}, repo=REPO)
+    for token in (weak, forge.token("eve")):
+        answer = ask(RESOLVE, token, thread=one["id"])
+        assert (answer["errors"][0]["type"], answer["data"]) == ("FORBIDDEN", {"resolveReviewThread": None})
+    answer = ask(RESOLVE, thread=one["id"])
+    assert answer["data"]["resolveReviewThread"]["thread"] == {"id": one["id"], "isResolved": True}
+    undo = RESOLVE.replace("resolveReviewThread", "unresolveReviewThread")
+    answer = ask(undo, forge.token("ada"), thread=one["id"])
+    assert answer["data"]["unresolveReviewThread"]["thread"]["isResolved"] is False
+    assert ask(RESOLVE, thread="nonsense")["errors"][0]["type"] == "NOT_FOUND"
+
+
+def test_drafts_are_made_and_unmade(forge: Forge, repo: Repository, number: int) -> None:
+    pull = repo.get_pull(number)
+    pull.convert_to_draft()
+    assert repo.get_pull(number).draft
+    pull.mark_ready_for_review()
+    assert not repo.get_pull(number).draft
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({"owner": "nobody"}, "NOT_FOUND"),
+        ({"number": 99}, "NOT_FOUND"),
+        ({"after": "nonsense"}, "INVALID_CURSOR_ARGUMENTS"),
+    ],
+    ids=str,
+)
+def test_what_is_not_there_is_null_and_an_error(ask: Ask, changed: dict[str, object], kind: str) -> None:
+    answer = ask(THREADS, **{**VARIABLES, **changed})
+    assert answer["errors"][0]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kind"),
+    [("", "MISSING_PAGINATION_BOUNDARIES"), ("(first: 101)", "EXCESSIVE_PAGINATION"), ("(last: 1)", None)],
+)
+def test_pages_have_bounds(ask: Ask, bounds: str, kind: str | None) -> None:
+    query = (
+        f'{{repository(owner:"acme",name:"lib"){{pullRequest(number:1){{reviews{bounds}{{totalCount}}}}}}}}'
+    )
+    answer = ask(query)
+    assert answer.get("errors", [{"type": None}])[0]["type"] == kind
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '{ repository(owner: "acme", name: "lib") { colour } }',
+        '{ repository(owner: "acme", name: "lib") }',
+        '{ repository(owner: "acme" name: $unknown) { name } }',
+        "{ ...nothing }",
+        "{",
+        "",
+        "fragment a on User { login }",
+        "{ viewer { login } } { viewer { login } }",
+        "{ viewer { \u0000 } }",
+        3,
+    ],
+)
+def test_a_wrong_query_is_an_error_without_data(ask: Ask, query: Any) -> None:
+    answer = ask(query)
+    assert "data" not in answer
+    assert answer["errors"][0]["message"]
+
+
+def test_nobody_asks_nothing(forge: Forge) -> None:
+    ask = Wire(forge)
+    assert ask("POST", "/api/graphql", {"query": "{ viewer { login } }"}).status == 401
+    ask.close()
+
+
+@pytest.mark.parametrize("text", ['{ a(b: "\\"}") }', "{ a(b: {c: [1, -2.5, true, null, RED, $d]}) }"])
+def test_values_of_every_kind_are_read(text: str) -> None:
+    assert parse(text).selections
+    with pytest.raises(Unparsable):
+        parse(text[:-3])
+
+
+@pytest.mark.node
+def test_the_check_against_the_schema_can_fail(forge: Forge, ask: Ask, number: int) -> None:
+    ask(THREADS, **VARIABLES)
+    (exchange,) = forge.requests
+    assert graphql.findings([exchange]) == []
+    wrong = exchange.request_body.replace(b"totalCount", b"totalCounts")
+    assert "totalCounts" in str(graphql.findings([replace(exchange, request_body=wrong)]))
+    null = exchange.body.replace(b'"totalCount": 0', b'"totalCount": null')
+    assert "non-nullable" in str(graphql.findings([replace(exchange, body=null)]))

@@ -1,0 +1,108 @@
+"""Merging: tried beforehand under `refs/pull/N/merge`, done over the API, refused where GitHub refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github.PullRequest import PullRequest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Run, Wire, refusal
+
+FIXED = "def add(a, b):\n    return a + b\n"
+OTHERWISE = "def add(a, b):\n    return sum((a, b))\n"
+
+
+@pytest.fixture
+def pull(forge: Forge, repo: Repository) -> PullRequest:
+    forge.create_issue(REPO, "eve", "It subtracts")
+    forge.commit(REPO, {"calc.py": FIXED}, branch="topic", message="Add")
+    return repo.get_pull(forge.open_pull(REPO, "ada", "topic", title="Add", body="Fixes #1"))
+
+
+def merge_ref(forge: Forge, git: Run, number: int) -> str:
+    return git("ls-remote", forge.clone_url(REPO), f"refs/pull/{number}/merge").stdout[:40]
+
+
+def test_what_merging_would_give_can_be_fetched(
+    forge: Forge, pull: PullRequest, git: Run, tmp_path: Path
+) -> None:
+    forge.commit(REPO, {"elsewhere.txt": "x\n"})
+    git("clone", "-q", forge.clone_url(REPO), "work")
+    work = tmp_path / "work"
+    git("fetch", "-q", "origin", f"refs/pull/{pull.number}/merge", cwd=work)
+    assert git("show", "FETCH_HEAD:calc.py", cwd=work).stdout == FIXED
+    assert git("show", "FETCH_HEAD:elsewhere.txt", cwd=work).stdout == "x\n"
+    parents = git("log", "-1", "--format=%P", "FETCH_HEAD", cwd=work).stdout.split()
+    assert parents == [forge.branch_sha(REPO), pull.head.sha]
+
+
+def test_it_is_tried_anew_when_an_end_moves(
+    forge: Forge, repo: Repository, pull: PullRequest, git: Run
+) -> None:
+    first = merge_ref(forge, git, pull.number)
+    assert first == repo.get_pull(pull.number).merge_commit_sha == merge_ref(forge, git, pull.number)
+    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
+    assert first != merge_ref(forge, git, pull.number) != ""
+
+
+def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
+    assert merge_ref(forge, git, pull.number)
+    forge.commit(REPO, {"calc.py": OTHERWISE})
+    assert merge_ref(forge, git, pull.number) == ""
+    seen = repo.get_pull(pull.number)
+    assert (seen.mergeable, seen.mergeable_state) == (False, "dirty")
+    with refusal(405, "Pull Request is not mergeable"):
+        seen.merge()
+
+
+def test_merging_closes_it_and_the_issue_it_names(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    status = pull.merge(commit_message="Because.", sha=pull.head.sha)
+    assert (status.merged, status.sha) == (True, forge.branch_sha(REPO))
+    seen = repo.get_pull(pull.number)
+    assert (seen.merged, seen.state, seen.merge_commit_sha) == (True, "closed", status.sha)
+    assert repo.get_issue(1).state == "closed"
+    commit = repo.get_commit(status.sha)
+    assert commit.commit.message == "Merge pull request #2 from acme/topic\n\nBecause."
+    assert [parent.sha for parent in commit.parents][1] == pull.head.sha
+
+
+def test_squashing_makes_one_commit(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
+    status = pull.merge(merge_method="squash")
+    commit = repo.get_commit(status.sha)
+    assert (commit.commit.message, len(commit.parents)) == ("Add (#2)", 1)
+    seen = repo.get_pull(pull.number)
+    assert (seen.merged, seen.changed_files) == (True, 2)
+
+
+def test_a_head_that_moved_on_is_not_merged(forge: Forge, pull: PullRequest) -> None:
+    forge.commit(REPO, {"more.txt": "x\n"}, branch="topic")
+    with refusal(409, "Head branch was modified"):
+        pull.merge(sha=pull.head.sha)
+
+
+def test_drafts_and_closed_ones_are_not_merged(forge: Forge, pull: PullRequest) -> None:
+    forge.set_pull(REPO, pull.number, draft=True)
+    with refusal(405, "still a draft"):
+        pull.merge()
+    pull.edit(state="closed")
+    with refusal(405, "closed"):
+        pull.merge()
+
+
+def test_merging_is_writing(forge: Forge, pull: PullRequest, wire: Callable[[str], Wire]) -> None:
+    path = f"/repos/{REPO}/pulls/{pull.number}/merge"
+    words = forge.token(permissions={"pull_requests": "write"}, repo=REPO)
+    assert wire(words).api("PUT", path, {}).json["message"] == "Resource not accessible by integration"
+    assert wire(forge.token("tom")).api("PUT", path, {}).status == 403
+    assert wire(forge.token("ada")).api("PUT", path, {"merge_method": "rebase"}).status == 405
+
+
+def test_a_merge_by_hand_that_conflicts_is_a_mistake(forge: Forge, pull: PullRequest) -> None:
+    forge.commit(REPO, {"calc.py": OTHERWISE})
+    with pytest.raises(ValueError, match="conflicts with main"):
+        forge.merge(REPO, pull.number, "ada")

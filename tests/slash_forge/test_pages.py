@@ -1,0 +1,261 @@
+"""The pages people open: right, and safe whatever is written into them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+from github.Repository import Repository
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slash_forge import Forge
+from slash_forge.web.hunks import lines
+from slash_forge.web.markup import render
+from tests.slash_forge.conftest import REPO, Wire
+
+Page = Callable[[str], str]
+
+
+@pytest.fixture
+def page(wire: Callable[..., Wire]) -> Page:
+    def page(path: str) -> str:
+        answer = wire()("GET", path)
+        assert answer.status == 200, answer.body
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        return answer.body.decode()
+
+    return page
+
+
+@pytest.fixture
+def pull(forge: Forge, repo: Repository) -> int:
+    forge.commit(REPO, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="topic", message="Add")
+    pull = repo.create_pull(
+        base="main", head="topic", title="Add, do not subtract", body="Fixes #1", draft=True
+    )
+    return int(pull.number)
+
+
+def test_a_pull_request_shows_title_state_branches_body_and_diff(page: Page, pull: int) -> None:
+    html = page(f"/{REPO}/pull/{pull}")
+    assert "Add, do not subtract" in html
+    assert '<span class="badge draft">Draft</span>' in html
+    assert '<code class="ref">main</code> from <code class="ref">topic</code>' in html
+    assert re.search(r'Fixes <a href="[^"]+/acme/lib/issues/1">#1</a>', html)
+    assert "return a <mark>+</mark> b" in html
+
+
+def test_reviews_stand_where_they_were_made_with_their_threads(forge: Forge, page: Page, pull: int) -> None:
+    forge.comment(REPO, pull, "eve", "before", at="2026-01-01T00:00:00Z")
+    forge.review(
+        REPO,
+        pull,
+        "ada",
+        "Two things",
+        state="CHANGES_REQUESTED",
+        comments=[
+            {"path": "calc.py", "line": 2, "body": "Rather\n```suggestion\n    return sum((a, b))\n```"}
+        ],
+        at="2026-01-02T00:00:00Z",
+    )
+    first = forge.review_comment(REPO, pull, "tom", "calc.py", 1, body="A & B?", at="2026-01-03T00:00:00Z")
+    forge.reply(REPO, first, "ada", "Yes", at="2026-01-04T00:00:00Z")
+    forge.comment(REPO, pull, "eve", "after", at="2026-01-05T00:00:00Z")
+    html = page(f"/{REPO}/pull/{pull}")
+    words = [
+        "before",
+        "requested changes",
+        "line 2",
+        "Suggested change",
+        "line 1",
+        "A &amp; B?",
+        "Yes",
+        "after",
+    ]
+    places = [html.index(word) for word in words]
+    assert places == sorted(places)
+    assert html.count("discussion_r") == 3
+    assert html.count("tom</b> reviewed") == 1
+
+
+def test_a_thread_says_that_it_is_resolved_or_outdated(forge: Forge, page: Page, pull: int) -> None:
+    first = forge.review_comment(REPO, pull, "tom", "calc.py", 2, body="Why?")
+    assert "Outdated" not in page(f"/{REPO}/pull/{pull}")
+    forge.resolve(REPO, first, "ada")
+    forge.commit(REPO, {"calc.py": "gone\n"}, branch="topic")
+    html = page(f"/{REPO}/pull/{pull}")
+    assert '<span class="pill">Outdated</span><span class="pill">Resolved</span>' in html
+
+
+def test_a_pending_review_and_its_words_are_not_shown(forge: Forge, page: Page, pull: int) -> None:
+    comments = [{"path": "calc.py", "line": 2, "body": "half-written"}]
+    forge.review(REPO, pull, "tom", "not yet", state="PENDING", comments=comments)
+    html = page(f"/{REPO}/pull/{pull}")
+    assert "half-written" not in html
+    assert "not yet" not in html
+
+
+def test_checks_are_on_it(forge: Forge, page: Page, pull: int) -> None:
+    forge.add_check_run(REPO, str(forge.branch_sha(REPO, "topic")), "lint <all>", title="1 problem")
+    html = page(f"/{REPO}/pull/{pull}")
+    assert '<span class="badge failure">failure</span> lint &lt;all&gt;' in html
+
+
+@pytest.mark.parametrize(("state", "badge"), [("closed", "Closed"), ("merged", "Merged")])
+def test_its_state_is_on_it(forge: Forge, page: Page, pull: int, state: str, badge: str) -> None:
+    if state == "merged":
+        forge.merge(REPO, pull, "ada")
+    else:
+        forge.set_thread(REPO, pull, state="closed")
+    assert f">{badge}</span>" in page(f"/{REPO}/pull/{pull}")
+
+
+def test_an_issue_shows_its_comments(forge: Forge, page: Page) -> None:
+    number = forge.create_issue(REPO, "eve", "It subtracts", "`1 - 1`", labels=["bug"])
+    forge.comment(REPO, number, "ada", "**yes**")
+    html = page(f"/{REPO}/issues/{number}")
+    assert "<code>1 - 1</code>" in html
+    assert "<strong>yes</strong>" in html
+
+
+def test_either_path_finds_the_thread(forge: Forge, wire: Callable[..., Wire], pull: int) -> None:
+    answer = wire()("GET", f"/{REPO}/issues/{pull}")
+    assert (answer.status, answer.headers["location"]) == (302, f"{forge.url}/{REPO}/pull/{pull}")
+
+
+def test_comparison_commit_and_lists_have_pages(forge: Forge, page: Page, pull: int) -> None:
+    assert "1 file changed" in page(f"/{REPO}/compare/main...topic")
+    assert "1 file changed" in page(f"/{REPO}/commit/{forge.branch_sha(REPO, 'topic')}")
+    assert "Add, do not subtract" in page(f"/{REPO}")
+    assert REPO in page("/")
+
+
+def test_diff_and_patch_are_plain_text(wire: Callable[..., Wire], pull: int) -> None:
+    for form, begin in (("diff", b"diff --git"), ("patch", b"From ")):
+        answer = wire()("GET", f"/{REPO}/pull/{pull}.{form}")
+        assert answer.headers["content-type"].startswith("text/plain")
+        assert answer.body.startswith(begin)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/acme/secret", "/acme/secret/issues/1", f"/{REPO}/pull/99", f"/{REPO}/nothing", "/x", "/a/b/c/d"],
+)
+def test_what_is_not_there_or_private_is_not_found(
+    forge: Forge, wire: Callable[..., Wire], path: str
+) -> None:
+    forge.create_repository("acme", "secret", private=True)
+    forge.create_issue("acme/secret", "acme", "x")
+    assert wire()("GET", path).status == 404
+
+
+# -- safety
+
+NASTY = """<script>alert(1)</script><img src=x onerror=alert(1)><details ontoggle=alert(1) open>
+[a](javascript:alert(1)) [b](data:text/html,x) <a href="http://evil">c</a> ![d](http://evil/x.png)
+<!-- aside-only --><svg/onload=alert(1)> <style>*{}</style> <iframe src=x></iframe> <b onclick=x>e</b> "><p
+"""
+
+
+class Audit(HTMLParser):
+    """Collects what could act: tags, attributes and addresses that have no business on the page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "img", "iframe", "svg", "object", "embed", "form", "base", "video", "math"):
+            self.found.append(tag)
+        for name, value in attrs:
+            bad_address = name in ("href", "src") and not (value or "").startswith(("http", "/", "#"))
+            if name.startswith("on") or name in ("srcdoc", "formaction") or bad_address:
+                self.found.append(f"{tag} {name}={value}")
+
+
+def audit(html: str) -> list[str]:
+    parser = Audit()
+    parser.feed(html)
+    return parser.found
+
+
+def test_nothing_written_by_others_can_act(forge: Forge, repo: Repository, page: Page) -> None:
+    forge.add_user("mallory", name=NASTY)
+    forge.commit(REPO, {f"{name}.txt": NASTY for name in ("a<b>", "x")}, branch="nasty", message=NASTY)
+    pull = repo.create_pull(base="main", head="nasty", title=NASTY.splitlines()[0], body=NASTY)
+    forge.comment(REPO, pull.number, "mallory", NASTY)
+    html = page(f"/{REPO}/pull/{pull.number}")
+    assert audit(html) == []
+    assert "aside-only" not in html.partition('id="files"')[0]
+    assert html.count("<style>") == 1
+
+
+@given(st.text(alphabet=string.printable + "é<>&\"'`[]()!#@-", max_size=120))
+def test_no_markdown_makes_anything_that_acts(text: str) -> None:
+    assert audit(render(text, "http://127.0.0.1/o/r")) == []
+
+
+def test_bare_tags_survive() -> None:
+    html = render("<details><summary>More</summary>\n\nInside\n\n</details>\n\n<sub>small</sub>", "u")
+    assert "<details><summary>More</summary>" in html
+    assert (
+        render("<details><summary>a&#91;0] &lt;b&gt;</summary></details>", "u").count("a[0] &lt;b&gt;") == 1
+    )
+    assert "<sub>small</sub>" in html
+
+
+def test_references_are_linked_outside_links_and_code_only() -> None:
+    html = render("#1 `#2` [#3](http://x) a#4 @ada", "http://h/o/r")
+    assert html.count("/issues/") == 1
+    assert '<span class="mention">@ada</span>' in html
+
+
+def test_tasks_have_boxes() -> None:
+    assert 'type="checkbox" disabled checked>' in render("- [x] done\n- [ ] open", "u")
+
+
+def test_lines_are_numbered_on_both_sides() -> None:
+    patch = "@@ -3,3 +3,4 @@ def f():\n same\n-old\n+new\n+more\n tail\n\\ No newline at end of file"
+    assert [(line.kind, line.old, line.new) for line in lines(patch)] == [
+        ("hunk", None, None),
+        ("context", 3, 3),
+        ("removed", 4, None),
+        ("added", None, 4),
+        ("added", None, 5),
+        ("context", 5, 6),
+        ("note", None, None),
+    ]
+
+
+def test_only_the_words_that_changed_are_marked() -> None:
+    removed, added = lines("@@ -1 +1 @@\n-x = abs(y)\n+x = round(abs(y))")[1:]
+    assert [text for text, changed in removed.parts if changed] == []
+    assert [text for text, changed in added.parts if changed] == ["round(", ")"]
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_marking_keeps_every_character(one: str, other: str) -> None:
+    one, other = (re.sub(r"[\r\n]", " ", text) for text in (one, other))
+    removed, added = lines(f"@@ -1 +1 @@\n-{one}\n+{other}")[1:]
+    assert ("".join(text for text, _ in removed.parts), "".join(text for text, _ in added.parts)) == (
+        one,
+        other,
+    )
+
+
+@pytest.mark.parametrize("kind", ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"])
+def test_a_quote_that_begins_with_its_kind_is_an_alert(kind: str) -> None:
+    shown = render(f"> [!{kind}]\n> Look.\n", "")
+    assert shown == (
+        f'<blockquote class="alert {kind.lower()}">\n<p>{kind.capitalize()}<br />\nLook.</p>\n</blockquote>\n'
+    )
+
+
+@pytest.mark.parametrize("text", ["> [!OTHER]\n> Look.", "> [!NOTE] Look.", "> said", "[!NOTE]\nLook."])
+def test_any_other_quote_is_a_quote(text: str) -> None:
+    assert "alert" not in render(text, "")

@@ -1,0 +1,350 @@
+"""Pull requests: opened from real branches, read from real commits, refused where GitHub refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from github.PullRequest import PullRequest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Run, Wire, refusal, with_token
+
+AsUser = Callable[[str], Repository]
+
+FIXED = "def add(a, b):\n    return a + b\n"
+
+
+@pytest.fixture
+def branch(forge: Forge) -> str:
+    forge.commit(REPO, {"calc.py": FIXED}, branch="agent/issue-1-fix", message="Add, do not subtract")
+    return "agent/issue-1-fix"
+
+
+@pytest.fixture
+def pull(repo: Repository, branch: str) -> PullRequest:
+    return repo.create_pull(base="main", head=branch, title="Add", body="Fixes #1", draft=True)
+
+
+def test_a_draft_pull_request_tells_what_it_would_merge(forge: Forge, pull: PullRequest) -> None:
+    assert (pull.draft, pull.state, pull.merged, pull.mergeable, pull.mergeable_state) == (
+        True,
+        "open",
+        False,
+        True,
+        "draft",
+    )
+    assert (pull.commits, pull.additions, pull.deletions, pull.changed_files) == (1, 1, 1, 1)
+    assert (pull.head.ref, pull.head.sha) == (
+        "agent/issue-1-fix",
+        forge.branch_sha(REPO, "agent/issue-1-fix"),
+    )
+    assert (pull.base.ref, pull.base.sha) == ("main", forge.branch_sha(REPO))
+    assert pull.html_url == f"{forge.url}/{REPO}/pull/{pull.number}"
+
+
+def test_files_carry_the_patch(pull: PullRequest) -> None:
+    (file,) = pull.get_files()
+    assert (file.filename, file.status, file.additions, file.deletions) == ("calc.py", "modified", 1, 1)
+    assert file.patch == "@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b"
+
+
+def test_commits_are_listed_oldest_first(forge: Forge, pull: PullRequest) -> None:
+    forge.commit(REPO, {"more.txt": "x\n"}, branch=pull.head.ref, message="Second")
+    assert [commit.commit.message for commit in pull.get_commits()] == ["Add, do not subtract", "Second"]
+
+
+def test_every_kind_of_change_has_its_status(forge: Forge, repo: Repository) -> None:
+    text = "".join(f"line {number}\n" for number in range(20))
+    forge.commit(REPO, {"old name.txt": text, "gone.txt": "bye\n", "bin": b"\0\1"})
+    changes = {
+        "old name.txt": None,
+        "new näme.txt": text + "more\n",
+        "gone.txt": None,
+        "added.txt": "hi\n",
+        "bin": b"\0\2",
+        "empty": "",
+    }
+    forge.commit(REPO, changes, branch="many")
+    pull = repo.create_pull(base="main", head="many", title="Many", body="")
+    files = {file.filename: file for file in pull.get_files()}
+    assert {name: file.status for name, file in files.items()} == {
+        "new näme.txt": "renamed",
+        "gone.txt": "removed",
+        "added.txt": "added",
+        "bin": "modified",
+        "empty": "added",
+    }
+    assert files["new näme.txt"].previous_filename == "old name.txt"
+    assert files["new näme.txt"].patch.endswith("+more")
+    assert files["bin"].raw_data.get("patch") is None
+    assert files["empty"].raw_data.get("patch") is None
+
+
+def test_a_file_that_becomes_a_link_keeps_the_patches_of_its_neighbours(
+    forge: Forge, git: Run, bot_token: str, repo: Repository, tmp_path: Path
+) -> None:
+    forge.commit(REPO, {"a.txt": "a\n", "z.txt": "z\n"})
+    git("clone", "-q", with_token(forge.clone_url(REPO), bot_token), "work")
+    work = tmp_path / "work"
+    (work / "calc.py").unlink()
+    (work / "calc.py").symlink_to("README.md")
+    for name in ("a.txt", "z.txt"):
+        (work / name).write_text("changed\n")
+    git("add", "-A", cwd=work)
+    git("commit", "-qm", "Link", cwd=work)
+    git("push", "-q", "origin", "HEAD:link", cwd=work)
+    files = {
+        file.filename: file
+        for file in repo.create_pull(base="main", head="link", title="t", body="").get_files()
+    }
+    assert files["calc.py"].status == "changed"
+    assert files["a.txt"].patch == "@@ -1 +1 @@\n-a\n+changed"
+    assert files["z.txt"].patch == "@@ -1 +1 @@\n-z\n+changed"
+
+
+def test_it_follows_its_branch(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
+    before = pull.head.sha
+    after = forge.commit(REPO, {"more.txt": "x\n"}, branch=pull.head.ref)
+    seen = repo.get_pull(pull.number)
+    assert before != after == seen.head.sha
+    assert (seen.commits, seen.changed_files) == (2, 2)
+    listed = git("ls-remote", forge.clone_url(REPO), f"refs/pull/{pull.number}/head").stdout
+    assert listed.split() == [after, f"refs/pull/{pull.number}/head"]
+
+
+def test_a_base_that_moved_on_changes_neither_files_nor_commits(
+    forge: Forge, repo: Repository, pull: PullRequest
+) -> None:
+    forge.commit(REPO, {"elsewhere.txt": "x\n"})
+    seen = repo.get_pull(pull.number)
+    assert ([file.filename for file in seen.get_files()], seen.commits, seen.mergeable) == (
+        ["calc.py"],
+        1,
+        True,
+    )
+
+
+def test_a_conflict_is_not_mergeable(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    forge.commit(REPO, {"calc.py": "def add(a, b):\n    return sum((a, b))\n"})
+    seen = repo.get_pull(pull.number)
+    assert (seen.mergeable, seen.mergeable_state) == (False, "dirty")
+
+
+def test_a_branch_that_is_deleted_closes_it(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    repo.get_git_ref(f"heads/{pull.head.ref}").delete()
+    assert repo.get_pull(pull.number).state == "closed"
+
+
+def test_a_merge_is_seen(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    assert not pull.is_merged()
+    sha = forge.merge(REPO, pull.number, "ada")
+    seen = repo.get_pull(pull.number)
+    assert (seen.state, seen.merged, seen.merged_by.login, seen.merge_commit_sha) == (
+        "closed",
+        True,
+        "ada",
+        sha,
+    )
+    assert seen.is_merged()
+    assert [file.filename for file in seen.get_files()] == ["calc.py"]
+    assert seen.commits == 1
+
+
+def test_a_merge_by_pushing_is_seen_too(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    repo.get_git_ref("heads/main").edit(pull.head.sha)
+    assert repo.get_pull(pull.number).merged
+
+
+def test_a_head_pushed_back_to_its_base_closes_it_unmerged(
+    forge: Forge, repo: Repository, pull: PullRequest
+) -> None:
+    repo.get_git_ref(f"heads/{pull.head.ref}").edit(str(forge.branch_sha(REPO)), force=True)
+    seen = repo.get_pull(pull.number)
+    assert (seen.state, seen.merged) == ("closed", False)
+
+
+def test_the_list_filters_by_head_base_and_state(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    forge.commit(REPO, {"x": "x"}, branch="other")
+    other = repo.create_pull(base="main", head="other", title="Other", body="")
+    head = f"acme:{pull.head.ref}"
+    assert [one.number for one in repo.get_pulls(head=head)] == [pull.number]
+    assert [one.number for one in repo.get_pulls(head="nobody:other")] == []
+    assert [one.number for one in repo.get_pulls(base="next")] == []
+    other.edit(state="closed")
+    assert [one.number for one in repo.get_pulls()] == [pull.number]
+    assert [one.number for one in repo.get_pulls(state="all")] == [other.number, pull.number]
+
+
+def test_title_body_and_base_can_be_edited(forge: Forge, repo: Repository, pull: PullRequest) -> None:
+    forge.commit(REPO, {"x": "x"}, branch="next")
+    pull.edit(title="New", body="Text", base="next")
+    seen = repo.get_pull(pull.number)
+    assert (seen.title, seen.body, seen.base.ref) == ("New", "Text", "next")
+    with refusal(422, "base"):
+        pull.edit(base="nowhere")
+
+
+def test_it_is_an_issue_as_well(repo: Repository, pull: PullRequest) -> None:
+    issue = repo.get_issue(pull.number)
+    assert issue.pull_request.html_url == pull.html_url
+    pull.create_issue_comment("hello")
+    pull.add_to_labels("bug")
+    assert [comment.body for comment in pull.get_issue_comments()] == ["hello"]
+    assert [label.name for label in repo.get_pull(pull.number).labels] == ["bug"]
+
+
+# -- refusals
+
+
+def test_a_second_one_for_the_same_branch_is_refused(repo: Repository, pull: PullRequest) -> None:
+    with refusal(422, "A pull request already exists for acme:agent/issue-1-fix."):
+        repo.create_pull(base="main", head=pull.head.ref, title="Again", body="")
+
+
+def test_a_closed_one_does_not_stand_in_the_way(repo: Repository, pull: PullRequest) -> None:
+    pull.edit(state="closed")
+    assert repo.create_pull(base="main", head=pull.head.ref, title="Again", body="").number == pull.number + 1
+
+
+def test_a_branch_without_commits_of_its_own_is_refused(repo: Repository, forge: Forge) -> None:
+    repo.create_git_ref("refs/heads/same", str(forge.branch_sha(REPO)))
+    with refusal(422, "No commits between main and same"):
+        repo.create_pull(base="main", head="same", title="Nothing", body="")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"base": "nowhere"}, "'field': 'base'"),
+        ({"head": "nowhere"}, "'field': 'head'"),
+        ({"head": "stranger:agent/issue-1-fix"}, "'field': 'head'"),
+        ({"title": "  "}, "missing_field"),
+        ({"title": "x" * 257}, "too long"),
+        ({"body": "x" * 65_537}, "65536"),
+        ({"draft": "yes"}, "not a boolean"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_bad_fields_are_named(
+    wire: Callable[[str], Wire], bot_token: str, branch: str, fields: dict[str, object], words: str
+) -> None:
+    body = {"base": "main", "head": branch, "title": "Add", **fields}
+    answer = wire(bot_token).api("POST", f"/repos/{REPO}/pulls", body)
+    assert answer.status == 422
+    assert words in str(answer.json)
+
+
+@pytest.mark.parametrize("missing", ["title", "head", "base"])
+def test_missing_fields_are_named(
+    wire: Callable[[str], Wire], bot_token: str, branch: str, missing: str
+) -> None:
+    body = {"base": "main", "head": branch, "title": "Add"}
+    del body[missing]
+    answer = wire(bot_token).api("POST", f"/repos/{REPO}/pulls", body)
+    assert answer.status == 422
+    assert f'"{missing}" wasn\'t supplied' in answer.json["message"]
+
+
+def test_a_setting_keeps_actions_from_opening_any(forge: Forge, repo: Repository, branch: str) -> None:
+    forge.allow_actions_pull_requests(REPO, False)
+    with refusal(403, "GitHub Actions is not permitted to create or approve pull requests."):
+        repo.create_pull(base="main", head=branch, title="Add", body="")
+
+
+def test_the_setting_does_not_concern_people(forge: Forge, as_user: AsUser, branch: str) -> None:
+    forge.allow_actions_pull_requests(REPO, False)
+    assert as_user("ada").create_pull(base="main", head=branch, title="Add", body="").number == 1
+
+
+def test_a_history_of_its_own_is_refused(
+    forge: Forge, repo: Repository, git: Run, bot_token: str, tmp_path: Path
+) -> None:
+    git("init", "-q", "-b", "orphan", "orphan")
+    work = tmp_path / "orphan"
+    git("commit", "-q", "--allow-empty", "-m", "Alone", cwd=work)
+    git("push", "-q", with_token(forge.clone_url(REPO), bot_token), "orphan", cwd=work)
+    with refusal(422, "no history in common"):
+        repo.create_pull(base="main", head="orphan", title="Alone", body="")
+
+
+# -- reviewers and reviews
+
+
+def test_a_review_is_asked_of_collaborators_only(repo: Repository, pull: PullRequest) -> None:
+    pull.create_review_request(["ada"])
+    assert [user.login for user in pull.get_review_requests()[0]] == ["ada"]
+    assert [user.login for user in repo.get_pull(pull.number).requested_reviewers] == ["ada"]
+    with refusal(422, "not a collaborator"):
+        pull.create_review_request(["eve"])
+    pull.delete_review_request(["ada"])
+    assert list(pull.get_review_requests()[0]) == []
+
+
+def test_the_author_is_not_asked_for_a_review(as_user: AsUser, branch: str) -> None:
+    pull = as_user("ada").create_pull(base="main", head=branch, title="Add", body="")
+    with refusal(422, "Review cannot be requested from pull request author."):
+        pull.create_review_request(["ada"])
+
+
+def test_nobody_approves_their_own_work(as_user: AsUser, branch: str) -> None:
+    pull = as_user("ada").create_pull(base="main", head=branch, title="Add", body="")
+    with refusal(422, "Can not approve your own pull request"):
+        pull.create_review(event="APPROVE")
+    review = pull.create_review(event="COMMENT", body="as I said")
+    assert (review.state, review.commit_id) == ("COMMENTED", pull.head.sha)
+
+
+# -- forks
+
+
+def test_a_fork_opens_one_in_its_parent(
+    forge: Forge, connect: Callable[[str], object], as_user: AsUser, git: Run
+) -> None:
+    fork = forge.fork(REPO, "eve")
+    sha = forge.commit(fork, {"calc.py": FIXED}, branch="fix", author="eve")
+    pull = as_user("eve").create_pull(base="main", head="eve:fix", title="From outside", body="")
+    assert (pull.head.repo.full_name, pull.head.label, pull.head.sha) == ("eve/lib", "eve:fix", sha)
+    assert pull.maintainer_can_modify
+    assert [file.filename for file in pull.get_files()] == ["calc.py"]
+    assert sha in git("ls-remote", forge.clone_url(REPO), "refs/pull/1/head").stdout
+
+
+def test_a_push_to_the_fork_moves_the_pull_request(forge: Forge, as_user: AsUser) -> None:
+    fork = forge.fork(REPO, "eve")
+    forge.commit(fork, {"calc.py": FIXED}, branch="fix")
+    as_user("eve").create_pull(base="main", head="eve:fix", title="From outside", body="")
+    sha = forge.commit(fork, {"more.txt": "x\n"}, branch="fix")
+    assert as_user("ada").get_pull(1).head.sha == sha
+
+
+def test_a_deleted_fork_leaves_its_pull_request_readable(forge: Forge, as_user: AsUser) -> None:
+    fork = forge.fork(REPO, "eve")
+    forge.commit(fork, {"calc.py": FIXED}, branch="fix")
+    as_user("eve").create_pull(base="main", head="eve:fix", title="From outside", body="")
+    forge.delete_repository(fork)
+    seen = as_user("ada").get_pull(1)
+    assert seen.head.repo is None
+    assert [file.filename for file in seen.get_files()] == ["calc.py"]
+
+
+def test_who_cannot_write_the_head_opens_nothing(as_user: AsUser, branch: str) -> None:
+    with refusal(404):
+        as_user("eve").create_pull(base="main", head=branch, title="Add", body="")
+
+
+# -- other forms
+
+
+def test_diff_and_patch_are_media_types(
+    wire: Callable[[str], Wire], bot_token: str, pull: PullRequest
+) -> None:
+    ask = wire(bot_token)
+    path = f"/repos/{REPO}/pulls/{pull.number}"
+    diff = ask.api("GET", path, Accept="application/vnd.github.diff")
+    assert diff.headers["content-type"].startswith("application/vnd.github.diff")
+    assert diff.body.startswith(b"diff --git a/calc.py b/calc.py\n")
+    patch = ask.api("GET", path, Accept="application/vnd.github.v3.patch")
+    assert b"Subject: [PATCH] Add, do not subtract" in patch.body

@@ -1,0 +1,377 @@
+"""Reviews: all or nothing, on lines that the diff really has, and what becomes of them after a push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from github.Repository import Repository
+
+from slash_forge import Forge
+from tests.slash_forge.conftest import REPO, Answer, Run, Wire
+
+WireTo = Callable[..., Wire]
+
+BEFORE = "".join(f"line {number}\n" for number in range(1, 41))
+# Lines 3 and 30 change: two hunks, 1-6 and 27-33.
+AFTER = BEFORE.replace("line 3\n", "line three\n").replace("line 30\n", "line thirty\n")
+
+
+@pytest.fixture
+def number(forge: Forge) -> int:
+    forge.commit(REPO, {"a.txt": BEFORE, "still.txt": "x\n", "gone.txt": "one\ntwo\n"})
+    forge.commit(REPO, {"a.txt": AFTER, "gone.txt": None, "new.txt": "n\n", "bin": b"\0"}, branch="topic")
+    return forge.open_pull(REPO, "ada", "topic")
+
+
+@pytest.fixture
+def ask(forge: Forge, wire: WireTo, number: int, bot_token: str) -> Callable[..., Answer]:
+    one = wire(bot_token)
+    return lambda method, path="", body=None: one.api(method, f"/repos/{REPO}/pulls/{number}{path}", body)
+
+
+def comment(**fields: Any) -> dict[str, Any]:
+    return {"path": "a.txt", "body": "Why?", **fields}
+
+
+def post(ask: Callable[..., Answer], *comments: Any, **fields: Any) -> Answer:
+    return ask("POST", "/reviews", {"event": "COMMENT", "comments": list(comments), **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "hunk_end", "position"),
+    [
+        ({"line": 3}, "+line three", 4),
+        ({"line": 3, "side": "LEFT"}, "-line 3", 3),
+        ({"line": 1}, " line 1", 1),
+        ({"line": 6, "side": "RIGHT"}, " line 6", 7),
+        ({"line": 33}, " line 33", 16),
+        ({"line": 6, "start_line": 2}, " line 6", 7),
+        ({"line": 3, "start_line": 3, "start_side": "LEFT"}, "+line three", 4),
+        ({"position": 4}, "+line three", 4),
+        ({"path": "gone.txt", "line": 2, "side": "LEFT"}, "-two", 2),
+        ({"path": "new.txt", "line": 1}, "+n", 1),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_a_line_of_the_diff_takes_a_comment(
+    ask: Callable[..., Answer], fields: dict[str, Any], hunk_end: str, position: int
+) -> None:
+    assert post(ask, comment(**fields)).status == 200
+    (seen,) = ask("GET", "/comments").json
+    assert seen["diff_hunk"].startswith("@@ -")
+    assert seen["diff_hunk"].endswith(hunk_end)
+    assert (seen["position"], seen["original_position"]) == (position, position)
+    assert seen["line"] == seen["original_line"] == fields.get("line", 3)
+    assert seen["start_line"] == fields.get("start_line")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"line": 7}, "Line could not be resolved"),
+        ({"line": 7, "side": "LEFT"}, "Line could not be resolved"),
+        ({"line": 2, "side": "LEFT"}, "Line could not be resolved"),
+        ({"line": 0}, "Line could not be resolved"),
+        ({"line": -3}, "Line could not be resolved"),
+        ({"line": 10**9}, "Line could not be resolved"),
+        ({}, "Line could not be resolved"),
+        ({"position": 8}, "Line could not be resolved"),
+        ({"line": 1, "side": "up"}, "Line could not be resolved"),
+        ({"path": "still.txt", "line": 1}, "Path could not be resolved"),
+        ({"path": "nowhere.txt", "line": 1}, "Path could not be resolved"),
+        ({"path": "bin", "line": 1}, "Line could not be resolved"),
+        ({"path": "gone.txt", "line": 1}, "Line could not be resolved"),
+        ({"line": 30, "start_line": 3}, "same hunk"),
+        ({"line": 3, "start_line": 6}, "must precede"),
+        ({"line": 3, "start_line": 3}, "must precede"),
+        ({"line": 3, "side": "LEFT", "start_line": 3, "start_side": "RIGHT"}, "must precede"),
+        ({"line": 30, "start_line": 12}, "Start line could not be resolved"),
+        ({"line": 3, "body": "  "}, "blank"),
+        ({"line": 3, "body": "x" * 65_537}, "65536"),
+        ({"line": "3"}, "not an integer"),
+        ({"line": True}, "not an integer"),
+        ({"line": 3, "body": None}, "not a string"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_any_other_place_refuses_the_whole_review(
+    ask: Callable[..., Answer], fields: dict[str, Any], words: str
+) -> None:
+    answer = post(ask, comment(line=3), comment(**fields))
+    assert (answer.status, words in str(answer.json)) == (422, True), answer.json
+    assert ask("GET", "/comments").json == ask("GET", "/reviews").json == []
+
+
+def test_several_mistakes_are_one_sentence(ask: Callable[..., Answer]) -> None:
+    answer = post(ask, comment(line=7), comment(path="x", line=1), comment(line=3), comment(line=8))
+    assert answer.json["message"] == "Unprocessable Entity"
+    assert answer.json["errors"] == [
+        "Line could not be resolved, Path could not be resolved, and Line could not be resolved"
+    ]
+
+
+@pytest.mark.parametrize("missing", ["path", "body"])
+def test_a_comment_without_a_field_is_refused(ask: Callable[..., Answer], missing: str) -> None:
+    sent = comment(line=3)
+    del sent[missing]
+    answer = post(ask, sent)
+    assert (answer.status, f'"{missing}" wasn\'t supplied' in answer.json["message"]) == (422, True)
+
+
+@pytest.mark.parametrize("sent", ["x", [3], {"a": 1}])
+def test_comments_that_are_none_are_refused(ask: Callable[..., Answer], sent: object) -> None:
+    assert ask("POST", "/reviews", {"event": "COMMENT", "body": "x", "comments": sent}).status == 422
+
+
+def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable[..., Answer]) -> None:
+    old = forge.branch_sha(REPO, "topic")
+    forge.commit(REPO, {"a.txt": "top\n" + AFTER}, branch="topic")
+    review = post(ask, comment(line=3), commit_id=old).json
+    assert review["commit_id"] == old
+    (seen,) = ask("GET", f"/reviews/{review['id']}/comments").json
+    assert (seen["original_line"], seen["line"], seen["original_commit_id"]) == (3, 4, old)
+    for wrong in (forge.branch_sha(REPO), "0" * 40, "topic"):
+        answer = post(ask, comment(line=3), commit_id=wrong)
+        assert (answer.status, "commit_id" in str(answer.json)) == (422, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"event": "COMMENT"}, "body can't be blank"),
+        ({"event": "REQUEST_CHANGES", "comments": [comment(line=3)]}, "body can't be blank"),
+        ({"event": "SHOUT", "body": "x"}, "event"),
+        ({"event": "COMMENT", "body": "x" * 65_537}, "65536"),
+    ],
+    ids=["blank", "request", "event", "long"],
+)
+def test_a_review_says_something(ask: Callable[..., Answer], fields: dict[str, Any], words: str) -> None:
+    answer = ask("POST", "/reviews", fields)
+    assert (answer.status, words in str(answer.json)) == (422, True)
+
+
+def test_comments_alone_are_enough(ask: Callable[..., Answer]) -> None:
+    review = post(ask, comment(line=3)).json
+    assert (review["state"], review["body"]) == ("COMMENTED", "")
+
+
+# -- not yet submitted
+
+
+def test_a_pending_review_is_its_authors_alone(
+    forge: Forge, ask: Callable[..., Answer], wire: WireTo, number: int
+) -> None:
+    made = ask("POST", "/reviews", {"body": "Later", "comments": [comment(line=3)]}).json
+    assert made["state"] == "PENDING"
+    assert "submitted_at" not in made
+    others = wire(forge.token("tom"))
+    path = f"/repos/{REPO}/pulls/{number}"
+    assert others.api("GET", f"{path}/reviews").json == []
+    assert others.api("GET", f"{path}/comments").json == []
+    assert others.api("GET", f"{path}/reviews/{made['id']}").status == 404
+    assert len(ask("GET", f"/reviews/{made['id']}/comments").json) == 1
+    answer = ask("POST", "/reviews", {"body": "Again"})
+    assert "only have one pending review" in str(answer.json)
+    assert ask("PUT", f"/reviews/{made['id']}", {"body": "Now"}).json["body"] == "Now"
+    done = ask("POST", f"/reviews/{made['id']}/events", {"event": "COMMENT"}).json
+    assert (done["state"], done["body"]) == ("COMMENTED", "Now")
+    assert len(others.api("GET", f"{path}/comments").json) == 1
+    assert ask("DELETE", f"/reviews/{made['id']}").status == 422
+    assert ask("POST", f"/reviews/{made['id']}/events", {"event": "COMMENT"}).status == 422
+
+
+def test_a_pending_review_can_be_deleted(ask: Callable[..., Answer]) -> None:
+    made = ask("POST", "/reviews", {"comments": [comment(line=3)]}).json
+    assert ask("DELETE", f"/reviews/{made['id']}").status == 200
+    assert ask("GET", "/reviews").json == []
+
+
+def test_a_verdict_can_be_dismissed(forge: Forge, wire: WireTo, number: int) -> None:
+    review = forge.review(REPO, number, "tom", "No.", state="CHANGES_REQUESTED")
+    path = f"/repos/{REPO}/pulls/{number}/reviews/{review}/dismissals"
+    assert wire(forge.token("tom")).api("PUT", path, {"message": "x"}).status == 403
+    ask = wire(forge.token("ada"))
+    assert ask.api("PUT", path, {"message": "Settled"}).json["state"] == "DISMISSED"
+    assert ask.api("PUT", path, {"message": "Again"}).status == 422
+
+
+# -- comments on their own
+
+
+def test_a_comment_on_its_own_makes_a_review_of_its_own(forge: Forge, ask: Callable[..., Answer]) -> None:
+    sent = comment(line=3, commit_id=forge.branch_sha(REPO, "topic"))
+    answer = ask("POST", "/comments", sent)
+    assert answer.status == 201
+    (review,) = ask("GET", "/reviews").json
+    assert (review["id"], review["body"]) == (answer.json["pull_request_review_id"], "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"line": 7}, "pull_request_review_thread.line must be part of the diff"),
+        ({"path": "x", "line": 1}, "pull_request_review_thread.path"),
+        ({"line": 30, "start_line": 3}, "start_line must be part of the same hunk as the line."),
+        ({"line": 3, "start_line": 6}, "start_line must precede the end line."),
+        ({}, "t supplied"),
+        ({"line": 1, "side": "up"}, "side"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_its_refusals_have_words_of_their_own(
+    forge: Forge, ask: Callable[..., Answer], fields: dict[str, Any], words: str
+) -> None:
+    answer = ask("POST", "/comments", {"commit_id": forge.branch_sha(REPO, "topic"), **comment(**fields)})
+    assert (answer.status, words in str(answer.json)) == (422, True), answer.json
+
+
+def test_a_comment_may_be_on_a_whole_file(forge: Forge, ask: Callable[..., Answer]) -> None:
+    sent = comment(path="bin", subject_type="file", commit_id=forge.branch_sha(REPO, "topic"))
+    made = ask("POST", "/comments", sent).json
+    assert (made["subject_type"], made["line"]) == ("file", None)
+    forge.commit(REPO, {"more": "x"}, branch="topic")
+    assert ask("GET", "/comments").json[0]["subject_type"] == "file"
+
+
+def test_replies_join_the_thread(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
+    first = forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Why?")
+    made = ask("POST", f"/comments/{first}/replies", {"body": "Because."})
+    assert made.status == 201
+    assert (made.json["in_reply_to_id"], made.json["line"]) == (first, 3)
+    other = ask("POST", "/comments", {**comment(), "commit_id": "-", "in_reply_to": first})
+    assert other.json["in_reply_to_id"] == first
+    assert ask("POST", f"/comments/{made.json['id']}/replies", {"body": "x"}).status == 422
+    assert ask("POST", "/comments/1/replies", {"body": "x"}).status == 404
+    assert ask("POST", f"/comments/{first}/replies", {"body": " "}).status == 422
+
+
+def test_comments_are_edited_reacted_to_and_deleted(
+    forge: Forge, wire: WireTo, number: int, bot_token: str
+) -> None:
+    first = forge.review_comment(REPO, number, "eve", "a.txt", 3, body="Why?", at="2026-01-01T00:00:00Z")
+    path = f"/repos/{REPO}/pulls/comments/{first}"
+    ask = wire(bot_token)
+    assert ask.api("POST", f"{path}/reactions", {"content": "eyes"}).status == 201
+    assert ask.api("GET", path).json["reactions"]["eyes"] == 1
+    edited = ask.api("PATCH", path, {"body": "Because"}).json
+    assert edited["updated_at"] > edited["created_at"]
+    assert wire(forge.token("tom")).api("PATCH", path, {"body": "x"}).status == 403
+    assert ask.api("DELETE", path).status == 204
+    assert ask.api("GET", path).status == 404
+    assert ask.api("GET", f"/repos/{REPO}/pulls/comments").json == []
+
+
+def test_the_two_kinds_of_comments_have_name_spaces_of_their_own(
+    forge: Forge, wire: WireTo, number: int, bot_token: str
+) -> None:
+    on_line = forge.review_comment(REPO, number, "eve", "a.txt", 3, body="x")
+    in_thread, _ = forge.comment(REPO, number, "eve", "y")
+    ask = wire(bot_token)
+    assert ask.api("GET", f"/repos/{REPO}/issues/comments/{on_line}").status == 404
+    assert ask.api("GET", f"/repos/{REPO}/pulls/comments/{in_thread}").status == 404
+
+
+def test_lists_are_sorted_and_filtered(forge: Forge, wire: WireTo, number: int) -> None:
+    ids = [
+        forge.review_comment(REPO, number, "eve", "a.txt", 3, body="x", at=f"2026-01-0{day}T00:00:00Z")
+        for day in (1, 2, 3)
+    ]
+    forge.edit_review_comment(REPO, ids[0], "later", at="2026-01-09T00:00:00Z")
+    ask = wire()
+
+    def listed(query: str) -> list[int]:
+        return [one["id"] for one in ask.api("GET", f"/repos/{REPO}/pulls/{number}/comments{query}").json]
+
+    assert listed("") == ids
+    assert listed("?since=2026-01-03T00:00:00Z") == [ids[0], ids[2]]
+    assert listed("?sort=updated&direction=desc") == [ids[0], ids[2], ids[1]]
+    assert listed("?per_page=2&page=2") == [ids[2]]
+
+
+def test_a_locked_conversation_is_for_writers(forge: Forge, wire: WireTo, number: int) -> None:
+    forge.set_thread(REPO, number, locked=True)
+    path, body = f"/repos/{REPO}/pulls/{number}/reviews", {"event": "COMMENT", "body": "x"}
+    assert wire(forge.token("tom")).api("POST", path, body).status == 403
+    assert wire(forge.token("ada")).api("POST", path, body).status == 200
+
+
+# -- after a push
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("top\n" + AFTER, 4),
+        (AFTER.replace("line 2\n", ""), 2),
+        (AFTER.replace("line three", "line 3!"), None),
+        (AFTER.replace("line thirty", "line 30!"), 3),
+        (BEFORE.replace("line 30\n", "x\n"), None),
+    ],
+    ids=["moved down", "moved up", "changed", "another hunk", "undone"],
+)
+def test_a_thread_moves_with_its_line_or_is_outdated(
+    forge: Forge, ask: Callable[..., Answer], number: int, text: str, line: int | None
+) -> None:
+    forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Why?")
+    old = forge.branch_sha(REPO, "topic")
+    new = forge.commit(REPO, {"a.txt": text}, branch="topic")
+    (seen,) = ask("GET", "/comments").json
+    assert (seen["line"], seen["original_line"]) == (line, 3)
+    assert (seen["position"] is None) == (line is None)
+    assert (seen["commit_id"], seen["original_commit_id"]) == (old if line is None else new, old)
+    assert seen["diff_hunk"].endswith("+line three")
+
+
+def test_a_thread_of_several_lines_is_outdated_when_one_changed(
+    forge: Forge, ask: Callable[..., Answer], number: int
+) -> None:
+    forge.review_comment(REPO, number, "ada", "a.txt", 6, body="Why?", start_line=2)
+    forge.commit(REPO, {"a.txt": AFTER.replace("line 4\n", "")}, branch="topic")
+    assert ask("GET", "/comments").json[0]["line"] is None
+
+
+def test_a_file_that_is_gone_outdates_its_threads(
+    forge: Forge, ask: Callable[..., Answer], number: int
+) -> None:
+    forge.review_comment(REPO, number, "ada", "new.txt", 1, body="Why?")
+    forge.commit(REPO, {"new.txt": None}, branch="topic")
+    assert ask("GET", "/comments").json[0]["line"] is None
+
+
+def test_a_base_that_moved_on_outdates_nothing(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
+    forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Gone?", side="LEFT")
+    forge.commit(REPO, {"elsewhere": "x"})
+    assert ask("GET", "/comments").json[0]["line"] == 3
+
+
+def test_what_ghosts_wrote_stays(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
+    forge.review_comment(REPO, number, "eve", "a.txt", 3, body="Why?")
+    forge.delete_user("eve")
+    assert ask("GET", "/comments").json[0]["user"] is None
+    assert ask("GET", "/reviews").json[0]["user"] is None
+
+
+def test_pygithub_reviews(forge: Forge, repo: Repository, number: int, git: Run) -> None:
+    pull = repo.get_pull(number)
+    review = pull.create_review(
+        commit=repo.get_commit(pull.head.sha),
+        body="Two things",
+        event="COMMENT",
+        comments=[comment(line=3, side="RIGHT"), comment(line=30, start_line=28, start_side="RIGHT")],
+    )
+    assert [one.line for one in pull.get_review_comments()] == [3, 30]
+    assert pull.get_review(review.id).body == "Two things"
+    assert pull.create_review_comment_reply(next(iter(pull.get_review_comments())).id, "x").in_reply_to_id
+    assert repo.get_pull(number).review_comments == 3
+
+
+def test_a_large_review_is_no_slower_by_the_square(forge: Forge, ask: Callable[..., Answer]) -> None:
+    """300 files, a comment on each, all placed anew after a push: a handful of gits, not one a comment."""
+    forge.commit(REPO, {f"m/{index}.txt": f"{index}\n" for index in range(300)}, branch="topic")
+    sent = [comment(path=f"m/{index}.txt", line=1) for index in range(300)]
+    assert post(ask, *sent).status == 200
+    forge.commit(REPO, {f"m/{index}.txt": f"top\n{index}\n" for index in range(300)}, branch="topic")
+    pages = [ask("GET", f"/comments?per_page=100&page={page}").json for page in (1, 2, 3)]
+    assert {one["line"] for page in pages for one in page} == {2}

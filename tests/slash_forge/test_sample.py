@@ -1,0 +1,157 @@
+"""The bundled sample: one real bug, one failing test, a fix of a few lines; and the forge as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.policy.load import load_policy
+from slash_forge import Forge
+from slash_forge.bundled import COMMAND, SOURCE, set_up
+from tests.slash_forge.conftest import Connect, Run, Wire
+
+
+def unittest(folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "unittest"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
+    with Forge() as forge:
+        git("clone", "-q", forge.clone_url(set_up(forge).repository), "sample")
+        yield tmp_path / "sample"
+
+
+def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = unittest(checkout)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 1
+    assert "FAILED (failures=1)" in done.stderr
+    assert "test_rounding_carries_into_the_next_unit" in done.stderr
+    assert after.ru_utime - before.ru_utime < 5
+
+
+def test_rounding_first_fixes_it(checkout: Path) -> None:
+    source = checkout / "tidytime" / "format.py"
+    text = source.read_text()
+    fixed = text.replace("remaining = abs(seconds)", "remaining = round(abs(seconds))")
+    assert text != fixed
+    source.write_text(fixed)
+    assert unittest(checkout).returncode == 0
+
+
+def test_what_its_readme_says_is_so(checkout: Path) -> None:
+    examples = (checkout / "README.md").read_text().replace("```", "")
+    (checkout / "examples.txt").write_text(examples)
+    done = subprocess.run(
+        [sys.executable, "-m", "doctest", "examples.txt"],
+        cwd=checkout,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_its_policy_names_the_tests_as_a_check() -> None:
+    policy = load_policy((SOURCE / ".github" / "agent.yml").read_text())
+    assert [(check.name, check.command) for check in policy.checks] == [("tests", "python3 -m unittest")]
+
+
+def test_it_begins_at_the_same_commit_every_time() -> None:
+    commits = set()
+    for _ in range(2):
+        with Forge() as forge:
+            commits.add(forge.branch_sha(set_up(forge).repository))
+    assert len(commits) == 1
+
+
+def test_a_maintainer_asks_for_a_fix(connect: Connect) -> None:
+    with Forge() as forge:
+        sample = set_up(forge)
+        event = sample.event
+        assert (event["comment"]["body"], event["issue"]["number"]) == (COMMAND, sample.issue)
+        assert event["comment"]["id"] == sample.comment
+        ask = Wire(forge, sample.run_token)
+        login = event["sender"]["login"]
+        answer = ask.api("GET", f"/repos/{sample.repository}/collaborators/{login}/permission")
+        assert (answer.json["permission"], answer.json["user"]["id"]) == ("write", event["sender"]["id"])
+
+
+def test_its_two_tokens_may_what_two_jobs_need() -> None:
+    with Forge() as forge:
+        sample = set_up(forge)
+        ref = {"ref": "refs/heads/x", "sha": forge.branch_sha(sample.repository)}
+        path = f"/repos/{sample.repository}"
+        run, publish = Wire(forge, sample.run_token), Wire(forge, sample.publish_token)
+        assert run.api("POST", f"{path}/issues/{sample.issue}/comments", {"body": "x"}).status == 201
+        assert run.api("POST", f"{path}/git/refs", ref).status == 403
+        assert publish.api("POST", f"{path}/git/refs", ref).status == 201
+
+
+# -- as a process
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    started = subprocess.Popen(
+        [sys.executable, "-m", "slash_forge", "--sample"], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    with started:
+        yield started
+        started.kill()
+
+
+def said(process: subprocess.Popen[str]) -> dict[str, Any]:
+    assert process.stdout is not None
+    answer: dict[str, Any] = json.loads(process.stdout.readline())
+    return answer
+
+
+def test_the_process_says_where_it_is(process: subprocess.Popen[str], git: Run) -> None:
+    told = said(process)
+    assert told["api_url"] == f"{told['url']}/api/v3"
+    assert set(told["tokens"]) == {"run", "publish", "maintainer"}
+    event = json.loads(Path(told["event"]).read_text())
+    assert event["repository"]["clone_url"] == told["clone_url"]
+    assert git("ls-remote", told["clone_url"], "HEAD").stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_on_a_signal_and_leaves_nothing(
+    process: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
+) -> None:
+    said(process)
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_taken_port_is_one_sentence(process: subprocess.Popen[str]) -> None:
+    port = said(process)["url"].rpartition(":")[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "slash_forge", "--port", port], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"forge: port {port} cannot be used")
+    assert "Traceback" not in done.stderr

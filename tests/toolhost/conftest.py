@@ -1,0 +1,99 @@
+"""A workspace's context on a real folder, without a process around it: the tools are called as the host does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost import registry
+from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.history import History
+from bot.toolhost.records import Records
+
+_PATH = os.environ["PATH"]
+
+
+@dataclass
+class Bench:
+    """`ask` may be replaced; `questions` are those that were asked."""
+
+    context: Context
+    questions: list[tuple[str, list[tuple[str, str]], str]] = field(default_factory=list)
+    answer: Callable[[], Answer] = lambda: Answer(True)
+
+    @property
+    def root(self) -> Path:
+        return self.context.root
+
+    def write(self, name: str, content: str | bytes = "") -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def call(self, tool: str, **arguments: Any) -> ToolOutcome:
+        return registry.RUN[tool](arguments, self.context)
+
+    def text(self, tool: str, **arguments: Any) -> str:
+        return self.call(tool, **arguments).content
+
+    def refusal(self, tool: str, **arguments: Any) -> str:
+        """The message of a call that must fail."""
+        with pytest.raises(ToolFailure) as caught:
+            self.call(tool, **arguments)
+        return str(caught.value)
+
+    def git(self, *arguments: str, cwd: Path | None = None) -> None:
+        identity = (
+            "-c",
+            "user.name=Test",
+            "-c",
+            "user.email=test@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        )
+        environment = {"PATH": _PATH, "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
+        subprocess.run(
+            ["git", *identity, *arguments],
+            cwd=cwd or self.root,
+            env=environment,
+            check=True,
+            capture_output=True,
+        )
+
+    def commit_all(self) -> None:
+        if not (self.root / ".git").exists():
+            self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "base")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    for name in ("tree", "tmp", "spill", "history"):
+        (tmp_path / name).mkdir()
+    made = Bench(
+        Context(
+            root=tmp_path / "tree",
+            tmp=tmp_path / "tmp",
+            spill=tmp_path / "spill",
+            environment={},
+            ask=lambda *question: made.questions.append(question) or made.answer(),
+            records=Records(),
+            history=History(tmp_path / "history"),
+        )
+    )
+    return made
+
+
+@pytest.fixture
+def without_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine that has no git program."""
+    monkeypatch.setenv("PATH", str(tmp_path))

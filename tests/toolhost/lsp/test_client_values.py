@@ -1,0 +1,290 @@
+"""What goes over the pipe and what is made of it: frames, names of files, positions, problems."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.contracts.evidence import Problem, Severity
+from bot.toolhost.lsp.codecs import FrameError, LspCodec, encode_frame
+from bot.toolhost.lsp.protocol import (
+    MAX_PROBLEMS,
+    code_points,
+    end_of,
+    lines_of,
+    parse_diagnostics,
+    path_of,
+    sendable,
+    server_capabilities,
+    units,
+    uri_of,
+)
+from tests.support.language_servers import item
+
+ENCODINGS = ["utf-8", "utf-16", "utf-32"]
+CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+TEXTS = st.text(max_size=20)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXTS, lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.dictionaries(TEXTS, VALUES, max_size=3), max_size=4), st.data())
+def test_messages_come_out_as_they_went_in_however_they_are_cut(
+    messages: list[Any], data: st.DataObject
+) -> None:
+    sent = b"".join(map(encode_frame, messages))
+    codec = LspCodec(1 << 20)
+    taken: list[Any] = []
+    while sent:
+        size = data.draw(st.integers(1, len(sent)))
+        taken += codec.feed(sent[:size])
+        sent = sent[size:]
+    assert taken == messages
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.binary(max_size=40) | st.sampled_from([b"Content-Length: 3", b"\r\n\r\n", b"{}", b"\r\n"]))
+)
+def test_whatever_comes_is_a_message_or_an_error(pieces: list[bytes]) -> None:
+    codec = LspCodec(100)
+    try:
+        for piece in pieces:
+            assert all(isinstance(message, dict) for message in codec.feed(piece))
+    except FrameError:
+        return
+
+
+def test_heads_may_have_other_fields_and_another_case() -> None:
+    head = b"content-length: 2\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n"
+    assert list(LspCodec(2).feed(head + b"{}")) == [{}]
+    with pytest.raises(FrameError):
+        list(LspCodec(1).feed(head + b"{}"))
+
+
+PATHS = st.text(max_size=20).map(
+    lambda name: os.path.normpath("/" + name.replace("\0", "").encode("utf-8", "replace").decode())
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(PATHS)
+def test_a_path_survives_its_name(path: str) -> None:
+    assert uri_of(path).isascii()
+    assert path_of(uri_of(path)) == os.path.normpath("/" + path.lstrip("/"))
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///a/b%20c", "/a/b c"),
+        ("FILE:///a", "/a"),
+        ("file://localhost/a", "/a"),
+        ("file:///a%2Fb", "/a/b"),
+        ("file:///%C3%bc", "/ü"),
+        ("file:///ü", "/ü"),
+        ("file:///a/./b/../c", "/a/c"),
+        ("file:///100%", "/100%"),
+        ("file:///%ff", "/\udcff"),
+        ("file://elsewhere/a", ""),
+        ("file:a", ""),
+        ("untitled:a", ""),
+        ("file:///a%00b", ""),
+        ("", ""),
+        (None, ""),
+        ([], ""),
+    ],
+)
+def test_names_of_files_are_decoded_before_they_are_compared(uri: object, path: str) -> None:
+    assert path_of(uri) == path
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.sampled_from(ENCODINGS), st.data())
+def test_columns_are_counted_as_the_codecs_do(line: str, encoding: str, data: st.DataObject) -> None:
+    codec, width = CODECS[encoding]
+    before = data.draw(st.integers(0, len(line)))
+    column = len(line[:before].encode(codec)) // width
+    assert units(line[:before], encoding) == column
+    assert code_points(line, column, encoding) == before
+
+
+@pytest.mark.parametrize(
+    ("character", "encoding", "column"),
+    [
+        (1, "utf-16", 0),
+        (2, "utf-16", 1),
+        (3, "utf-8", 0),
+        (4, "utf-8", 1),
+        (99, "utf-16", 2),
+        (99, "utf-8", 2),
+    ],
+)
+def test_a_column_within_a_letter_is_before_it_and_one_behind_the_line_its_end(
+    character: int, encoding: str, column: int
+) -> None:
+    assert code_points("🙂x", character, encoding) == column
+
+
+def test_lines_end_as_the_protocol_says_and_nowhere_else() -> None:
+    text = "a\rb\r\nc\n\x0cd\u2028e\x85f\n"
+    assert lines_of(text) == ["a", "b", "c", "\x0cd\u2028e\x85f", ""]
+    assert end_of(text, "utf-8") == (4, 0)
+    assert end_of("", "utf-8") == (0, 0)
+    assert [end_of("x\n🙂ü", encoding) for encoding in ENCODINGS] == [(1, 6), (1, 3), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("said", "encoding"),
+    [
+        ("utf-8", "utf-8"),
+        ("utf-32", "utf-32"),
+        (None, "utf-16"),
+        ("utf-7", "utf-16"),
+        (1, "utf-16"),
+        ([], "utf-16"),
+    ],
+)
+def test_columns_are_counted_as_the_server_says_or_in_utf_16(said: object, encoding: str) -> None:
+    assert server_capabilities({"capabilities": {"positionEncoding": said}}).encoding == encoding
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, 1, [], {}, {"capabilities": [], "serverInfo": 1}]
+    + [
+        {"capabilities": {"textDocumentSync": sync, "diagnosticProvider": 3}}
+        for sync in ("x", True, {}, None, [])
+    ],
+)
+def test_odd_abilities_are_none(answer: object) -> None:
+    found = server_capabilities(answer)
+    assert (found.sync, found.saves_text, found.pull, found.version) == (1, False, None, "")
+
+
+@pytest.mark.parametrize(
+    ("said", "number"),
+    [
+        ("0.17.6", "0.17.6"),
+        ("clangd version 22.1.1 (https://a.b/c 3d) linux+grpc", "22.1.1"),
+        ('{"GoVersion": "go1.26.8", "Version": "v0.21.0"}', "0.21.0"),
+        ('{"GoVersion": "go1.26.8"', "1.26.8"),
+        ("nightly", "nightly"),
+        ("x" * 5000, "x" * 40),
+        (7, ""),
+        (None, ""),
+    ],
+)
+def test_a_version_is_its_number(said: object, number: str) -> None:
+    assert server_capabilities({"serverInfo": {"name": "x", "version": said}}).version == number
+
+
+def test_half_a_letter_is_not_sent() -> None:
+    assert sendable("ü\udcffx") == "ü?x"
+    assert sendable("ü🙂") == "ü🙂"
+
+
+def found(*items: object, text: str = "one\ntwo\n") -> tuple[Problem, ...]:
+    return parse_diagnostics(list(items), tool="t", path="p", lines=lines_of(text), encoding="utf-16")[0]
+
+
+@pytest.mark.parametrize(
+    ("more", "severity"),
+    [
+        ({"severity": 1}, Severity.ERROR),
+        ({"severity": 2}, Severity.WARNING),
+        ({"severity": 3}, None),
+        ({"severity": 4}, None),
+        ({"severity": None}, Severity.ERROR),
+        ({"severity": 9}, Severity.WARNING),
+        ({"severity": "error"}, Severity.WARNING),
+        ({"severity": [1]}, Severity.WARNING),
+        ({"severity": None, "tags": [1], "code": "F401"}, None),
+        ({"severity": 4, "tags": [1], "code": 6133}, None),
+        ({"severity": 2, "tags": [9, 2], "code": None}, None),
+        ({"severity": 2, "tags": [1], "code": {"value": "F401"}}, Severity.WARNING),
+        ({"severity": 1, "tags": [2], "code": 6385}, Severity.ERROR),
+        ({"tags": [7]}, Severity.ERROR),
+        ({"tags": 1}, Severity.ERROR),
+        ({"tags": [[], {}]}, Severity.ERROR),
+    ],
+)
+def test_errors_and_warnings_are_kept(more: dict[str, Any], severity: Severity | None) -> None:
+    assert [problem.severity for problem in found(item() | more)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (None, (0, 0)),
+        ([], (0, 0)),
+        ({}, (0, 0)),
+        ({"start": 3}, (0, 0)),
+        ({"start": {"line": -1, "character": 0}}, (0, 0)),
+        ({"start": {"line": True, "character": 0}}, (0, 0)),
+        ({"start": {"line": 1.0, "character": 0}}, (0, 0)),
+        ({"start": {"line": 1, "character": "x"}}, (2, 1)),
+        ({"start": {"line": 1, "character": -4}}, (2, 1)),
+        ({"start": {"line": 1, "character": 1 << 70}}, (2, 4)),
+        ({"start": {"line": 1 << 70, "character": 0}}, (3, 1)),
+    ],
+)
+def test_odd_places_are_brought_back_to_the_text(place: object, expected: tuple[int, int]) -> None:
+    (problem,) = found(item() | {"range": place})
+    assert (problem.line, problem.column) == expected
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("one\ntwo", "one"),
+        ("\n \none  \ntwo", "one"),
+        ("\x1b[31mred\x1b[0m\x00\x07", "red"),
+        ("half \udc80", "half ?"),
+        ({"kind": "markdown", "value": "marked"}, "marked"),
+        (None, ""),
+        (["a"], ""),
+        ("x" * 5000, "x" * 1000),
+    ],
+)
+def test_messages_are_one_clean_line(message: object, shown: str) -> None:
+    (problem,) = found(item() | {"message": message})
+    assert problem.message == shown
+    json.dumps(problem.message).encode()
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [("F401", "F401"), (2304, "2304"), ({"value": "x"}, "x"), (None, ""), ([1], ""), (True, "")],
+)
+def test_codes_are_words_or_numbers(code: object, shown: str) -> None:
+    assert found(item(code=code))[0].code == shown
+
+
+def test_a_single_odd_item_costs_only_itself() -> None:
+    assert [problem.message for problem in found(None, item("a"), 3, "x", [], item("b", 1), {})] == [
+        "",
+        "a",
+        "b",
+    ]
+    assert parse_diagnostics({}, tool="t", path="p", lines=[], encoding="utf-8") == ((), 0)
+
+
+def test_problems_come_by_line_with_the_source_they_stand_on() -> None:
+    first, second = found(item("b", 1), item("a", 0), text="  one\n\ttwo\n")
+    assert (first.message, first.line, first.snippet) == ("a", 1, "  one")
+    assert (second.message, second.line, second.snippet) == ("b", 2, "\ttwo")
+
+
+def test_many_problems_on_one_long_line_take_no_time() -> None:
+    line = "ü" * 200_000
+    many = [item("x") | {"range": {"start": {"line": 0, "character": 150_000}}}] * MAX_PROBLEMS
+    every, _ = parse_diagnostics(many, tool="t", path="p", lines=[line], encoding="utf-8")
+    assert {(problem.line, problem.column) for problem in every} == {(1, 0)}

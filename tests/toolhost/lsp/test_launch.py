@@ -1,0 +1,98 @@
+"""Whose a program is, and whether the run changed it: by the commit, by what the tools wrote, by its time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost.context import Answer, Context
+from bot.toolhost.history import Changed, History, State
+from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, LaunchPolicy
+from bot.toolhost.records import Records
+
+SINCE = 1_000
+"""Nanoseconds: what is younger was made by the run."""
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Context:
+    for name in ("tree/bin", "history", "path"):
+        (tmp_path / name).mkdir(parents=True)
+    return Context(
+        root=tmp_path / "tree",
+        tmp=tmp_path,
+        spill=tmp_path,
+        environment={"PATH": f"{tmp_path}/path:{tmp_path}/tree/bin"},
+        ask=lambda *asked: Answer(True),
+        records=Records(),
+        history=History(tmp_path / "history"),
+        programs={"ty": f"{tmp_path}/tree/bin/ty"},
+    )
+
+
+def old(path: Path, text: str = "x") -> None:
+    path.write_text(text)
+    os.utime(path, ns=(1, 1))
+
+
+def recorded(context: Context) -> None:
+    old(context.root / "bin/a")
+    context.history.record("write", 1, [Changed("bin/a", State(), State(b"x", "0" * 64, 0o644))])
+
+
+def linked(context: Context) -> None:
+    old(context.root / "bin/b")
+    (context.root / "bin/a").symlink_to("../bin/b")
+
+
+def linked_to_new(context: Context) -> None:
+    (context.root / "bin/b").write_text("x")
+    (context.root / "bin/a").symlink_to("../bin/b")
+    os.utime(context.root / "bin/a", ns=(1, 1), follow_symlinks=False)
+
+
+def linked_folder(context: Context) -> None:
+    old(context.root / "bin/a")
+    (context.root / "bin").rename(context.root / "other")
+    (context.root / "bin").symlink_to("other")
+
+
+MADE: dict[str, tuple[Callable[[Context], None], str]] = {
+    "as in the commit": (lambda context: (context.root / "bin/c").write_text("base"), ""),
+    "not as in the commit": (lambda context: old(context.root / "bin/c"), "bin/c"),
+    "of setup": (lambda context: old(context.root / "bin/a"), ""),
+    "of a command": (lambda context: (context.root / "bin/a").write_text("x"), "bin/a"),
+    "of a tool": (recorded, "bin/a"),
+    "a link": (linked, "bin/a"),
+    "what a link leads to": (linked_to_new, "bin/b"),
+    "a folder that is a link": (linked_folder, "bin"),
+    "a link into itself": (lambda context: (context.root / "bin/a").symlink_to("a"), "bin/a"),
+    "not there": (lambda context: None, ""),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_program_of_the_tree_is_started_as_the_run_found_it(context: Context, name: str) -> None:
+    make, changed = MADE[name]
+    make(context)
+    origins = LaunchGuard(context, LaunchPolicy(since=SINCE), BaseCommit({"bin/c": b"base"}.get))
+    program = "c" if "commit" in name else "a"
+    why = f"{changed} was changed in this run, and would be run" if changed else ""
+    assert origins.refusal("biome", (f"bin/{program}", "--lsp")) == why
+    assert origins.refusal("biome", ("sh", f"{context.root}/bin/{program}")) == why
+    assert origins.refusal("biome", ("sh",), (f"bin/{program}",)) == why
+    if (context.root / "bin" / program).is_file():
+        (context.root / "bin" / program).chmod(0o755)
+        assert origins.refusal("biome", (program,)) == why
+
+
+def test_what_is_refused_is_and_ours_never(context: Context) -> None:
+    (context.root / "bin/ty").write_text("x")
+    ours = (context.programs["ty"], "server")
+    origins = LaunchGuard(context, LaunchPolicy("no commands", {"ty": "a rule"}), BaseCommit())
+    assert (origins.refusal("ty", ours), origins.refusal("ty", ("/usr/bin/ty",))) == ("", "no commands")
+    origins = LaunchGuard(context, LaunchPolicy(refused={"cargo": "a rule"}), BaseCommit())
+    assert (origins.refusal("cargo", ("cargo",)), origins.refusal("gopls", ("gopls",))) == ("a rule", "")

@@ -1,0 +1,248 @@
+"""What counts as a file of the repository, with git and without it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from bot.toolhost import globs
+from bot.toolhost.globs import TooManyAlternativesError, expand_braces, matcher
+from bot.toolhost.listing import files, scratch_repository
+from tests.toolhost.conftest import Bench
+
+
+@pytest.fixture(params=["git", "python"])
+def either(request: pytest.FixtureRequest) -> None:
+    """Once with git and once without: the answers must be the same."""
+    if request.param == "python":
+        request.getfixturevalue("without_git")
+
+
+def listed(bench: Bench, below: str = "") -> list[str]:
+    return files(bench.root, below=below, tmp=bench.context.tmp)
+
+
+@pytest.mark.usefixtures("either")
+def test_ignored_files_are_left_out_at_every_level(bench: Bench) -> None:
+    for name in ("a.py", "a.pyc", "build/x", "src/b.py", "src/b.log", "src/keep.log", "src/build/x"):
+        bench.write(name)
+    bench.write(".gitignore", "*.pyc\n/build\n")
+    bench.write("src/.gitignore", "*.log\n!keep.log\n")
+    assert listed(bench) == [
+        ".gitignore", "a.py", "src/.gitignore", "src/b.py", "src/build/x", "src/keep.log"
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("either")
+def test_bytecode_of_python_is_left_out_unless_the_repository_wants_it(bench: Bench) -> None:
+    """Breaks: bot/toolhost/listing.py "write_bytes(globs.BYTECODE)"; bot/toolhost/globs.py "BYTECODE"."""
+    for name in ("a.py", "a.pyc", "b.pyo", "src/__pycache__/b.cpython-311.pyc", "src/kept.pyc"):
+        bench.write(name)
+    bench.write("src/.gitignore", "!kept.pyc\n")
+    assert listed(bench) == ["a.py", "src/.gitignore", "src/kept.pyc"]
+
+
+@pytest.mark.usefixtures("either")
+def test_a_folder_can_be_listed_alone(bench: Bench) -> None:
+    for name in ("a.py", "src/b.py", "src/c.log", "src2/d.py"):
+        bench.write(name)
+    bench.write(".gitignore", "*.log\n")
+    assert listed(bench, "src") == ["src/b.py"]
+
+
+@pytest.mark.usefixtures("either")
+def test_git_itself_is_never_listed(bench: Bench) -> None:
+    bench.write("a.py")
+    bench.commit_all()
+    assert listed(bench) == ["a.py"]
+
+
+@pytest.mark.usefixtures("either")
+def test_another_repository_is_not_entered_unless_asked_for(bench: Bench) -> None:
+    bench.write("a.py")
+    bench.write("other/b.py")
+    bench.git("init", "-q", cwd=bench.root / "other")
+    assert listed(bench) == ["a.py"]
+    assert listed(bench, "other") == ["other/b.py"]
+
+
+@pytest.mark.usefixtures("either")
+def test_links_are_listed_and_not_entered(bench: Bench) -> None:
+    bench.write("src/a.py")
+    (bench.root / "link").symlink_to("src")
+    assert listed(bench) == ["link", "src/a.py"]
+
+
+@pytest.mark.usefixtures("either")
+def test_names_of_any_kind_survive(bench: Bench) -> None:
+    names = ["-n", "a b.txt", "größe.txt", "new\nline", 'quote".txt', os.fsdecode(b"caf\xe9.txt")]
+    for name in names:
+        bench.write(name)
+    assert listed(bench) == sorted(names)
+
+
+def test_a_tracked_file_is_never_ignored(bench: Bench) -> None:
+    bench.write("build/out.js")
+    bench.write("a.py")
+    bench.commit_all()
+    bench.write(".gitignore", "build/\n")
+    bench.write("build/other.js")
+    assert listed(bench) == [".gitignore", "a.py", "build/out.js"]
+
+
+def test_a_tracked_file_that_was_deleted_is_not_listed(bench: Bench) -> None:
+    bench.write("a.py")
+    bench.write("b.py")
+    bench.commit_all()
+    (bench.root / "a.py").unlink()
+    assert listed(bench) == ["b.py"]
+
+
+def test_a_tracked_file_behind_a_folder_that_became_a_link_is_not_listed(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.write("src/a.py")
+    bench.commit_all()
+    shutil.move(bench.root / "src", tmp_path / "outside")
+    (bench.root / "src").symlink_to(tmp_path / "outside")
+    assert listed(bench) == ["src"]
+
+
+@pytest.mark.parametrize("damage", ["config", "HEAD", "index", "objects"])
+def test_a_broken_git_folder_does_not_matter(bench: Bench, damage: str) -> None:
+    bench.write("a.py")
+    bench.commit_all()
+    broken = bench.root / ".git" / damage
+    shutil.rmtree(broken) if broken.is_dir() else broken.write_bytes(b"\0broken\n")
+    assert listed(bench) == ["a.py"]
+
+
+def test_a_hostile_git_folder_runs_nothing(bench: Bench, tmp_path: Path) -> None:
+    bench.write("a.py", "hello\n")
+    bench.write(".gitattributes", "* diff=evil filter=evil\n")
+    bench.commit_all()
+    trap = f"touch '{tmp_path}/ran'"
+    for key in ("core.fsmonitor", "core.pager", "diff.evil.textconv", "filter.evil.clean", "core.hooksPath"):
+        bench.git("config", key, trap)
+    bench.write("a.py", "hello again\n")
+    listed(bench)
+    assert "1:hello again" in bench.text("grep", pattern="hello")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_repository_around_the_root_is_not_found(bench: Bench) -> None:
+    bench.write(".gitignore", "*.log\n")
+    bench.write("sub/a.log")
+    bench.commit_all()
+    assert files(bench.root / "sub", tmp=bench.context.tmp) == ["a.log"]
+
+
+def test_the_scratch_repository_is_gone_afterwards(bench: Bench) -> None:
+    bench.write("a.py", "x\n")
+    listed(bench)
+    bench.call("grep", pattern="x")
+    with scratch_repository(bench.root, bench.context.tmp) as git:
+        assert git is not None
+        assert os.listdir(bench.context.tmp) == [git.folder.name]
+    assert os.listdir(bench.context.tmp) == []
+
+
+def test_without_room_for_the_scratch_repository_python_lists(bench: Bench) -> None:
+    bench.write("a.py")
+    bench.write("a.log")
+    bench.write(".gitignore", "*.log\n")
+    assert files(bench.root, tmp=bench.root / "missing") == [".gitignore", "a.py"]
+
+
+NAMES = ["a", "b", "ab", "a.b", "[a]", "a b", "#a", "!a", "\\a"]
+PIECES = [
+    "a",
+    "b",
+    "ab",
+    "*",
+    "**",
+    "?",
+    "[ab]",
+    "[!a]",
+    "[^b]",
+    "[a-b]",
+    "[]a]",
+    "[[:alpha:]]",
+    "\\*",
+    ".",
+    " ",
+    "\\ ",
+]
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> str:
+    """Lines of a `.gitignore`, odd ones included."""
+    lines = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(["", "", "", "!", "/", "#", "\\#", "\\!", "!/"]),
+                st.lists(
+                    st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map("".join),
+                    min_size=1,
+                    max_size=3,
+                ),
+                st.sampled_from(["", "", "/", " ", "\\", "/**", "["]),
+            ),
+            min_size=1,
+            max_size=5,
+        )
+    )
+    ending = draw(st.sampled_from(["\n", "\r\n"]))
+    return "".join(start + "/".join(parts) + end + ending for start, parts, end in lines)
+
+
+@pytest.fixture(scope="module")
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tree with names that patterns find hard, three levels deep."""
+    root = tmp_path_factory.mktemp("garden")
+    for one in NAMES:
+        for two in ("a", "b", "a.b"):
+            (root / one / two).mkdir(parents=True)
+            for three in ("a", "ab", "[a]", "f"):
+                (root / one / two / three).write_bytes(b"")
+        (root / one / "f").write_bytes(b"")
+    return root
+
+
+@given(rules(), rules())
+@example(top="a**/a\n", nested="a\n")  # git looks at the stars without the text before them
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_python_ignores_what_git_ignores(garden: Path, top: str, nested: str) -> None:
+    (garden / ".gitignore").write_bytes(top.encode())
+    (garden / "a" / ".gitignore").write_bytes(nested.encode())
+    with_git = files(garden)
+    without = sorted(map(os.fsdecode, globs.walk(os.fsencode(garden))))
+    assert without == with_git
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*.{ts,tsx}", ["*.ts", "*.tsx"]),
+        ("{a,b}/{c,d}", ["a/c", "a/d", "b/c", "b/d"]),
+        ("a{b,{c,d}}", ["ab", "ac", "ad"]),
+        ("{a}", ["{a}"]),
+        ("{a,b", ["{a,b"]),
+        ("a{,b}", ["a", "ab"]),
+        ("\\{a,b}", ["\\{a,b}"]),
+        ("${a}{b,c}", ["${a}b", "${a}c"]),
+    ],
+)
+def test_braces(pattern: str, expected: list[str]) -> None:
+    assert expand_braces(pattern) == expected
+
+
+def test_braces_cannot_grow_without_bound() -> None:
+    with pytest.raises(TooManyAlternativesError):
+        matcher("{a,b}" * 30)

@@ -1,0 +1,590 @@
+"""`patch` on real files: what it does to a tree, and that it does it wholly or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost.context import Answer
+from bot.toolhost.transaction import Disk, Prepared, Step
+from tests.toolhost.conftest import Bench
+from tests.toolhost.patch_scenarios import SCENARIOS, Tree
+
+
+def snapshot(root: Path) -> dict[str, tuple[bytes, int]]:
+    """Every file with its bytes and mode, and every folder."""
+    found: dict[str, tuple[bytes, int]] = {}
+    for folder, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            path = Path(folder, name)
+            content = b"" if path.is_dir() else path.read_bytes()
+            found[str(path.relative_to(root))] = (content, path.lstat().st_mode)
+    return found
+
+
+def files(root: Path) -> Tree:
+    return {name: content for name, (content, mode) in snapshot(root).items() if mode & 0o100000}
+
+
+def fill(bench: Bench, tree: dict[str, str | bytes], *, view: bool = True) -> None:
+    for name, content in tree.items():
+        bench.write(name, content)
+        if view:
+            bench.call("view", path=name)
+
+
+def wrapped(*lines: str) -> str:
+    return "\n".join(["*** Begin Patch", *lines, "*** End Patch"]) + "\n"
+
+
+def apply(bench: Bench, *lines: str) -> str:
+    return bench.text("patch", patch=wrapped(*lines))
+
+
+def refuse(bench: Bench, *lines: str) -> str:
+    """The message of a patch that must fail and leave everything as it was, modes too."""
+    before = snapshot(bench.root)
+    message = bench.refusal("patch", patch=wrapped(*lines))
+    assert snapshot(bench.root) == before
+    return message
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario(bench: Bench, name: str) -> None:
+    before, patch, after = SCENARIOS[name]
+    fill(bench, dict(before))
+    if isinstance(after, str):
+        kept = snapshot(bench.root)
+        assert after in bench.refusal("patch", patch=patch)
+        assert snapshot(bench.root) == kept
+    else:
+        bench.call("patch", patch=patch)
+        assert files(bench.root) == after
+
+
+def test_everything_that_is_wrong_is_told_at_once(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\nthree\n", "b.txt": "one\n"})
+    bench.write("unseen.txt", "x\n")
+    message = refuse(
+        bench,
+        "*** Update File: a.txt", "@@", "-ome", "+1", "@@", "-two", "+2", "@@", "-tree", "+3",
+        "*** Update File: unseen.txt", "@@", "-x", "+y",
+        "*** Delete File: gone.txt",
+        "*** Add File: b.txt", "+1",
+    )  # fmt: skip
+    assert message.startswith(
+        "Nothing was written: the patch has 5 problems (lines are those of the patch).\n"
+    )
+    places = [line.split(":")[0] for line in message.splitlines() if line.startswith("- line")]
+    assert places == [
+        "- line 3, a.txt", "- line 9, a.txt", "- line 12, unseen.txt", "- line 16, gone.txt", "- line 17, b.txt",
+    ]  # fmt: skip
+    assert "First difference, line 1 of the file (· space, → tab):\nfile:  one\npatch: ome" in message
+    assert 'Call view {"path": "unseen.txt"}' in message
+    assert message.endswith(
+        "Kept for the next patch: 2 sections that nothing is wrong with. Do not send them again: after "
+        '"*** Begin Patch" put the line "*** Kept: 1" and below it only the corrected sections, if any. All of it is '
+        "then written together."
+    )
+
+
+def test_mistakes_of_the_grammar_are_told_at_once_too(bench: Bench) -> None:
+    message = refuse(
+        bench, "*** Update File: a", "*** Rename File: b", "*** Delete File:", "*** Update File: c",
+        "@@", "-a", "=x", "@@", "-b", "=y",
+    )  # fmt: skip
+    assert [line.split(":")[0] for line in message.splitlines() if line.startswith("- line")] == [
+        "- line 2, a", "- line 3", "- line 4", "- line 8, c", "- line 11, c",
+    ]  # fmt: skip
+
+
+def test_what_is_applied_already_is_told_so(bench: Bench) -> None:
+    fill(bench, {"a.txt": "zero\nnew\n"})
+    message = refuse(bench, "*** Update File: a.txt", "@@", "-old", "+new")
+    assert "what it makes of them is, at line 2: it may be applied already" in message
+
+
+def test_the_result_names_the_files_and_lines(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n}\n" for n in range(1, 21)), "b.txt": "b\n", "c.txt": "c\n"})
+    said = apply(
+        bench,
+        "*** Update File: a.txt", "@@", "-line 2", "+two", "@@", "-line 19", "+nineteen",
+        "*** Update File: b.txt", "*** Move to: d/b.txt", "@@", "-b", "+B",
+        "*** Delete File: c.txt", "*** Add File: e.txt", "+e",
+    )  # fmt: skip
+    assert said == (
+        "Patched 4 files (+4 -4).\nM a.txt (+2 -2) at line 2, 19\nR b.txt -> d/b.txt (+1 -1) at line 1\n"
+        "D c.txt (+0 -1)\nA e.txt (+1 -0)"
+    )
+
+
+def test_the_metadata_has_for_each_file_what_an_edit_has(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n"})
+    for name, mode in (("a.txt", 0o640), ("b.txt", 0o755), ("c.txt", 0o700)):
+        (bench.root / name).chmod(mode)
+    outcome = bench.call(
+        "patch",
+        patch=wrapped(
+            "*** Update File: a.txt", "@@", "-one", "+1", "*** Update File: b.txt", "*** Move to: d.txt",
+            "*** Delete File: c.txt",
+        ),
+    )  # fmt: skip
+    one, two, b, c = (hashlib.sha256(text).hexdigest() for text in (b"one\n", b"1\n", b"b\n", b"c\n"))
+    assert outcome.metadata == {
+        "additions": 1,
+        "removals": 2,
+        "files": [
+            {
+                "path": "a.txt", "diff": "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n", "additions": 1,
+                "removals": 1, "before_hash": one, "after_hash": two, "created": False,
+                "mode": 0o640,
+            },
+            {
+                "path": "d.txt", "diff": "rename from b.txt\nrename to d.txt\n", "additions": 0, "removals": 0,
+                "before_hash": None, "after_hash": b, "created": True, "moved_from": "b.txt",
+                "mode": 0o755,
+            },
+            {
+                "path": "b.txt", "diff": "", "additions": 0, "removals": 0, "before_hash": b, "after_hash": None,
+                "created": False, "moved_to": "d.txt", "mode": 0o755,
+            },
+            {
+                "path": "c.txt", "diff": "--- a/c.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-c\n", "additions": 0,
+                "removals": 1, "before_hash": c, "after_hash": None, "created": False,
+                "mode": 0o700,
+            },
+        ],
+    }  # fmt: skip
+
+
+def test_of_too_long_diffs_those_are_cut_that_nothing_is_worked_out_from(bench: Bench) -> None:
+    """A version of a file is its diff over the one before; of a file that goes there is none to be had."""
+    fill(bench, {"a.txt": "x" * 2_000_000 + "\n", "b.txt": "one\n", "c.txt": "y" * 2_000_000 + "\n"})
+    outcome = bench.call(
+        "patch",
+        patch=wrapped(
+            "*** Delete File: a.txt", "*** Update File: c.txt", "@@", "+end",
+            "*** Update File: b.txt", "@@", "-one", "+1",
+        ),
+    )  # fmt: skip
+    diffs = {file["path"]: file["diff"] for file in outcome.metadata["files"]}
+    assert diffs["b.txt"] == "--- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-one\n+1\n"
+    assert "more characters]" in diffs["c.txt"]
+    assert "more characters]" in diffs["a.txt"]
+    assert sum(map(len, diffs.values())) < 1_100_000
+    assert [file["path"] for file in outcome.metadata["files"]] == ["a.txt", "c.txt", "b.txt"]
+
+
+def test_an_indentation_that_was_adjusted_is_told(bench: Bench) -> None:
+    fill(bench, {"a.py": "class A:\n    def f(self):\n        return 1\n"})
+    said = apply(bench, "*** Update File: a.py", "@@", " def f(self):", "-    return 1", "+    return 2")
+    assert "a.py, lines 2-3: the added lines were indented by 4 spaces more." in said
+
+
+# What must be known of a file before it may change.
+
+
+def test_a_file_that_was_not_viewed_is_not_patched(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n"}, view=False)
+    assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Update File: a.txt", "@@", "-one", "+1")
+    assert 'Call view {"path": "a.txt"}' in refuse(bench, "*** Delete File: a.txt")
+
+
+def test_a_file_that_changed_since_is_neither_patched_nor_deleted(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n"})
+    (bench.root / "a.txt").write_text("one\n2\n")
+    assert "changed since it was viewed (line 2)" in refuse(
+        bench, "*** Update File: a.txt", "@@", "-one", "+1"
+    )
+    assert "changed since it was viewed (line 2)" in refuse(bench, "*** Delete File: a.txt")
+
+
+def test_only_the_lines_that_were_viewed_are_patched(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    bench.call("view", path="a.txt", limit=10)
+    section = ("*** Update File: a.txt", "@@", "-line 40", "+forty")
+    assert '"offset": 37, "limit": 7' in refuse(bench, *section)
+    apply(bench, "*** Update File: a.txt", "@@", "-line 5", "+five")
+    bench.call("view", path="a.txt", offset=37, limit=7)
+    apply(bench, *section)
+
+
+def test_after_a_patch_the_lines_it_wrote_and_those_viewed_before_may_change(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    bench.call("view", path="a.txt", limit=10)
+    bench.call("view", path="a.txt", offset=40, limit=5)
+    apply(bench, "*** Update File: a.txt", "@@", "-line 5", "+five", "+more", "@@", "-line 42", "+forty-two")
+    bench.call("edit", path="a.txt", old="line 9\n", new="nine\n")
+    bench.call("edit", path="a.txt", old="line 44\n", new="44\n")
+    bench.call("edit", path="a.txt", old="more\n", new="")
+    assert "would change but was not viewed" in bench.refusal(
+        "edit", path="a.txt", old="line 45\n", new="45\n"
+    )
+
+
+def test_lines_that_a_search_printed_may_be_patched(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)))
+    section = ("*** Update File: a.txt", "@@", " line 39", "-line 40", "+forty", " line 41")
+    refuse(bench, *section)
+    bench.call("grep", pattern="line 40", context=1)
+    apply(bench, *section)
+    assert "Line 20 of a.txt would change" in refuse(bench, "*** Update File: a.txt", "@@", "-line 20", "+x")
+
+
+def test_lines_that_a_search_printed_in_part_or_before_they_changed_may_not(bench: Bench) -> None:
+    bench.write("a.txt", "x" * 600 + "\none\ntwo\n")
+    bench.call("grep", pattern="x|one")
+    assert "Line 1 of" in refuse(bench, "*** Update File: a.txt", "@@", "-" + "x" * 600, "+y")
+    bench.write("a.txt", "x\n1\ntwo\n")
+    assert "changed since it was viewed" in refuse(bench, "*** Update File: a.txt", "@@", "-1", "+y")
+
+
+def test_an_insertion_between_lines_that_are_there_once_needs_no_view_of_them(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, 51)) + "twice\nend\ntwice\n")
+    bench.call("view", path="a.txt", limit=1)
+    apply(bench, "*** Update File: a.txt", "@@", " line 40", "+new", " line 41")
+    for section in (
+        (" line 30", "-line 31"),  # it removes
+        (" line 30 ", "+new", " line 31"),  # they are not exactly so
+        ("@@ line 49", " twice", "+new"),  # nor once
+    ):
+        assert "not viewed" in refuse(bench, "*** Update File: a.txt", *section)
+
+
+def test_of_a_file_that_was_never_shown_nothing_changes(bench: Bench) -> None:
+    for lines in (10, 1000):
+        bench.write("a.txt", "".join(f"line {n}\n" for n in range(1, lines)))
+        for section in (
+            ("@@", "+end"),
+            (" line 4", "+new", " line 5"),
+            ("@@ line 4", "+new"),
+            (" line 4", "-line 5"),
+        ):
+            assert "not viewed" in refuse(bench, "*** Update File: a.txt", *section)
+    assert 'Call view {"path": "a.txt", "offset": 1, "limit": 8}' in refuse(
+        bench, "*** Update File: a.txt", " line 4", "-line 5"
+    )
+
+
+# Of a refused patch what fits is kept.
+
+FITS = ("*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: new.txt", "+new")
+FITS_NOT = ("*** Update File: b.txt", "@@", "-tow", "+2")
+CORRECTED = ("*** Update File: b.txt", "@@", "-two", "+2")
+
+
+def test_only_the_section_that_failed_is_sent_again(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    assert 'put the line "*** Kept: 1" and' in refuse(bench, *FITS, *FITS_NOT)
+    outcome = bench.call("patch", patch=wrapped("*** Kept: 1", *CORRECTED))
+    assert files(bench.root) == {"a.txt": b"1\n", "new.txt": b"new\n", "b.txt": b"2\n"}
+    assert outcome.metadata["patch"] == wrapped(*FITS, *CORRECTED).rstrip("\n")
+    assert "nothing is kept under 1" in refuse(bench, "*** Kept: 1", *CORRECTED)
+
+
+def test_what_was_only_not_viewed_is_not_sent_again(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"}, view=False)
+    assert "Kept for the next patch: 2 sections" in refuse(bench, *FITS[:4], *CORRECTED)
+    bench.call("view", path="a.txt")
+    assert '"*** Kept: 2"' in refuse(bench, "*** Kept: 1")
+    bench.call("grep", pattern="two")
+    apply(bench, "*** Kept: 2")
+    assert files(bench.root) == {"a.txt": b"1\n", "b.txt": b"2\n"}
+
+
+def test_what_is_kept_is_judged_again_and_written_with_the_rest_or_not_at_all(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    refuse(bench, *FITS, *FITS_NOT)
+    bench.write("a.txt", "changed by a command\n")
+    message = refuse(bench, "*** Kept: 1", *CORRECTED)
+    assert "- kept, a.txt: a.txt changed since it was viewed" in message
+    bench.write("a.txt", "one\n")
+    bench.answer = lambda: Answer(False, "a rule denies new.txt")
+    assert refuse(bench, "*** Kept: 2", *CORRECTED).startswith("a rule denies new.txt")
+    assert [name for name, _ in bench.questions[-1][1]] == ["a.txt", "new.txt", "b.txt"]
+
+
+def test_what_is_kept_and_sent_again_all_the_same_is_put_in_once(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    added = ("*** Update File: a.txt", "@@ one", "+more")
+    refuse(bench, *added, *FITS[4:], *FITS_NOT)
+    apply(bench, "*** Kept: 1", *added, *FITS[4:], *CORRECTED)
+    assert (bench.root / "a.txt").read_text() == "one\nmore\n"
+
+
+def test_a_patch_that_does_not_go_on_from_it_drops_what_is_kept(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n", "b.txt": "two\n"})
+    refuse(bench, *FITS, *FITS_NOT)
+    apply(bench, *CORRECTED)
+    assert "nothing is kept under 1" in refuse(bench, "*** Kept: 1")
+
+
+def test_a_file_that_moves_is_kept_with_all_its_sections_or_not_at_all(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n", "b.txt": "two\n"})
+    message = refuse(
+        bench,
+        "*** Update File: a.txt",
+        "*** Move to: c.txt",
+        "@@",
+        "-one",
+        "+1",
+        "@@",
+        "-tow",
+        "+2",
+        *CORRECTED,
+    )
+    assert "Kept for the next patch: 1 section that" in message
+    apply(bench, "*** Kept: 1")
+    assert files(bench.root) == {"a.txt": b"one\ntwo\n", "b.txt": b"2\n"}
+
+
+def test_a_number_that_is_none_is_told(bench: Bench) -> None:
+    for number in ("", "x", "0", "-1", "9" * 30):
+        assert "comes the number that a refused patch named" in refuse(
+            bench, f"*** Kept: {number}", *CORRECTED
+        )
+
+
+# Anchors that repeat those of the section before.
+
+
+def test_two_sections_under_one_heading(bench: Bench) -> None:
+    text = "class A:\n    a = 1\n    b = 2\n    c = 3\n\nclass B:\n    d = 3\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ class A:", "-    a = 1", "+    a = 2",
+        "@@ class A:", "     b = 2", "-    c = 3", "+    c = 4", "@@ class B:", "-    d = 3", "+    d = 4",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("a = 1", "a = 2").replace("= 3", "= 4")
+
+
+def test_under_a_repeated_heading_nothing_before_the_last_section_is_found(bench: Bench) -> None:
+    fill(bench, {"a.py": "class A:\n    a = 1\n    b = 2\n"})
+    refuse(
+        bench, "*** Update File: a.py", "@@ class A:", "-    b = 2", "+    b = 3",
+        "@@ class A:", "-    a = 1", "+    a = 2",
+    )  # fmt: skip
+
+
+def test_a_heading_that_comes_again_below_is_not_guessed_at(bench: Bench) -> None:
+    """The lines are behind the last section and behind the second place of the heading too."""
+    fill(bench, {"a.py": "def f():\n    a\n    x\ndef f():\n    b\n    x\n"})
+    message = refuse(
+        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", "@@ def f():", "-    x", "+    X"
+    )
+    assert "fits at several places (lines 3, 6)" in message
+
+
+def test_a_section_may_go_on_from_the_outer_heading_of_the_last(bench: Bench) -> None:
+    text = "class A:\n    def f():\n        a\n    def g():\n        a\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ class A:", "@@     def f():", "-        a", "+        b",
+        "@@ class A:", "@@     def g():", "-        a", "+        c",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("a\n    def g", "b\n    def g").replace(
+        "        a", "        c"
+    )
+
+
+def test_an_anchor_that_the_section_before_passed_already_is_gone_on_from(bench: Bench) -> None:
+    """As git writes it: the first hunk's last lines of context hold the heading that the second one begins under."""
+    text = "def f():\n    a\n\ndef g():\n    x\n    b\n    c\n    d\n\ndef h():\n    x\n"
+    fill(bench, {"a.py": text})
+    apply(
+        bench, "*** Update File: a.py", "@@ def f():", "-    a", "+    A", " ", " def g():", "     x",
+        "@@ def g():", "     c", "-    d", "+    D",
+    )  # fmt: skip
+    assert (bench.root / "a.py").read_text() == text.replace("    a", "    A").replace("    d", "    D")
+
+
+def test_under_such_an_anchor_lines_that_occur_twice_are_refused(bench: Bench) -> None:
+    fill(bench, {"a.py": "def f():\n    a\n\ndef g():\n    x\n    b\n    x\n"})
+    sections = ("@@ def f():", "-    a", "+    A", "@@ def f():", "@@ def f():", "-    x", "+    X")
+    assert "there is no line" in refuse(bench, "*** Update File: a.py", *sections)
+
+
+# The result repeats little of what was sent.
+
+
+def test_the_result_of_a_patch_that_fits_does_not_repeat_it(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\nthree\nfour\n"})
+    said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
+    assert said == "Patched: M a.txt (+75 -0) at line 3-77"
+
+
+def test_the_result_of_a_patch_that_fits_only_almost_shows_both_ends(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo  \nthree\nfour\n"})
+    said = apply(bench, "*** Update File: a.txt", "@@", " two", *(f"+line {n}" for n in range(75)), " three")
+    assert said.partition("a.txt:\n")[2] == (
+        "1|one\n2|two  \n3|line 0\n[73 lines]\n77|line 74\n78|three\n79|four"
+    )
+
+
+def test_the_result_of_many_changes_is_short(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(300))})
+    sections = [line for n in range(5, 300, 10) for line in ("@@", f"-line {n} {'x' * 90} ", f"+{'y' * 150}")]
+    said = apply(bench, "*** Update File: a.txt", *sections)
+    assert said == "Patched: M a.txt (+30 -30) at 30 places in 6-296"
+
+
+def test_what_a_result_repeats_is_short(bench: Bench) -> None:
+    fill(bench, {"a.txt": "".join(f"line {n} {'x' * 90} \n" for n in range(30))})
+    sections = [line for n in range(5, 30, 10) for line in ("@@", f"-line {n} {'x' * 90}", f"+{'y' * 150}")]
+    said = apply(bench, "*** Update File: a.txt", *sections)
+    assert len(said) < 1000
+    assert said.endswith("[further changed places are not shown]")
+
+
+def test_a_file_that_was_moved_is_known_under_its_new_name(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\ntwo\n"})
+    apply(bench, "*** Update File: a.txt", "*** Move to: b.txt", "@@", "-one", "+1")
+    bench.call("edit", path="b.txt", old="two", new="2")
+    assert (bench.root / "b.txt").read_text() == "1\n2\n"
+
+
+def test_a_link_is_patched_through_and_never_deleted_or_moved(bench: Bench) -> None:
+    fill(bench, {"real.txt": "one\n"})
+    (bench.root / "link.txt").symlink_to("real.txt")
+    for operation in (("*** Delete File: link.txt",), ("*** Update File: link.txt", "*** Move to: x.txt")):
+        assert "it is a link. Name the file it leads to, real.txt" in refuse(bench, *operation)
+
+
+def test_a_binary_file_is_left_alone(bench: Bench) -> None:
+    bench.write("a.bin", b"\0\1")
+    bench.context.assume_read = True
+    assert "cannot be changed as text" in refuse(bench, "*** Delete File: a.bin")
+
+
+def test_a_moved_file_keeps_its_mode(bench: Bench) -> None:
+    fill(bench, {"run.sh": "echo one\n"})
+    (bench.root / "run.sh").chmod(0o751)
+    apply(bench, "*** Update File: run.sh", "*** Move to: bin/run.sh", "@@", "-echo one", "+echo two")
+    assert (bench.root / "bin/run.sh").stat().st_mode & 0o7777 == 0o751
+    assert not (bench.root / "run.sh").exists()
+
+
+# One question, and nothing before its answer.
+
+OPERATIONS = (
+    "*** Update File: a.txt", "@@", "-one", "+1", "*** Add File: new/b.txt", "+b", "*** Delete File: c.txt",
+    "*** Update File: d.txt", "*** Move to: moved/d.txt",
+)  # fmt: skip
+TREE: dict[str, str | bytes] = {"a.txt": "one\n", "c.txt": "c\n", "d.txt": "d\n"}
+
+
+def test_one_question_covers_the_whole_plan_in_its_order(bench: Bench) -> None:
+    fill(bench, TREE)
+    apply(bench, *OPERATIONS)
+    assert len(bench.questions) == 1
+    tool, asked, diff = bench.questions[0]
+    assert tool == "patch"
+    assert asked == [
+        ("a.txt", "change"), ("new/b.txt", "create"), ("c.txt", "delete"), ("moved/d.txt", "create"),
+        ("d.txt", "delete"),
+    ]  # fmt: skip
+    for piece in ("--- a/a.txt", "+++ b/new/b.txt", "+++ /dev/null", "rename to moved/d.txt"):
+        assert piece in diff
+
+
+def test_a_denial_leaves_every_file_and_makes_no_folder(bench: Bench) -> None:
+    fill(bench, TREE)
+    bench.answer = lambda: Answer(False, "rule 3 denies c.txt")
+    assert refuse(bench, *OPERATIONS) == "rule 3 denies c.txt"
+
+
+def test_a_change_during_the_question_is_overwritten_in_no_file(bench: Bench) -> None:
+    fill(bench, TREE)
+
+    def meanwhile() -> Answer:
+        (bench.root / "d.txt").write_text("by somebody else\n")
+        return Answer(True)
+
+    bench.answer = meanwhile
+    assert "d.txt changed meanwhile; nothing was written" in bench.refusal(
+        "patch", patch=wrapped(*OPERATIONS)
+    )
+    assert files(bench.root) == {"a.txt": b"one\n", "c.txt": b"c\n", "d.txt": b"by somebody else\n"}
+
+
+def test_a_file_that_appears_during_the_question_is_not_overwritten(bench: Bench) -> None:
+    fill(bench, TREE)
+
+    def meanwhile() -> Answer:
+        bench.write("new/b.txt", "by somebody else\n")
+        return Answer(True)
+
+    bench.answer = meanwhile
+    assert "new/b.txt appeared meanwhile" in bench.refusal("patch", patch=wrapped(*OPERATIONS))
+    assert files(bench.root) == {
+        **{n: c.encode() for n, c in TREE.items()},
+        "new/b.txt": b"by somebody else\n",
+    }  # type: ignore[union-attr]
+
+
+class Breaking(Disk):
+    """A disk on which the `at`-th thing done fails."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def prepare(self, step: Step) -> Prepared:
+        self._count()
+        return _Breaking(super().prepare(step), self)
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(5, "Input/output error")
+
+
+class _Breaking:
+    def __init__(self, prepared: Prepared, disk: Breaking) -> None:
+        self._prepared, self._disk = prepared, disk
+        self.undo, self.done = prepared.undo, prepared.done
+
+    def put(self) -> None:
+        self._disk._count()
+        self._prepared.put()
+
+
+@pytest.mark.parametrize("at", range(1, 11))
+def test_a_failure_at_any_file_leaves_all_as_they_were(bench: Bench, at: int) -> None:
+    fill(bench, TREE)
+    (bench.root / "a.txt").chmod(0o751)
+    (bench.root / "c.txt").chmod(0o400)
+    bench.context.disk = Breaking(at)
+    assert "Nothing was written: every file of the 5 is as it is" in refuse(bench, *OPERATIONS).replace(
+        "was.", "is"
+    )
+
+
+def test_without_a_failure_as_many_things_are_done(bench: Bench) -> None:
+    fill(bench, TREE)
+    bench.context.disk = disk = Breaking(11)
+    apply(bench, *OPERATIONS)
+    assert disk.left == 1
+    assert files(bench.root) == {"a.txt": b"1\n", "new/b.txt": b"b\n", "moved/d.txt": b"d\n"}
+
+
+def test_hard_links_survive_a_rollback(bench: Bench) -> None:
+    fill(bench, TREE)
+    os.link(bench.root / "a.txt", bench.root / "a2.txt")
+    os.link(bench.root / "c.txt", bench.root / "c2.txt")
+    bench.context.disk = Breaking(10)
+    refuse(bench, *OPERATIONS)
+    assert (bench.root / "a.txt").samefile(bench.root / "a2.txt")
+    assert (bench.root / "c.txt").samefile(bench.root / "c2.txt")
+
+
+def test_attempts_at_one_file_are_counted(bench: Bench) -> None:
+    fill(bench, {"a.txt": "one\n"})
+    bad = ("*** Update File: a.txt", "@@", "-two", "+2")
+    assert "attempt" not in refuse(bench, *bad)
+    assert refuse(bench, *bad).endswith("(attempt 2 on this file)")
+    said = apply(bench, "*** Update File: a.txt", "@@", "-one", "+1")
+    assert said.startswith("Patched: M a.txt (+1 -1) at line 1 (attempt 3 on this file)")
+    assert "attempt" not in apply(bench, "*** Update File: a.txt", "@@", "-1", "+2")

@@ -1,0 +1,233 @@
+"""Any patch made from two trees applies to the first and gives the second; any other text applies wholly or leaves the
+tree as it was."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import SequenceMatcher
+from pathlib import Path
+from tempfile import mkdtemp
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from bot.agent.versions import apply_diff
+from bot.contracts.tools import ToolOutcome
+from bot.toolhost import registry
+from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.history import History
+from bot.toolhost.patch.draft import Draft
+from bot.toolhost.patch.grammar import Section, parse
+from bot.toolhost.patch.locate import Lines, Placement, locate
+from bot.toolhost.records import Records
+from bot.toolhost.text import split_lines, to_lf
+from tests.toolhost.test_host_patch import snapshot
+
+# Few lines, so that many are equal; some look like the format's own.
+LINE = st.sampled_from(
+    ["a", "b", "  b", "", "@@ a", "*** End Patch", "*** Update File: x", "+a", "-b", " c", "ü\u2028", "\x0c"]
+)
+TEXT = st.lists(LINE, max_size=9)
+NAME = st.sampled_from(["a.txt", "b.txt", "d/c.txt", "d/e/f.txt"])
+TREE = st.dictionaries(NAME, TEXT, max_size=4)
+ENDS = st.sampled_from(["\n", "\r\n"])
+SETTINGS = settings(max_examples=60, deadline=None)
+
+
+@contextmanager
+def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
+    """A fixture would be one for all examples."""
+    folder = Path(mkdtemp(prefix="patch-"))
+    try:
+        for name in ("tree", "tmp", "spill", "history"):
+            (folder / name).mkdir()
+        for number, (name, content) in enumerate(sorted(tree.items())):
+            path = folder / "tree" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod((0o644, 0o755, 0o600)[number % 3])
+        yield Context(
+            root=folder / "tree", tmp=folder / "tmp", spill=folder / "spill", environment={"PATH": os.environ["PATH"]},
+            ask=lambda *question: Answer(True), records=Records(), history=History(folder / "history"),
+            assume_read=True,
+        )  # fmt: skip
+    finally:
+        shutil.rmtree(folder)
+
+
+def run(context: Context, patch: str) -> ToolOutcome:
+    return registry.RUN["patch"]({"patch": patch}, context)
+
+
+def joined(lines: list[str], end: str = "\n") -> bytes:
+    return "".join(line + end for line in lines).encode()
+
+
+def update(old: list[str], new: list[str], around: int) -> list[str]:
+    """The sections that make `new` of `old`, each with enough context to be found once."""
+    blocks = [
+        one for one in SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if one[0] != "equal"
+    ]
+    while around <= len(old):
+        rows = _sections(old, new, blocks, around)
+        if rows is not None:
+            return rows
+        around += 1
+    return _whole(old, new)
+
+
+def _sections(
+    old: list[str], new: list[str], blocks: list[tuple[str, int, int, int, int]], around: int
+) -> list[str] | None:
+    rows: list[str] = []
+    lines, cursor = Lines(old), 0
+    for number, (_, a, b, c, d) in enumerate(blocks):
+        last = blocks[number + 1][1] if number + 1 < len(blocks) else len(old)
+        before, after = max(cursor, a - around), min(last, b + around)
+        body = [(" ", line) for line in old[before:a]] + [("-", line) for line in old[a:b]]
+        body += [("+", line) for line in new[c:d]] + [(" ", line) for line in old[b:after]]
+        found = locate(lines, Section(1, (), tuple(body)), cursor)
+        if not isinstance(found, Placement) or (found.start, found.end, found.score) != (before, after, 0):
+            return None
+        cursor = after
+        rows += ["@@", *(sign + line for sign, line in body)]
+    return rows
+
+
+def _whole(old: list[str], new: list[str]) -> list[str]:
+    return ["@@", *("-" + line for line in old), *("+" + line for line in new), "*** End of File"]
+
+
+def patch_between(before: dict[str, list[str]], after: dict[str, list[str]], around: int) -> str:
+    rows = ["*** Begin Patch"]
+    for name in sorted(before.keys() | after.keys()):
+        if name not in after:
+            rows.append(f"*** Delete File: {name}")
+        elif name not in before:
+            rows += [f"*** Add File: {name}", *("+" + line for line in after[name])]
+        elif before[name] != after[name]:
+            rows += [f"*** Update File: {name}", *update(before[name], after[name], around)]
+    return "\n".join([*rows, "*** End Patch"]) + "\n"
+
+
+@SETTINGS
+@given(TREE, TREE, ENDS, st.integers(0, 3))
+def test_a_patch_between_two_trees_makes_the_second_of_the_first(
+    before: dict[str, list[str]], after: dict[str, list[str]], end: str, around: int
+) -> None:
+    ends = {name: end if lines else "\n" for name, lines in before.items()}
+    with workspace({name: joined(lines, ends[name]) for name, lines in before.items()}) as context:
+        if before != after:
+            run(context, patch_between(before, after, around))
+        found = {name: content for name, (content, mode) in snapshot(context.root).items() if mode & 0o100000}
+        assert found == {name: joined(lines, ends.get(name, "\n")) for name, lines in after.items()}
+
+
+@SETTINGS
+@given(TEXT, TEXT, st.booleans(), ENDS, st.integers(0, 3))
+def test_what_is_known_of_a_patched_file_is_what_looking_would_find(
+    old: list[str], new: list[str], ended: bool, end: str, around: int
+) -> None:
+    """The diff, and the lines remembered as shown, are spliced together from what the patch says."""
+    before = joined(old, end) if ended or not old else joined(old, end)[: -len(end)]
+    assume(old and old != new)
+    with workspace({"f": before}) as context:
+        registry.RUN["view"]({"path": "f"}, context)
+        patch = "\n".join(
+            ["*** Begin Patch", "*** Update File: f", *update(old, new, around), "*** End Patch"]
+        )
+        try:
+            diff = run(context, patch).metadata["files"][0]["diff"]
+        except ToolFailure:  # a missing last line end can make a place of it that another line has too
+            assert not ended
+            return
+        after = (context.root / "f").read_bytes()
+        assert apply_diff(before.decode(), diff).encode() == after
+        record = context.records.get(context.root / "f")
+        assert record is not None
+        assert record.lines == array("q", map(hash, split_lines(to_lf(after.decode()))))
+        assert record.total == len(record.lines)
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
+    """A tree, and a patch of it with lines taken out, doubled, exchanged or changed."""
+    before, after = draw(TREE), draw(TREE)
+    rows = patch_between(before, after, draw(st.integers(0, 2))).split("\n")
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(rows) - 1))
+        kind = draw(st.sampled_from(["out", "twice", "swap", "change", "cut"]))
+        if kind == "out" and len(rows) > 1:
+            del rows[at]
+        elif kind == "twice":
+            rows.insert(at, rows[at])
+        elif kind == "swap":
+            other = draw(st.integers(0, len(rows) - 1))
+            rows[at], rows[other] = rows[other], rows[at]
+        elif kind == "change":
+            rows[at] = (
+                draw(st.sampled_from([" ", "-", "+", "@@ ", "*** Move to: z.txt", "*** Add File: d", "\r"]))
+                + rows[at]
+            )
+        else:
+            rows[at] = rows[at][: draw(st.integers(0, len(rows[at])))]
+    return before, "\n".join(rows)
+
+
+@SETTINGS
+@given(mutated())
+def test_any_mutation_of_a_patch_applies_wholly_or_leaves_the_tree_as_it_was(
+    mutation: tuple[dict[str, list[str]], str],
+) -> None:
+    before, patch = mutation
+    with workspace({name: joined(lines) for name, lines in before.items()}) as context:
+        was = snapshot(context.root)
+        try:
+            outcome = run(context, patch)
+        except ToolFailure:
+            assert snapshot(context.root) == was
+            return
+        now = snapshot(context.root)
+        named = {file["path"]: file for file in outcome.metadata["files"]}
+        changed = {name for name in was.keys() | now.keys() if was.get(name) != now.get(name)}
+        assert {name for name in changed if (now.get(name) or was[name])[1] & 0o100000} == named.keys()
+        for name, file in named.items():
+            assert (name in now) == (file["after_hash"] is not None)
+            if name in was and name in now:
+                assert now[name][1] == was[name][1]
+
+
+@SETTINGS
+@given(st.text(st.sampled_from("*+-@ abEBdP\n\r"), max_size=60))
+def test_the_parser_says_what_is_wrong_and_never_breaks(text: str) -> None:
+    for patch in (text, f"*** Begin Patch\n{text}\n*** End Patch"):
+        try:
+            assert parse(patch)
+        except ToolFailure as failure:
+            assert "Nothing was written" in str(failure)
+
+
+@SETTINGS
+@given(TEXT, st.lists(LINE, min_size=1, max_size=4), st.integers(0, 9), st.booleans())
+def test_a_section_is_never_placed_before_the_cursor_nor_where_other_lines_are(
+    lines: list[str], old: list[str], cursor: int, at_end: bool
+) -> None:
+    cursor = min(cursor, len(lines))
+    found = locate(Lines(lines), Section(1, (), tuple(("-", line) for line in old), at_end), cursor)
+    if isinstance(found, Placement):
+        assert cursor <= found.start <= found.end <= len(lines)
+        there = [line.strip() for line in lines[found.start : found.end]]
+        assert there == [text.strip() for text in found.section.old]
+        assert not at_end or found.end == len(lines)
+
+
+@SETTINGS
+@given(st.text(st.sampled_from("ab\n\r"), max_size=20))
+def test_a_file_is_its_lines_and_their_ends(content: str) -> None:
+    draft = Draft.of(content)
+    assert draft.content == content
+    assert not draft.known().blocks

@@ -1,0 +1,161 @@
+"""Everything in a workspace is ended together. In a process of its own, since all that it started is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+BEGINNING = """
+import ctypes, os, sys, threading, time
+from pathlib import Path
+sys.path.insert(0, os.getcwd())
+from bot.toolhost import descendants
+from bot.toolhost.programs import Cancellation
+from bot.toolhost.usage import DiskUse
+from bot.toolhost.limits import Limits
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.shell import run_command
+from bot.toolhost.usage import CommandUsage
+
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+nothing = open(os.devnull, "w")
+limits = Limits(processes=60)
+monitor = ProcessMonitor(limits)
+monitor.start()
+
+def begin(script):
+    return monitor.start_beside(["sh", "-c", script], start_new_session=True, stdout=nothing, stderr=nothing)
+
+def run(script):
+    usage = CommandUsage(limits, DiskUse((Path("/tmp"),), 1 << 40))
+    return run_command(["bash", "-c", script], cwd=Path("/tmp"), environment={"PATH": os.environ["PATH"]}, timeout=60,
+                       cancelled=Cancellation(), sink=lambda piece: False, monitor=monitor, usage=lambda: usage)
+
+def become(number):
+    end = time.monotonic() + 30
+    while (found := sum(" 60.42" in descendants.command_line(pid) for pid in descendants.below(os.getpid()))) != number:
+        if time.monotonic() > end:
+            return found
+        time.sleep(0.05)
+    return True
+"""
+END = """
+descendants.sweep()
+"""
+
+
+def said(script: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", BEGINNING + textwrap.dedent(script) + END],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout.split()
+
+
+def test_a49_a_command_that_starts_too_many_ends_everything() -> None:
+    """Another command and a program beside them too, and each says why. What is started next runs, and nobody is left
+    to be waited for. Breaks: bot/toolhost/process_monitor.py "self._end_everything(Over("."""
+    script = """
+        server = begin("exec sleep 60.42")
+        other = []
+        thread = threading.Thread(target=lambda: other.append(run("sleep 60.42")))
+        thread.start()
+        print(become(2))
+        bomb = run("for n in $(seq 200); do setsid sleep 60.42 & done; wait")
+        thread.join()
+        print(become(0), server.wait(30), *((e.limit.name, e.all_ended, e.exit_code) for e in (bomb, *other)))
+        print(any("sleep 60.42" in line for line in bomb.running), run("exit 7").exit_code)
+        monitor.tidy()
+        print(len(descendants.children()))
+    """
+    each = ["('processes',", "True,", "-9)"]
+    assert said(script) == ["True", "True", "-9", *each, *each, "True", "7", "1"]
+
+
+def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
+    """Breaks: bot/toolhost/process_monitor.py "return descendants.below(host)"."""
+    script = """
+        begun = begin("(for n in $(seq 100); do setsid sleep 60.42 & done); exec sleep 60")
+        print(begun.wait(30), become(0))
+    """
+    assert said(script) == ["-9", "True"]
+
+
+def test_a28_a_command_that_ends_the_process_above_it_ends_everything() -> None:
+    """Nobody knows what it left behind. Breaks: bot/toolhost/process_monitor.py "self._kill(living)"."""
+    script = """
+        begin("exec sleep 60.42")
+        become(1)
+        ended = run("(setsid sleep 60.42 &); kill -9 $PPID; sleep 60.42")
+        print(become(0), ended.exit_code, ended.limit, ended.all_ended, run("exit 6").exit_code)
+    """
+    assert said(script) == ["True", "-9", "None", "True", "6"]
+
+
+def test_a_process_above_commands_that_was_ended_while_it_waited_is_replaced() -> None:
+    """Nothing else is ended for it. Breaks: bot/toolhost/process_monitor.py "            except EOFError:"."""
+    script = """
+        begun = begin("exec sleep 60.42")
+        run("true")
+        os.kill(monitor._idle[0].pid, 9)
+        os.waitid(os.P_PID, monitor._idle[0].pid, os.WEXITED | os.WNOWAIT)
+        print(run("exit 6").exit_code, begun.poll())
+    """
+    assert said(script) == ["6", "None"]
+
+
+def test_one_process_above_commands_serves_one_after_the_other() -> None:
+    script = """
+        run("true")
+        first = monitor._idle[0].pid
+        run("exit 3")
+        print([kept.pid for kept in monitor._idle] == [first])
+    """
+    assert said(script) == ["True"]
+
+
+def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() -> None:
+    """Breaks: bot/toolhost/process_monitor.py "descendants.sweep_orphans"."""
+    script = """
+        begun = begin("for n in $(seq 30); do setsid sleep 60.42 & done; sleep 1; exit 3")
+        print(become(30), begun.wait(30), become(30))
+        monitor.tidy()
+        print(become(0))
+    """
+    assert said(script) == ["True", "3", "True", "True"]
+
+
+def test_a_program_of_the_host_s_own_is_left_alone_then() -> None:
+    """Breaks: bot/toolhost/programs.py "_children.append(process)"."""
+    script = """
+        from bot.toolhost.programs import start_program
+        git = start_program(["sh", "-c", "sleep 1; exit 7"], start_new_session=True)
+        monitor.tidy()
+        print(git.wait(30))
+    """
+    assert said(script) == ["7"]
+
+
+def test_where_the_parent_could_be_signalled_only_descendants_are() -> None:
+    """Breaks: bot/toolhost/process_monitor.py "    return False"."""
+    assert said("print(ProcessMonitor(limits, confined=True)._bounded)") == ["False"]
+
+
+@pytest.mark.bubblewrap
+def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> None:
+    """Breaks: bot/toolhost/limits.py "wanted[resource.RLIMIT_NPROC]"."""
+    script = (
+        "import resource; from bot.toolhost.limits import Limits, for_a_child; "
+        "for_a_child(Limits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
+    )
+    confined = ["bwrap", "--unshare-user", "--uid", "1000", "--ro-bind", "/", "/", "--proc", "/proc"]
+    done = subprocess.run(
+        [*confined, sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.startswith("(240, ")

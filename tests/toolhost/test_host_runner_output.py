@@ -1,0 +1,293 @@
+"""Tests by name from what known runners print, by recorded output of each."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost.reports import output
+from bot.toolhost.reports.test_results import ParsedTests
+
+RECORDED = Path(__file__).parent / "runner_output"
+
+
+def read(name: str) -> ParsedTests:
+    tests = output.parse((RECORDED / f"{name}.txt").read_text(), "/repo/")
+    assert tests is not None
+    return tests
+
+
+@pytest.mark.parametrize(
+    ("name", "passed", "failed", "skipped"),
+    [
+        ("ava", 2, 2, 1),
+        ("cargo", 4, 1, 1),
+        ("go_json", 2, 2, 1),
+        ("go_verbose", 3, 2, 1),
+        ("jest_verbose", 3, 1, 1),
+        ("mocha", 2, 1, 1),
+        ("node_spec", 3, 2, 2),
+        ("node_tap", 3, 2, 2),
+        ("pytest_verbose", 5, 3, 2),
+        ("unittest_verbose", 4, 5, 3),
+        ("vitest_verbose", 2, 1, 1),
+    ],
+)
+def test_a_runner_that_names_every_test_is_read_whole(
+    name: str, passed: int, failed: int, skipped: int
+) -> None:
+    tests = read(name)
+    assert tests.whole
+    assert {state: len(names) for state, names in tests.names.items()} == tests.figures()
+    assert tests.figures() == {"passed": passed, "failed": failed, "skipped": skipped}
+
+
+@pytest.mark.parametrize(
+    ("name", "failed", "figures"),
+    [
+        ("go", ["example.com/app.TestBad/one_two", "example.com/app/broken"], None),
+        (
+            "rspec",
+            ["spec/a_spec.rb Sum is bad", "spec/a_spec.rb Sum when empty raises"],
+            (1, 2, 1),
+        ),
+        (
+            "phpunit",
+            [
+                "App\\Tests\\ATest::testBad",
+                "App\\Tests\\ATest::testErr",
+                'App\\Tests\\ATest::testMany with data set "two" (2)',
+            ],
+            (2, 3, 1),
+        ),
+        ("jest", ["a.test.js > sum > is bad"], (3, 1, 1)),
+        ("vitest", ["a.test.mjs > sum > is bad"], (2, 1, 1)),
+        ("pytest_quiet", ["test_a.py::test_bad", "test_a.py::test_e", "test_b.py"], (5, 3, 2)),
+        ("pytest_interrupted", ["test_b.py"], (0, 1, 0)),
+        (
+            "unittest",
+            [
+                "tests.test_a.A.test_bad",
+                "tests.test_a.A.test_err",
+                "tests.test_a.A.test_sub",
+                "tests.test_a.C.setUpClass",
+                "tests.test_b",
+            ],
+            (4, 4, 3),
+        ),
+    ],
+)
+def test_a_runner_that_names_only_failures_is_not_whole(
+    name: str, failed: list[str], figures: tuple[int, int, int] | None
+) -> None:
+    tests = read(name)
+    assert not tests.whole
+    assert sorted(tests.names["failed"]) == failed
+    assert tests.names["passed"] == []
+    told = tests.figures()
+    assert (tuple(told.values()) if told else None) == figures
+
+
+def test_the_names_are_those_that_people_know() -> None:
+    assert read("cargo").names["failed"] == ["src/lib.rs::tests::bad"]
+    assert "tests/it.rs::it_works" in read("cargo").names["passed"]
+    assert "src/lib.rs::tests::panics" in read("cargo").names["passed"]
+    assert read("go_verbose").names["skipped"] == ["example.com/app.TestSkip"]
+    assert "a.test.js > sum > deep > works" in read("jest_verbose").names["passed"]
+    assert read("mocha").names["skipped"] == ["Array > #indexOf() > pending one"]
+    assert read("node_spec").names["failed"] == ["bad # one", "suite > inner bad"]
+    assert read("node_tap").names == read("node_spec").names
+    assert "test_a.py::test_p[b c]" in read("pytest_verbose").names["passed"]
+
+
+EQUAL = "AssertionError [ERR_ASSERTION]: 1 == 2"
+NO_MODULE = "ModuleNotFoundError: No module named 'nothing_here'"
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "reason"),
+    [
+        ("ava", "is bad", "no good"),
+        ("ava", "throws", "Error thrown in test: Error {"),
+        ("cargo", "src/lib.rs::tests::bad", "assertion `left == right` failed; left: 1; right: 2"),
+        ("nextest", "app tests::bad", "assertion `left == right` failed; left: 1; right: 2"),
+        ("go", "example.com/app.TestBad/one_two", "bad: 1"),
+        ("go", "example.com/app/broken", "broken/b_test.go:5:28: undefined: undefinedThing"),
+        ("go_verbose", "example.com/app.TestBad/one_two", "bad: 1"),
+        ("go_json", "example.com/app.TestBad/one_two", "no"),
+        ("jest", "a.test.js > sum > is bad",
+         "expect(received).toBe(expected) // Object.is equality; Expected: 2; Received: 1"),
+        ("mocha", "Array > #indexOf() > is bad", EQUAL),
+        ("node_spec", "suite > inner bad", "Error: x"),
+        ("node_tap", "suite > inner bad", "x"),
+        ("phpunit", "App\\Tests\\ATest::testBad", "Failed asserting that 2 is identical to 1."),
+        ("pytest_quiet", "test_a.py::test_bad", "assert 0"),
+        ("pytest_quiet", "test_b.py", NO_MODULE),
+        ("rspec", "spec/a_spec.rb Sum when empty raises", "RuntimeError: no"),
+        ("unittest", "tests.test_a.A.test_bad", "AssertionError: 1 != 2"),
+        ("unittest_verbose", "tests.test_b", NO_MODULE),
+        ("vitest", "a.test.mjs > sum > is bad", "AssertionError: expected 1 to be 2 // Object.is equality"),
+    ],
+)  # fmt: skip
+def test_a_failing_test_has_the_reason_that_its_runner_prints(name: str, test: str, reason: str) -> None:
+    assert read(name).reasons[test] == reason
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in RECORDED.iterdir()))
+def test_every_failing_test_of_every_runner_has_a_reason(name: str) -> None:
+    tests = read(name)
+    assert set(tests.reasons) == set(tests.names["failed"])
+
+
+def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
+    text = (
+        "== short test summary info ==\nFAILED a.py::b - \x1b[31massert\x1b[0m\t"
+        + "x" * 5_000
+        + "\n1 failed in 0.1s\n"
+    )
+    tests = output.parse(text)
+    assert tests is not None
+    (reason,) = tests.reasons.values()
+    assert reason.startswith("assert xxx")
+    assert len(reason) == 200
+
+
+def test_a_unittest_message_of_many_lines_is_told_by_its_first() -> None:
+    rule, line = "=" * 70, "-" * 70
+    text = f"""{rule}
+FAIL: test_b (t.A.test_b)
+{line}
+Traceback (most recent call last):
+  File "/r/t.py", line 5, in test_b
+    self.assertEqual([1], [2])
+AssertionError: Lists differ: [1] != [2]
+
+First differing element 0:
+1
+2
+
+- [1]
++ [2]
+
+{line}
+Ran 1 test in 0.001s
+
+FAILED (failures=1)
+"""
+    tests = output.parse(text)
+    assert tests is not None
+    assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
+
+
+def test_of_testify_what_was_expected_is_the_reason() -> None:
+    error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
+    block = "".join(f"        \t{line}\n" for line in error)
+    text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
+    tests = output.parse(text)
+    assert tests is not None
+    assert tests.reasons == {"example.com/app.TestX": "Not equal:; expected: 1; actual : 2"}
+
+
+def test_what_a_unittest_prints_itself_hides_no_test() -> None:
+    named = read("unittest_verbose").names
+    assert {"tests.test_a.A.test_noeol", "tests.test_a.A.test_print", "tests.test_a.A.test_doc"} <= set(
+        named["passed"]
+    )
+    assert "tests.test_a.A.test_sub" in named["failed"], "one of its subtests failed"
+    assert named["skipped"] == [
+        "tests.test_a.A.test_skip",
+        "tests.test_a.A.test_xfail",
+        "tests.test_a.B.test_b",
+    ]
+
+
+def test_before_python_3_11_the_method_stands_before_its_class() -> None:
+    text = "test_x (tests.test_a.A) ... ok\ntests.b (unittest.loader._FailedTest) ... ERROR\n" + "-" * 70
+    tests = output.parse(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
+    assert tests is not None
+    assert (tests.names["passed"], tests.names["failed"]) == (["tests.test_a.A.test_x"], ["tests.b"])
+
+
+def test_xdist_puts_the_worker_and_the_state_first() -> None:
+    text = "[gw0] [ 50%] PASSED test_a.py::test_x \n[gw1] [100%] FAILED test_a.py::test_y \n"
+    tests = output.parse(f"{text}=========== 1 failed, 1 passed in 0.53s ===========\n")
+    assert tests is not None
+    assert tests.whole
+    assert (tests.names["passed"], tests.names["failed"]) == (["test_a.py::test_x"], ["test_a.py::test_y"])
+
+
+def test_two_runners_in_one_check_are_told_together() -> None:
+    both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
+    tests = output.parse(both)
+    assert tests is not None
+    assert tests.source == "cargo test's output, mocha's output"
+    assert tests.figures() == {"passed": 6, "failed": 2, "skipped": 2}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello\n", "12 passed\n", "ok then\n", "FAIL\n", "=" * 70, "1 passing\n"]
+)
+def test_what_no_runner_wrote_names_no_test(text: str) -> None:
+    assert output.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a::" * 600,
+        "a::b PASSED (" * 150,
+        "test x ... ok" * 150,
+        "x (a.b) ... skipped '" * 100,
+        "test_x (a.b) " + "skipped '" * 200,
+        " (1" * 600,
+        "--- PASS: " + "x (1" * 400,
+        "# skip" * 300,
+        "ok 1 - " + "# " * 900,
+        "1 passed, " * 190,
+    ],
+    ids=lambda line: line[:12],
+)
+def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
+    ends = "1 passed in 0.01s\nRan 1 test in 0.01s\nok  \tx\t0.1s\ntest result: ok. 1 passed; 0 failed; 0 ignored; x\n"
+    text = "test_y (a.b)\n" + f"{line}\n" * 400 + ends
+    began = time.process_time()
+    output.parse(text)
+    assert time.process_time() - began < 10  # a quadratic pattern takes minutes
+
+
+def test_nextest_names_all_that_ran_and_counts_what_was_skipped() -> None:
+    tests = read("nextest")
+    assert tests.whole
+    assert tests.names["passed"] == ["app tests::good", "app::it it_works"]
+    assert tests.names["failed"] == ["app tests::bad"]
+    assert tests.figures() == {"passed": 2, "failed": 1, "skipped": 1}
+
+
+def test_go_tells_the_same_in_json_as_in_words() -> None:
+    assert read("go_json").names == {
+        "passed": ["example.com/app.TestGood", "example.com/app.TestBad/other"],
+        "failed": ["example.com/app/broken", "example.com/app.TestBad/one_two"],
+        "skipped": ["example.com/app.TestSkipped"],
+    }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"Action":' * 190,
+        '{"Action":"fail","Package":["x"],"Test":7}',
+        '{"Action":"fail","Package":"p"' + " " * 1_000,
+        "rspec ./" + "a" * 1_900,
+        "rspec '" + "[1:" * 600,
+        "Tests: 1, Assertions: 1" + ", Errors: 1" * 170,
+        " PASS [" + "(" * 1_900,
+        " Summary [" + "]" * 1_900,
+        "There were 1 " + "s:" * 900,
+    ],
+)
+def test_lines_without_sense_are_read_in_no_time(line: str) -> None:
+    began = time.process_time()
+    output.parse("\n".join(["PHPUnit 9.6.7 by x", *[line] * 3_000]))
+    assert time.process_time() - began < 20

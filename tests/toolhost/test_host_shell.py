@@ -1,0 +1,346 @@
+"""Commands under their subreapers, without a workspace around them: whose process is whose, and the limits by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost import descendants, usage
+from bot.toolhost import limits as limits_module
+from bot.toolhost import shell as shell_module
+from bot.toolhost.limits import MIB, Limits, Over, limits
+from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.programs import Cancellation
+from bot.toolhost.shell import Ended, run_command
+from bot.toolhost.usage import CommandUsage, DiskUse
+from tests.support.workspaces import eventually, running
+
+ENVIRONMENT = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
+
+STYLES = {
+    "background": "sleep {} &",
+    "nohup": "nohup sleep {} >/dev/null 2>&1 &",
+    "disowned": "sleep {} & disown -a",
+    "setsid": "setsid sleep {} >/dev/null 2>&1 &",
+    "double fork": "( ( sleep {} >/dev/null 2>&1 & ) & )",
+    "as systemd wants it": "python3 -c '\nimport os\nif os.fork(): os._exit(0)\nos.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    'os.chdir("/"); os.umask(0); os.closerange(0, 256); os.execve("/bin/sleep", ["sleep", "{}"], {{}})\'',
+    "deaf": "( trap '' HUP TERM INT; setsid setsid env -i nohup /bin/sleep {} >/dev/null 2>&1 & )",
+}
+
+
+class Shell:
+    """Runs scripts with limits of its own, as one tool host does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.monitor = ProcessMonitor(Limits())
+        self.disk_pause = 60.0
+        self.printed = b""
+        self.cancelled = Cancellation()
+        self._disk: DiskUse | None = None
+
+    def limit(self, **low: int) -> None:
+        self.close()
+        self.monitor = ProcessMonitor(limits(low))
+
+    def run(self, script: str, timeout: float = 60, started: Callable[[], None] | None = None) -> Ended:
+        self.printed = b""
+        self._disk = self._disk or DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
+        return run_command(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            environment=ENVIRONMENT,
+            timeout=timeout,
+            cancelled=self.cancelled,
+            sink=self._take,
+            monitor=self.monitor,
+            usage=lambda: CommandUsage(self.monitor.limits, self._disk),
+            started=started,
+        )
+
+    def close(self) -> None:
+        self.monitor.close()
+
+    def _take(self, piece: bytes) -> bool:
+        self.printed += piece
+        return False
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    made = Shell(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> str:
+    return f"3{abs(hash(str(tmp_path))) % 10**9}"
+
+
+def sleeping(mark: str) -> list[int]:
+    return running(f"sleep\0{mark}")
+
+
+def test_output_exit_code_and_folder(shell: Shell) -> None:
+    ended = shell.run("pwd; echo err >&2; exit 3")
+    assert (shell.printed, ended.exit_code) == (f"{shell.folder}\nerr\n".encode(), 3)
+
+
+def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Shell) -> None:
+    gone = shell.folder / "gone"
+    shell.folder, there = gone, shell.folder
+    with pytest.raises(FileNotFoundError):
+        run_command(
+            ["bash", "-c", "true"], cwd=gone, environment=ENVIRONMENT, timeout=5, cancelled=shell.cancelled,
+            sink=bool, monitor=shell.monitor, usage=lambda: CommandUsage(Limits(), DiskUse((there,), 1)),
+        )  # fmt: skip
+    shell.folder = there
+    assert shell.run("exit 4").exit_code == 4
+
+
+def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/toolhost/shell.py "while self._open and not late:"."""
+    monkeypatch.setattr(shell_module, "_LAST_OUTPUT", 0.0)
+    output, writing = os.pipe()
+    os.set_blocking(output, False)
+    os.write(writing, b"said")
+    kept = shell.monitor.run(["true"], shell.folder, ENVIRONMENT, writing, report_start=False)
+    shell_module._Command(
+        kept, output, shell._take, printed=None, cancelled=shell.cancelled, deadline=0.0
+    ).take_the_rest()
+    assert shell.printed == b"said"
+    kept.close()
+    os.close(writing)
+    os.close(output)
+
+
+def test_an_old_end_that_crossed_the_last_report_does_not_reach_the_next_command(shell: Shell) -> None:
+    """Breaks: bot/toolhost/subreaper.py "            if passed:"."""
+    output, there = os.pipe()
+    kept = shell.monitor.run(["true"], shell.folder, ENVIRONMENT, there, report_start=False)
+    while not kept.done:
+        kept.report()
+    kept._sock.send(b"S")
+    kept.start(["bash", "-c", "sleep 0.2; exit 7"], shell.folder, ENVIRONMENT, there, report_start=False)
+    while not kept.done:
+        last = kept.report()
+    assert (last.code, last.swept) == (7, 0)
+    shell.monitor.release(kept)
+    os.close(there)
+    os.close(output)
+
+
+def test_a_command_may_be_long_and_holds_no_nul(shell: Shell) -> None:
+    assert shell.run(f": {'x' * 100_000}; exit 5").exit_code == 5
+    with pytest.raises(OSError, match="Invalid argument"):
+        shell.run("exit 5\0")
+    assert shell.run("exit 6").exit_code == 6
+
+
+def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell) -> None:
+    shell.run("ls /proc/$$/fd; grep -E 'Sig(Ign|Blk|Cgt)' /proc/self/status")
+    lines = shell.printed.decode().split("\n")
+    assert lines[:3] == ["0", "1", "2"]
+    settings = [int(line.split()[1], 16) for line in lines if line.startswith(("SigIgn", "SigBlk"))]
+    assert [setting & ~(3 << 31) for setting in settings] == [0, 0], (
+        "but for two that are the C library's own"
+    )
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str) -> None:
+    """Breaks: bot/toolhost/subreaper.py "swept += descendants.sweep(codes)"."""
+    ended = shell.run(f"{STYLES[style].format(mark)}\nwhile ! pgrep -f 'sleep {mark}' >/dev/null; do :; done")
+    assert sleeping(mark) == []
+    assert ended.exit_code == 0
+    assert ended.swept >= 1
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_what_a_command_left_ends_with_its_time(shell: Shell, style: str, mark: str) -> None:
+    assert shell.run(f"{STYLES[style].format(mark)}\nsleep 3600", timeout=0.3).timed_out
+    assert sleeping(mark) == []
+
+
+def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell) -> None:
+    """A hint that it hangs is of use with editors above all, and those say something when they are told to end."""
+    ended = shell.run("trap 'echo bye; exit' TERM; sleep 3600 & wait", timeout=1)
+    assert ended.quiet > 0.5
+
+
+def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str) -> None:
+    """Whatever made it hard to tell whose they are: orphans in sessions of their own without an environment."""
+    ended: list[Ended] = []
+    script = f"{STYLES['deaf'].format(mark)}\n{STYLES['double fork'].format(mark)}\nsleep {mark}"
+    other = threading.Thread(target=lambda: ended.append(shell.run(script, timeout=600)))
+    other.start()
+    try:
+        assert eventually(lambda: len(sleeping(mark)) == 3)
+        beside = shell.run("( ( setsid sleep 3600 & ) & ); exit 5")
+        assert (beside.exit_code, beside.swept) == (5, 1)
+        assert len(sleeping(mark)) == 3
+    finally:
+        shell.cancelled.set()
+        other.join()
+    assert ended[0].cancelled
+    assert sleeping(mark) == []
+
+
+def test_a_command_that_stops_its_subreaper_ends_all_the_same(shell: Shell, mark: str) -> None:
+    ended = shell.run(f"( setsid sleep {mark} & )\nkill -STOP $PPID; sleep {mark}", timeout=0.3)
+    assert ended.exit_code < 0
+    assert sleeping(mark) == []
+    assert shell.run("exit 6").exit_code == 6
+
+
+def test_what_a_command_started_ends_when_the_host_is_killed(tmp_path: Path, mark: str) -> None:
+    script = f"""
+import sys
+sys.path.insert(0, {os.getcwd()!r})
+from pathlib import Path
+from tests.toolhost.test_host_shell import Shell
+Shell(Path({str(tmp_path)!r})).run({STYLES["deaf"].format(mark) + f"; sleep {mark}"!r}, 600)
+"""
+    host = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        assert eventually(lambda: len(sleeping(mark)) == 2)
+    finally:
+        host.send_signal(signal.SIGKILL)
+        host.wait()
+    assert eventually(lambda: sleeping(mark) == [])
+
+
+EATER = """
+import os, time
+size = 24 << 20
+for _ in range(8):
+    if os.fork() == 0:
+        break
+held = b"x" * size
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subreaper is a fork of the tests here, whose own data is more than a low limit allows to begin with. A command
+    that the kernel has not loaded yet is one, too."""
+    own = int(re.findall(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
+
+    def apply(chosen: Limits) -> None:
+        kept(replace(chosen, memory=chosen.memory + own))
+
+    def below(pid: int) -> Iterator[int]:
+        return (each for each in all_below(pid) if command_of(each) != ours)
+
+    def command_of(pid: int) -> bytes:
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return b""
+
+    ours = command_of(os.getpid())
+    kept, all_below = limits_module.apply, descendants.below
+    monkeypatch.setattr(limits_module, "apply", apply)
+    monkeypatch.setattr(descendants, "below", below)
+
+
+@pytest.mark.usefixtures("as_in_a_small_host")
+def test_memory_of_a_whole_tree_is_limited(shell: Shell) -> None:
+    """Each of them asks for less than one may. Breaks: bot/toolhost/usage.py "held(pids) >"."""
+    shell.limit(memory=96 * MIB)
+    ended = shell.run(f"python3 -S -c '{EATER}'")
+    assert ended.limit == Over("memory", 96 * MIB)
+    assert any("python3 -S" in line for line in ended.running)
+
+
+@pytest.mark.usefixtures("as_in_a_small_host")
+def test_memory_that_processes_share_is_counted_once(shell: Shell) -> None:
+    shell.limit(memory=96 * MIB)
+    shared = EATER.replace("for", 'held = b"x" * size\nfor', 1).replace('held = b"x" * size\ntime', "time")
+    ended = shell.run(f"python3 -S -c '{shared.replace('60', '0.5')}'; sleep 0.7")
+    assert ended.limit is None
+
+
+@pytest.mark.usefixtures("as_in_a_small_host")
+def test_one_process_is_refused_more_than_all_may_have(shell: Shell) -> None:
+    shell.limit(memory=96 * MIB)
+    assert shell.run("python3 -S -c 'bytearray(16 << 30)'").exit_code == 1
+    assert b"MemoryError" in shell.printed
+
+
+def test_one_file_is_limited_holes_and_all(shell: Shell) -> None:
+    shell.limit(file=MIB)
+    assert shell.run("exec truncate -s 1T sparse").exit_code == -signal.SIGXFSZ
+    assert shell.run("exec head -c 2000000 /dev/zero >huge").exit_code == -signal.SIGXFSZ
+    assert (shell.folder / "huge").stat().st_size == MIB
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["in the tree", "deleted"])
+def test_what_is_added_to_the_disk_is_limited(shell: Shell, kept: bool) -> None:
+    """Breaks: bot/toolhost/usage.py "self._disk.check"."""
+    shell.limit(disk=4 * MIB)
+    shell.disk_pause = 0.01
+    opened = (
+        "exec 3<>{}; rm {}; head -c 1000000 /dev/zero >&3" if not kept else "head -c 1000000 /dev/zero >{}"
+    )
+    script = f"for i in 1 2 3 4 5 6 7 8; do {opened.format('f$i', 'f$i')}; done; sleep 60"
+    if not kept:
+        script = "exec 3<>f; rm f; head -c 8000000 /dev/zero >&3; sleep 60"
+    ended = shell.run(script)
+    assert ended.limit == Over("disk", 4 * MIB)
+    assert shell.run("rm -f f*; sleep 0.3").limit is None, "what only deletes is let be"
+
+
+def test_holes_in_a_file_are_not_on_the_disk(shell: Shell) -> None:
+    shell.limit(disk=4 * MIB)
+    shell.disk_pause = 0.01
+    assert shell.run("truncate -s 1G sparse; sleep 0.3").limit is None
+
+
+def test_open_files_are_limited_and_there_is_no_core_file(shell: Shell) -> None:
+    shell.limit(open_files=64)
+    shell.run("ulimit -Hn; ulimit -Hc")
+    assert shell.printed == b"64\n0\n"
+
+
+def test_a_sample_of_this_process_is_what_the_kernel_says(shell: Shell) -> None:
+    held = b"x" * (32 * MIB)
+    assert usage.held([os.getpid()]) >= len(held)
+    assert usage.fairly_held([os.getpid()]) >= len(held)
+
+
+def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork between two processes that are read makes the sum more than was ever held.
+
+    Breaks: bot/toolhost/usage.py "for _ in range(2)".
+    """
+    readings = iter([1 << 40, 0])
+    monkeypatch.setattr(usage, "held", lambda pids: 1 << 40)
+    monkeypatch.setattr(usage, "fairly_held", lambda pids: next(readings, 0))
+    assert shell.run("sleep 0.3").limit is None
+
+
+def test_a49_a_program_of_the_host_has_the_limits_of_a_command() -> None:
+    """A language server, say. Its hard bound on data stays, as a command's does.
+
+    Breaks: bot/toolhost/process_monitor.py "preexec_fn=for_a_child(self.limits), "
+    """
+    monitor = ProcessMonitor(Limits(memory=512 * MIB, file=4 * MIB, open_files=99))
+    shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
+    process = monitor.start_beside(["bash", "-c", shown], stdout=subprocess.PIPE, env=ENVIRONMENT)
+    assert process.communicate(timeout=60)[0].split() == [b"99", b"4096", b"524288", b"0"]

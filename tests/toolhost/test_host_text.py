@@ -1,0 +1,140 @@
+"""Properties: no byte outside the replaced span ever changes, whatever the file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bot.toolhost.diff import compare
+from bot.toolhost.matching import find, find_near_miss, occurrences, replace
+from bot.toolhost.records import Records
+from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
+from bot.toolhost.window import of_text
+
+LINES = st.text(alphabet="ab \t\r\n", max_size=30)
+
+
+@given(st.binary(max_size=200))
+def test_bytes_survive_decoding_and_encoding(data: bytes) -> None:
+    try:
+        text = decode(data)
+    except NotTextError:
+        return
+    assert encode(text, text.content) == data
+
+
+@given(st.sampled_from([b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b""]), st.binary(max_size=60))
+def test_bytes_survive_after_a_byte_order_mark(mark: bytes, data: bytes) -> None:
+    try:
+        text = decode(mark + data)
+    except NotTextError:
+        return
+    assert encode(text, text.content) == mark + data
+
+
+@given(LINES, st.text(alphabet="ab\n", min_size=1, max_size=4))
+def test_overlapping_occurrences_are_all_found(content: str, wanted: str) -> None:
+    expected = [m.start() for m in re.finditer(f"(?={re.escape(wanted)})", content)]
+    assert [start for start, _ in occurrences(content, wanted)] == expected
+
+
+@st.composite
+def places(draw: st.DrawFn) -> tuple[list[str], str]:
+    """A file as the list of what each character of its LF text is in the file, and a piece of that text."""
+    characters = draw(st.lists(st.sampled_from(["a", "b", " ", "\n", "\r\n"]), min_size=1, max_size=30))
+    lf = "".join(characters).replace("\r\n", "\n")
+    start = draw(st.integers(0, len(lf) - 1))
+    return characters, lf[start : draw(st.integers(start + 1, len(lf)))]
+
+
+@given(places(), st.text(alphabet="xy\n", max_size=6))
+def test_a_replacement_changes_one_span_and_nothing_else(place: tuple[list[str], str], new: str) -> None:
+    characters, old = place
+    content = "".join(characters)
+    match = find(content, old)
+    start, end = match.spans[0]
+    after = replace(content, match, new).content
+    head, tail = "".join(characters[:start]), "".join(characters[end:])
+    assert after.startswith(head)
+    assert after.endswith(tail)
+    assert after[len(head) : len(after) - len(tail)].replace("\r\n", "\n") == new
+
+
+@given(places(), st.text(alphabet="xy\n", max_size=4))
+def test_replacing_everywhere_is_what_str_replace_does(place: tuple[list[str], str], new: str) -> None:
+    characters, old = place
+    content = "".join(characters)
+    match = find(content, old)
+    after = replace(content, match, new, everywhere=True)
+    assert after.content.replace("\r\n", "\n") == match.lf.replace(old, new)
+    assert after.count == match.lf.count(old)
+
+
+@given(places(), st.text(alphabet="xy\n", max_size=4))
+def test_the_touched_lines_hold_what_was_put_in(place: tuple[list[str], str], new: str) -> None:
+    characters, old = place
+    content = "".join(characters)
+    match = find(content, old)
+    replaced = replace(content, match, new)
+    start = match.spans[0][0]
+    assert replaced.first_line == match.lf[:start].count("\n") + 1
+    assert replaced.last_line == replaced.first_line + new.removesuffix("\n").count("\n")
+
+
+@given(LINES, LINES)
+def test_a_diff_turns_the_old_text_into_the_new(old: str, new: str) -> None:
+    diff = compare(old, new, "a")
+    lines = _lines(old)
+    for a, b, c, d in reversed(diff.blocks):
+        lines[a:b] = _lines(new)[c:d]
+    assert "".join(lines) == new
+    assert diff.additions - diff.removals == len(_lines(new)) - len(_lines(old))
+
+
+def _lines(text: str) -> list[str]:
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+@given(st.lists(st.sampled_from(["", "a", "bb"]), max_size=30), st.integers(1, 40), st.integers(1, 10))
+def test_a_window_is_a_slice_of_the_lines(lines: list[str], first: int, limit: int) -> None:
+    lf = "".join(f"{line}\n" for line in lines)
+    window = of_text(lf, first, limit)
+    assert list(window.lines) == lines[first - 1 : first - 1 + limit]
+    assert window.total == len(lines)
+    assert window.more == (first - 1 + limit < len(lines))
+
+
+def test_a_window_far_down_a_long_text() -> None:
+    lf = "".join(f"{n}\n" for n in range(1, 200_001))
+    assert of_text(lf, 199_999, 5).lines == ("199999", "200000")
+    assert of_text(lf, 200_001, 5).lines == ()
+
+
+@given(LINES, LINES, st.integers(1, 5), st.integers(0, 4))
+def test_lines_that_changed_never_count_as_shown(before: str, after: str, first: int, extra: int) -> None:
+    old, new = before.replace("\r", "a"), after.replace("\r", "a")
+    assume(old != new)
+    records, path = Records(), Path("/x")
+    records.show(path, "1", old, ((first, first + extra),))
+    records.show(path, "2", new, ())
+    record = records.get(path)
+    assert record is not None
+    shown_before = set(split_lines(old)[first - 1 : first + extra])
+    for line in range(1, count_lines(new) + 1):
+        if record.covers(line, line):
+            assert split_lines(new)[line - 1] in shown_before
+
+
+@given(LINES, LINES)
+def test_looking_for_a_near_miss_never_fails_and_stays_in_the_file(content: str, old: str) -> None:
+    lf = to_lf(content)
+    near = find_near_miss(lf, old)
+    if near is not None:
+        assert 1 <= near.first <= count_lines(lf)
+
+
+def test_a_new_file_is_plain_utf8() -> None:
+    assert encode(Text("größe\n")) == "größe\n".encode()

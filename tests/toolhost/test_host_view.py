@@ -1,0 +1,397 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost.files import LARGE
+from bot.toolhost.window import MAX_BYTES
+from tests.toolhost.conftest import Bench
+
+
+def numbered(count: int) -> str:
+    return "".join(f"line {n}\n" for n in range(1, count + 1))
+
+
+def test_lines_are_numbered_from_one(bench: Bench) -> None:
+    bench.write("a.txt", "one\ntwo\n")
+    assert bench.text("view", path="a.txt") == "a.txt: 2 lines\n1|one\n2|two"
+
+
+def test_a_range_that_was_asked_for_says_where_it_is_and_no_more(bench: Bench) -> None:
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt", offset=4, limit=2) == "lines 4-5 of 10\n4|line 4\n5|line 5"
+
+
+def test_a_range_that_is_cut_says_how_to_go_on(bench: Bench) -> None:
+    bench.write("a.txt", numbered(3000))
+    cut = bench.text("view", path="a.txt", offset=4, limit=2500)
+    assert cut.endswith('2003|line 2003\n[to go on: view {"path": "a.txt", "offset": 2004}]')
+
+
+def test_the_last_line_is_followed_by_no_hint(bench: Bench) -> None:
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt", offset=9, limit=2).endswith("10|line 10")
+
+
+def test_at_most_2000_lines(bench: Bench) -> None:
+    bench.write("a.txt", numbered(2001))
+    text = bench.text("view", path="a.txt", limit=5000)
+    assert text.splitlines()[0] == "lines 1-2000 of 2001"
+    assert '"offset": 2001' in text.splitlines()[-1]
+
+
+def test_at_most_50_kib_on_a_line_boundary(bench: Bench) -> None:
+    bench.write("a.txt", ("x" * 1000 + "\n") * 100)
+    outcome = bench.call("view", path="a.txt")
+    assert len(outcome.content.encode()) <= MAX_BYTES + 200
+    last = outcome.metadata["last"]
+    assert 40 < last < 52
+    assert f'"offset": {last + 1}' in outcome.content.splitlines()[-1]
+
+
+def test_following_the_hints_shows_every_line_once(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"{n} {'é' * (n % 900)}\n" for n in range(1, 301)))
+    seen: list[str] = []
+    offset = 1
+    while offset:
+        outcome = bench.call("view", path="a.txt", offset=offset)
+        seen += [line for line in outcome.content.splitlines()[1:] if line[0].isdigit()]
+        offset = outcome.metadata["last"] + 1 if outcome.metadata["truncated"] else 0
+    assert [int(line.split("|")[0]) for line in seen] == list(range(1, 301))
+
+
+@pytest.mark.parametrize("length", [2001, 5000, 70_000, 3_000_000])
+def test_a_long_line_is_cut_and_said_so(bench: Bench, length: int) -> None:
+    bench.write("a.txt", "x" * length + "\nend\n")
+    text = bench.text("view", path="a.txt")
+    assert "1|" + "x" * 2000 + "[line goes on]\n2|end\n" in text
+    assert text.endswith("\n[1 long line was cut; bash shows more: sed -n LINEp FILE | cut -c 2001-4000]")
+
+
+@pytest.mark.parametrize("before", ["", "a"])
+def test_a_cut_is_never_within_a_character(bench: Bench, before: str) -> None:
+    bench.write("a.txt", f"{before}{'漢' * 5000}\n")
+    assert "\ufffd" not in bench.text("view", path="a.txt")
+    with bench.write("huge.log", f"{before}{'漢' * 5000}\n").open("r+b") as file:
+        file.truncate(LARGE + 1)
+    assert f"1|{before}{'漢' * 100}" in bench.text("view", path="huge.log", limit=1)
+    assert "\ufffd" not in bench.text("view", path="huge.log", limit=1)
+
+
+def test_lines_at_the_limit_are_followed_by_a_hint_only_if_there_are_more(bench: Bench) -> None:
+    bench.write("a.txt", numbered(2000))
+    assert bench.text("view", path="a.txt", offset=1).endswith("2000|line 2000")
+    bench.write("a.txt", numbered(2001))
+    assert bench.text("view", path="a.txt", offset=1).endswith(
+        '2000|line 2000\n[to go on: view {"path": "a.txt", "offset": 2001}]'
+    )
+
+
+def test_an_empty_file(bench: Bench) -> None:
+    bench.write("a.txt", "")
+    assert bench.text("view", path="a.txt") == "a.txt is empty."
+
+
+def test_an_offset_after_the_end_says_how_many_lines_there_are(bench: Bench) -> None:
+    bench.write("a.txt", numbered(3))
+    assert (
+        bench.refusal("view", path="a.txt", offset=4) == "a.txt has only 3 lines. Use an offset from 1 to 3."
+    )
+
+
+@pytest.mark.parametrize("offset", [0, -1, True, "2", 1.5])
+def test_an_offset_that_is_no_positive_integer_is_refused(bench: Bench, offset: object) -> None:
+    bench.write("a.txt", "one\n")
+    assert '"offset" must be an integer' in bench.refusal("view", path="a.txt", offset=offset)
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        (b"one\r\ntwo\r\n", "CRLF line ends"),
+        (b"one\r\ntwo\n", "mixed line ends: 1 LF, 1 CRLF"),
+        (b"one\rtwo\r", "CR line ends"),
+        ("one\ntwo\n".encode("utf-16"), "UTF-16-LE"),
+        (b"one\ntwo", "no line end after the last line"),
+        (b"caf\xe9\ntwo\n", "encoding unknown, shown as Latin-1"),
+        (b"\xef\xbb\xbfone\ntwo\n", "UTF-8 with byte order mark"),
+    ],
+)
+def test_what_is_special_about_a_file_is_in_the_first_line(bench: Bench, content: bytes, note: str) -> None:
+    bench.write("a.txt", content)
+    head, *lines = bench.text("view", path="a.txt").split("\n")
+    assert note in head
+    assert lines[0] in ("1|one", "1|café")
+    assert lines[1] == "2|two"
+
+
+def test_only_line_feeds_end_a_line(bench: Bench) -> None:
+    bench.write("a.txt", "one\x0c\u2028\x85still\ntwo\n")
+    assert bench.call("view", path="a.txt").metadata["total"] == 2
+
+
+def test_a_binary_file_is_refused(bench: Bench) -> None:
+    bench.write("a.bin", b"\x89PNG\r\n\x1a\n\0\0")
+    assert "(10 bytes) cannot be shown: it is a binary file" in bench.refusal("view", path="a.bin")
+
+
+@pytest.mark.parametrize(("place", "shown"), [(8191, False), (8192, True)])
+def test_a_file_is_binary_by_its_first_8_kib(bench: Bench, place: int, shown: bool) -> None:
+    bench.write("a.dat", b"x" * place + b"\0\n")
+    if shown:
+        assert bench.text("view", path="a.dat").startswith("a.dat: 1 line")
+    else:
+        assert "it is a binary file" in bench.refusal("view", path="a.dat")
+
+
+def test_a_folder_is_refused_with_ls(bench: Bench) -> None:
+    (bench.root / "src").mkdir()
+    assert bench.refusal("view", path="src") == "src is a folder. List it with ls, or name a file in it."
+
+
+def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
+    pipe = bench.root / "pipe"
+    os.mkfifo(pipe)
+    waited: list[bool] = []
+
+    def let_go() -> None:
+        waited.append(True)
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+
+    rescue = threading.Timer(30, let_go)
+    rescue.start()
+    assert "named pipe" in bench.refusal("view", path="pipe")
+    rescue.cancel()
+    assert not waited
+
+
+def test_a_socket_is_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bench.root)  # a socket's path has at most 107 bytes
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("here.sock")
+        assert "socket" in bench.refusal("view", path="here.sock")
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/dev/zero", "../outside.txt"])
+def test_what_is_outside_is_refused(bench: Bench, path: str) -> None:
+    assert "outside the repository" in bench.refusal("view", path=path)
+
+
+def test_a_link_out_is_refused(bench: Bench) -> None:
+    (bench.root / "env").symlink_to("/proc/self/environ")
+    assert "leads out of the repository" in bench.refusal("view", path="env")
+
+
+def test_a_link_loop_is_refused(bench: Bench) -> None:
+    (bench.root / "a").symlink_to("b")
+    (bench.root / "b").symlink_to("a")
+    bench.refusal("view", path="a")
+
+
+def test_spilled_output_can_be_read(bench: Bench) -> None:
+    (bench.context.spill / "7.txt").write_text("one\n")
+    assert "1|one" in bench.text("view", path=str(bench.context.spill / "7.txt"))
+
+
+def test_close_names_are_offered_for_a_missing_file(bench: Bench) -> None:
+    bench.write("src/config.yaml", "x")
+    bench.write("other/config.yml", "x")
+    message = bench.refusal("view", path="src/config.yml")
+    assert message == "src/config.yml does not exist. Did you mean src/config.yaml, other/config.yml?"
+
+
+def test_a_file_name_that_is_not_utf8_is_spelled_out(bench: Bench) -> None:
+    (Path(os.fsdecode(os.fsencode(bench.root) + b"/caf\xe9.txt"))).write_text("x")
+    assert "caf\\xe9.txt" in bench.refusal("view", path="cafe.txt")
+
+
+def test_what_was_seen_is_recorded_with_the_hash_under_the_real_path(bench: Bench) -> None:
+    path = bench.write("src/a.txt", numbered(10))
+    (bench.root / "link").symlink_to("src")
+    bench.call("view", path="link/a.txt", offset=2, limit=3)
+    bench.call("view", path="./src/../src/a.txt", offset=8)
+    record = bench.context.records.get(path)
+    assert record is not None
+    assert record.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert record.ranges == ((2, 4), (8, 10))
+    assert not record.complete
+
+
+def test_the_same_view_again_shows_the_lines_again(bench: Bench) -> None:
+    """A note in their place could stand for lines that a compaction took out of the context."""
+    bench.write("a.txt", numbered(10))
+    assert bench.text("view", path="a.txt") == bench.text("view", path="a.txt")
+
+
+@pytest.fixture
+def huge(bench: Bench) -> Path:
+    """2 GB with lines at its beginning, behind a hole without a line end, and at its very end."""
+    path = bench.write("huge.log", numbered(1000) + "x" * 100_000)
+    with path.open("r+b") as file:
+        file.seek(2 * 1000**3)
+        file.write(b"\nlast\n")
+    return path
+
+
+def test_a_piece_of_a_2_gb_file_is_shown_without_reading_the_rest(bench: Bench, huge: Path) -> None:
+    tracemalloc.start()
+    text = bench.text("view", path="huge.log", offset=998, limit=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "998|line 998\n999|line 999\n" in text
+    assert text.startswith("lines 998-999, 2000000006 bytes, too large to edit")
+    assert '"offset": 1000' in text
+    assert peak < 16 * 1024 * 1024
+
+
+def test_a_line_of_200_mb_is_passed_and_shown_in_little_memory(bench: Bench) -> None:
+    with bench.write("huge.log", numbered(1000)).open("r+b") as file:
+        file.seek(200 * 1000**2)
+        file.write(b"\nlast\n")
+    tracemalloc.start()
+    text = bench.text("view", path="huge.log", offset=1002)
+    whole = bench.text("view", path="huge.log", offset=1001)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert text.endswith("1002|last")
+    assert "[line goes on]\n1002|last\n" in whole
+    assert peak < 16 * 1024 * 1024
+
+
+@pytest.mark.parametrize("line", [b"\n", b"short\n", b"x" * 200 + b"\n", b"x" * 70_000 + b"\n"])
+def test_a_line_far_down_is_found_whatever_the_length_of_lines(bench: Bench, line: bytes) -> None:
+    count = LARGE // len(line) + 2
+    with bench.write("huge.log").open("wb") as file:
+        for start in range(0, count, 100_000):
+            file.write(line * min(100_000, count - start))
+        file.write(b"last\n")
+    for offset in (2, count // 3, count - 1):
+        first, last = bench.text("view", path="huge.log", offset=offset, limit=2).splitlines()[1:3]
+        assert first[:300] == f"{offset}|{line.decode()[:-1]}"[:300]
+        assert last.startswith(f"{offset + 1}|")
+    assert bench.text("view", path="huge.log", offset=count + 1).endswith(f"\n{count + 1}|last")
+    assert f"ends before line {count + 2}" in bench.refusal("view", path="huge.log", offset=count + 2)
+
+
+def test_passing_over_a_2_gb_file_ends_when_the_call_is_cancelled(bench: Bench, huge: Path) -> None:
+    bench.context.cancelled.set()
+    began = time.process_time()
+    bench.refusal("view", path="huge.log", offset=10**9)
+    assert time.process_time() - began < 1
+
+
+def test_a_huge_file_is_not_recorded_as_viewed(bench: Bench, huge: Path) -> None:
+    bench.call("view", path="huge.log", limit=2)
+    os.truncate(huge, 7)
+    assert "not viewed" in bench.refusal("edit", path="huge.log", old="line 1", new="x")
+
+
+def test_a_large_file_under_the_limit_is_found_by_line(bench: Bench) -> None:
+    line = b"0123456789abcde\n"
+    bench.write("a.log", line * (LARGE // 64))
+    outcome = bench.call("view", path="a.log", offset=LARGE // 64 - 1, limit=5)
+    assert outcome.metadata["total"] == LARGE // 64
+    assert outcome.content.count("0123456789abcde") == 2
+
+
+# A long file is outlined before it is shown.
+
+MODULE = """import os
+
+
+class A:
+    @property
+    def f(self) -> int:
+        def inner() -> int:
+            return 1
+        return inner()
+
+    async def g(self) -> None: ...
+
+
+if os.name:
+    def h() -> None:
+        pass
+"""
+
+
+def test_a_long_file_is_outlined_where_no_range_is_named(bench: Bench) -> None:
+    bench.write("a.py", MODULE + "# more\n" * 600)
+    assert bench.text("view", path="a.py") == (
+        "a.py: 616 lines. This is only its outline (first and last line of each definition); view the parts you need: "
+        'view {"path": "a.py", "offset": LINE, "limit": COUNT}\n'
+        "4-11 class A:\n5-9   def f(self) -> int:\n11-11   async def g(self) -> None: ...\n15-16 def h() -> None:"
+    )
+    assert bench.text("view", path="a.py", offset=4, limit=2).splitlines()[1:3] == [
+        "4|class A:",
+        "5|    @property",
+    ]
+    assert bench.text("view", path="a.py", limit=2000).endswith("616|# more")
+
+
+def test_an_outline_shows_no_line_that_may_then_be_edited(bench: Bench) -> None:
+    bench.write("a.py", MODULE + "# more\n" * 600)
+    bench.call("view", path="a.py")
+    message = bench.refusal("edit", path="a.py", old="import os\n", new="")
+    assert (
+        'Line 1 of a.py would change but was not viewed. Call view {"path": "a.py", "offset": 1,' in message
+    )
+    bench.call("view", path="a.py", offset=1, limit=7)
+    bench.call("edit", path="a.py", old="import os\n", new="")
+
+
+@pytest.mark.parametrize(
+    "name, text, outline",
+    [
+        ("a.ts", "export class A {\n  get(x: number): void {\n    if (x) {\n    }\n  }\n}\nconst b = 1\n",
+         ["1-6 export class A {", "2-6   get(x: number): void {", "7-607 const b = 1"]),
+        ("a.go", "type A struct {\n}\n\nfunc (a A) F() {\n}\nfunc g() {}\n",
+         ["1-3 type A struct {", "4-5 func (a A) F() {", "6-606 func g() {}"]),
+        ("a.rs", "pub(crate) struct A;\nimpl A {\n    pub async fn f() {}\n}\n",
+         ["1-1 pub(crate) struct A;", "2-604 impl A {", "3-604   pub async fn f() {}"]),
+        ("A.java",
+         "public final class A {\n    private static int f(int x) {\n        return g(x);\n    }\n    void g() {\n",
+         ["1-605 public final class A {", "2-4   private static int f(int x) {", "5-605   void g() {"]),
+        ("a.c", "#define X 1\nstruct a {\n};\nstatic int f(int x)\n{\n",
+         ["1-1 #define X 1", "2-3 struct a {", "4-605 static int f(int x)"]),
+        ("a.md", "# A\n## B\n```\n# no heading\n```\n## C\n# D\n",
+         ["1-6 # A", "2-5   ## B", "6-6   ## C", "7-607 # D"]),
+        ("a.py", "class A:\n    def f(self\nclass B:\nclass C:\n",
+         ["1-2 class A:", "2-2   def f(self", "3-3 class B:", "4-604 class C:"]),
+    ],
+)  # fmt: skip
+def test_outlines_of_other_languages(bench: Bench, name: str, text: str, outline: list[str]) -> None:
+    bench.write(name, text + "\n" * 600)
+    assert bench.text("view", path=name).splitlines()[1:] == outline
+
+
+def test_of_long_data_the_first_lines_are_shown(bench: Bench) -> None:
+    bench.write("a.json", "[\n" + "1,\n" * 1000 + "1]\n")
+    text = bench.text("view", path="a.json")
+    assert text.startswith("lines 1-200 of 1002\n1|[\n")
+    assert text.endswith('[to go on: view {"path": "a.json", "offset": 201}]')
+
+
+def test_an_outline_is_short_whatever_the_file(bench: Bench) -> None:
+    bench.write("a.py", "".join(f"def f{n}({'x' * 300}): pass\n\n" for n in range(5000)))
+    text = bench.text("view", path="a.py")
+    assert len(text) < 30_000
+    assert text.endswith("[4800 more]")
+    bench.write("b.py", "(" * 5000 + "\n" * 700 + "class A:\nclass B:\nclass C:\n")
+    assert "5701-5701 class A:" not in text
+    assert "701-701 class A:" in bench.text("view", path="b.py")
+
+
+def test_a_whole_class_of_small_things_is_left_out_first(bench: Bench) -> None:
+    bench.write(
+        "a.py", "".join(f"class A{n}:\n    def f(self): ...\n    def g(self): ...\n" for n in range(250))
+    )
+    assert bench.text("view", path="a.py").count("\n") == 201
+    assert "def f" not in bench.text("view", path="a.py")

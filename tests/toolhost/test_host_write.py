@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost import transaction
+from tests.toolhost.conftest import Bench
+
+
+def test_a_new_file_gets_its_folders_and_the_usual_mode(bench: Bench) -> None:
+    outcome = bench.call("write", path="a/b/c.txt", content="one\n")
+    path = bench.root / "a/b/c.txt"
+    umask = os.umask(0o022)
+    os.umask(umask)
+    assert path.read_text() == "one\n"
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+    assert outcome.content == "Created a/b/c.txt (4 bytes, 1 line; +1 -0)."
+    assert outcome.metadata["created"] is True
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (b"", "gr\u00fc\u00dfe\n", "8 bytes, 1 line"),
+        ("\ufeffone\r\n".encode("utf-16-le"), "gr\u00fcn\nx\n", "20 bytes, 2 lines"),
+        (b"one\r\n", "1\n2\n3", "7 bytes, 3 lines"),
+    ],
+)
+def test_the_result_says_how_many_bytes_are_on_the_disk(
+    bench: Bench, old: bytes, new: str, told: str
+) -> None:
+    path = bench.write("a.txt", old)
+    bench.call("view", path="a.txt")
+    assert bench.text("write", path="a.txt", content=new).startswith(f"Wrote a.txt ({told}; ")
+    assert path.stat().st_size == int(told.split()[0])
+
+
+def test_an_empty_file_can_be_written(bench: Bench) -> None:
+    bench.call("write", path="a.txt", content="")
+    assert (bench.root / "a.txt").read_bytes() == b""
+
+
+def test_an_existing_file_must_have_been_viewed(bench: Bench) -> None:
+    path = bench.write("a.txt", "one\n")
+    assert 'view {"path": "a.txt"}' in bench.refusal("write", path="a.txt", content="two\n")
+    assert path.read_text() == "one\n"
+
+
+def test_a_file_viewed_in_part_is_not_replaced_as_a_whole(bench: Bench) -> None:
+    bench.write("a.txt", "".join(f"{n}\n" for n in range(1, 31)))
+    bench.call("view", path="a.txt", limit=10)
+    assert '"offset": 11' in bench.refusal("write", path="a.txt", content="x\n")
+    bench.call("view", path="a.txt", offset=11)
+    bench.call("write", path="a.txt", content="x\n")
+
+
+def test_a_file_that_changed_since_is_not_replaced(bench: Bench) -> None:
+    path = bench.write("a.txt", "one\n")
+    bench.call("view", path="a.txt")
+    path.write_text("two\n")
+    assert "changed since" in bench.refusal("write", path="a.txt", content="three\n")
+
+
+def test_the_same_content_is_a_success_that_writes_nothing(bench: Bench) -> None:
+    path = bench.write("a.txt", "one\n")
+    os.utime(path, ns=(5, 5))
+    assert "nothing was written" in bench.text("write", path="a.txt", content="one\n")
+    assert path.stat().st_mtime_ns == 5
+
+
+def test_line_ends_mark_and_mode_of_the_old_file_stay(bench: Bench) -> None:
+    path = bench.write("a.txt", b"\xef\xbb\xbfone\r\ntwo\r\n")
+    path.chmod(0o640)
+    bench.call("view", path="a.txt")
+    bench.call("write", path="a.txt", content="1\n2\n3\n")
+    assert path.read_bytes() == b"\xef\xbb\xbf1\r\n2\r\n3\r\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_read_only_file_of_ours_keeps_its_mode(bench: Bench) -> None:
+    path = bench.write("a.txt", "one\n")
+    path.chmod(0o444)
+    bench.call("view", path="a.txt")
+    bench.call("write", path="a.txt", content="two\n")
+    assert (path.read_text(), path.stat().st_mode & 0o777) == ("two\n", 0o444)
+
+
+def test_a_folder_is_not_written(bench: Bench) -> None:
+    (bench.root / "src").mkdir()
+    assert "folder" in bench.refusal("write", path="src", content="x")
+    assert "folder" in bench.refusal("write", path="new/", content="x")
+
+
+def test_a_file_is_no_folder(bench: Bench) -> None:
+    bench.write("a.txt", "one\n")
+    assert "a.txt/b.txt was not created" in bench.refusal("write", path="a.txt/b.txt", content="x")
+
+
+def test_writing_leaves_a_binary_file_alone(bench: Bench) -> None:
+    path = bench.write("a.bin", b"\0\1\2")
+    assert "cannot be changed as text" in bench.refusal("write", path="a.bin", content="x")
+    assert path.read_bytes() == b"\0\1\2"
+
+
+def test_a_named_pipe_does_not_hang(bench: Bench) -> None:
+    os.mkfifo(bench.root / "pipe")
+    assert "named pipe" in bench.refusal("write", path="pipe", content="x")
+
+
+def test_a_name_with_spaces_quotes_and_letters_of_any_alphabet(bench: Bench) -> None:
+    name = "ein \"Name\" mit 'allem'/größe $x;日本.txt"
+    bench.call("write", path=name, content="one\n")
+    bench.call("edit", path=name, old="one", new="two")
+    assert (bench.root / name).read_text() == "two\n"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    disk = tmp_path / "tree"
+    disk.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("only root can mount a small disk here")
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_full_disk_leaves_the_old_file_and_says_so(bench: Bench, small_disk: Path, linked: bool) -> None:
+    path = bench.write("a.txt", "one\n")
+    if linked:
+        os.link(path, small_disk / "b.txt")
+    bench.call("view", path="a.txt")
+    message = bench.refusal("write", path="a.txt", content="x" * 100_000)
+    assert message.startswith("The disk is full; a.txt is as it was.")
+    assert path.read_text() == "one\n"
+    assert not list(small_disk.glob(".slash-agent-*"))
+
+
+def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path) -> None:
+    assert "was not created" in bench.refusal("write", path="new/deep/a.txt", content="x" * 100_000)
+    assert os.listdir(small_disk) == []
+
+
+_LIMITED = """
+import resource, sys
+from pathlib import Path
+from bot.toolhost.transaction import Step, StepFailed, carry_out
+from bot.toolhost.transaction import Disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+path = Path(sys.argv[1])
+try:
+    carry_out([Step(path, path.read_bytes(), b"x" * 10_000)], Disk())
+except StepFailed as failed:
+    print(failed.error.errno)
+"""
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_write_that_fails_half_way_leaves_the_old_bytes(bench: Bench, linked: bool) -> None:
+    path = bench.write("a.txt", "old\n" * 500)
+    if linked:
+        os.link(path, bench.root / "b.txt")
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+    ran = subprocess.run(
+        [sys.executable, "-c", _LIMITED, str(path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(transaction.__file__).parents[2],
+    )
+    assert ran.stdout.strip() == str(errno.EFBIG)
+    assert path.read_text() == "old\n" * 500
+    assert sorted(os.listdir(bench.root)) == ["a.txt", "b.txt"][: 1 + linked]

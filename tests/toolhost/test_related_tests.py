@@ -1,0 +1,152 @@
+"""Which tests are related to changed files: by name, and by who imports them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost.tools import related_tests
+
+PYTHON = {
+    "src/shop/__init__.py": "from .money import cents\n",
+    "src/shop/money.py": "def cents(x): return x\n",
+    "src/shop/cart.py": "from . import money\nfrom .tax import rate\n",
+    "src/shop/tax.py": "rate = 1\n",
+    "src/shop/far.py": "import shop.cart\n",
+    "src/shop/farther.py": "import shop.far\n",
+    "tests/test_cart.py": "import shop.cart\n",
+    "tests/test_public.py": "from shop import cents\n",
+    "tests/test_money_rounding.py": "pass\n",
+    "tests/test_far.py": "import shop.farther\n",
+    "tests/test_other.py": "import os\n",
+    "tests/test_broken.py": "def (:\n",
+    "tests/unit/conftest.py": "",
+    "tests/unit/test_u.py": "",
+    ".venv/lib/test_money.py": "import shop.money\n",
+}
+
+
+def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "python") -> list[str]:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return related_tests.find(folder, kind, changed)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['checks/*']\n"),
+        ("setup.cfg", "[tool:pytest]\ntestpaths = ./checks other\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options\n"),
+    ],
+)
+def test_only_what_pytest_would_collect_by_itself_is_related(tmp_path: Path, name: str, text: str) -> None:
+    """Benchmarks beside the tests need what a plain run does not have. Breaks: related_tests.py "or is_collected"."""
+    files = {
+        name: text,
+        "money.py": "",
+        "checks/a/test_a.py": "import money",
+        "bench/test_b.py": "import money",
+    }
+    everything = ["bench/test_b.py", "checks/a/test_a.py"]
+    assert found(tmp_path, files, "money.py") == (everything[1:] if "]" in text else everything)
+    assert "bench/test_b.py" in found(tmp_path, files, "bench/test_b.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.pytest.ini_options]\ntestpaths = '.'",
+        "x = " + "[" * 100_000,
+        "[tool]\npytest = 1",
+        "a = 1\n" * 100_000,
+    ],
+    ids=["all", "deep", "odd", "large"],
+)
+def test_settings_that_say_nothing_leave_out_nothing(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, {"pyproject.toml": text, "a.py": "", "t/test_a.py": ""}, "a.py") == ["t/test_a.py"]
+
+
+def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
+    """Breaks: related_tests.py "not is_file or", "not file.is_file() or"."""
+    os.mkfifo(tmp_path / "pyproject.toml")
+    os.mkfifo(tmp_path / "pipe.py")
+    assert found(tmp_path, {"a.py": "", "test_a.py": ""}, "a.py") == ["test_a.py"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "tests"),
+    [
+        (
+            ["src/shop/money.py"],
+            ["tests/test_money_rounding.py", "tests/test_public.py", "tests/test_cart.py"],
+        ),
+        (["src/shop/tax.py"], ["tests/test_cart.py"]),
+        (["tests/test_other.py"], ["tests/test_other.py"]),
+        (["tests/unit/conftest.py"], ["tests/unit/test_u.py"]),
+        (["README.md", "src/shop/gone.py"], []),
+    ],
+)
+def test_tests_of_python_by_name_and_by_import(tmp_path: Path, changed: list[str], tests: list[str]) -> None:
+    assert sorted(found(tmp_path, PYTHON, *changed)) == sorted(tests)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os, a",
+        "import os; import a",
+        "from a import x; y = 1",
+        "from a import (  # words\n    x,\n    y as z,\n)",
+        "from a import x, \\\n    y",
+        "def f():\n    from a import (\n        x,\n    )",
+        "if 1:\n\timport a",
+        "try: pass\nfinally: 0\nimport a as b",
+    ],
+)
+def test_an_import_is_read_however_it_is_written(tmp_path: Path, statement: str) -> None:
+    assert found(tmp_path, {"a.py": "", "test_x.py": f"{statement}\n"}, "a.py") == ["test_x.py"]
+
+
+@pytest.mark.parametrize("text", ["x = 'import a'\n", "# import a\n", "from a imports\n", ">>> import a\n"])
+def test_what_is_no_import_is_none(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, {"a.py": "", "test_x.py": text}, "a.py") == []
+
+
+def test_of_tests_as_near_those_in_the_nearest_folder_come_first(tmp_path: Path) -> None:
+    files = {f"{folder}/test_x.py": "import core.add\n" for folder in ("a/tests", "core/tests", "z/tests")}
+    tests = found(tmp_path, {"core/add.py": "", **files}, "core/add.py")
+    assert tests[0] == "core/tests/test_x.py"
+
+
+def test_a_file_of_unclosed_imports_takes_no_time(tmp_path: Path) -> None:
+    files = {"a.py": "", "test_a.py": "import a\n", "evil.py": "from a import (\n" * 20_000}
+    assert found(tmp_path, files, "a.py") == ["test_a.py"]
+
+
+def test_a_file_that_no_parser_survives_costs_nothing(tmp_path: Path) -> None:
+    deep = {
+        "a.py": "",
+        "test_a.py": "import a\n",
+        "deep.py": f"x = {'(' * 5000}1{')' * 5000}\n",
+        "nul.py": "\0",
+    }
+    assert found(tmp_path, deep, "a.py") == ["test_a.py"]
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "test_link.py").symlink_to("/etc/passwd")
+    assert found(tmp_path, {"a.py": ""}, "test_link.py") == []
+
+
+def test_crates_by_the_nearest_manifest(tmp_path: Path) -> None:
+    files = {
+        "Cargo.toml": "[workspace]\nmembers = ['crates/*']\n",
+        "crates/a/Cargo.toml": "[package]\nname = 'alpha'\n",
+        "crates/a/src/lib.rs": "",
+    }
+    assert found(tmp_path, files, "crates/a/src/lib.rs", "top.rs", kind="rust") == ["alpha"]

@@ -1,0 +1,70 @@
+"""Which editable installs of the repository lead into the tree after all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.workspace.dependencies.editable import dependencies
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+
+TRACKED = ("src/app/__init__.py", "libs/one/one.py", "flat/__init__.py")
+FINDER = "from x import y\nMAPPING: dict[str, str] = {mapping}\nNAMESPACES: dict[str, list[str]] = {{}}\n"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    folder = tmp_path / "app/.venv/lib/python3.11/site-packages"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def imports(tmp_path: Path) -> tuple[tuple[str, ...], frozenset[str]]:
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
+    found = dependencies([folder], [tmp_path / "app"], TRACKED)
+    return found.import_from, found.redirected
+
+
+def test_lines_of_paths_lead_into_the_tree(site: Path, tmp_path: Path) -> None:
+    (site / "_app.pth").write_text(f"{tmp_path}/app/src\n")
+    (site / "one.egg-link").write_text(f"{tmp_path}/app/libs/one\n.")
+    (site / "two.pth").write_text("../../../../libs/one\n")
+    (site / "other.pth").write_text("import sys\n# a comment\n/opt/other\n")
+    wanted, redirected = imports(tmp_path)
+    assert set(wanted) == {"src", "libs/one"}
+    assert redirected == {"_app.pth", "one.egg-link", "two.pth"}
+
+
+def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp_path: Path) -> None:
+    app = f"{tmp_path}/app"
+    mapping = {"app": f"{app}/src/app", "one": f"{app}/libs/one/one.py", "flat": f"{app}/flat"}
+    (site / "__editable___app_finder.py").write_text(FINDER.format(mapping=mapping))
+    (site / "__editable___odd_finder.py").write_text(FINDER.format(mapping={"odd": f"{app}/src/app"}))
+    wanted, redirected = imports(tmp_path)
+    assert set(wanted) == {"src", "libs/one", "."}
+    assert redirected == {"__editable___app_finder.py"}
+
+
+@pytest.mark.parametrize("line", ["{top}/build/made", "{top}/.git", "{top}/src\n{top}/elsewhere"])
+def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path, line: str) -> None:
+    """Breaks: bot/workspace/dependencies/editable.py "known.issuperset(leads)"."""
+    (site / "app.pth").write_text(line.format(top=tmp_path / "app"))
+    assert imports(tmp_path) == ((), frozenset())
+
+
+def test_a_package_that_is_installed_without_e_is_named(site: Path, tmp_path: Path) -> None:
+    """Breaks: bot/workspace/dependencies/editable.py "if _is_copy(site / name)"."""
+    for name in ("app", "tests", "other"):
+        (site / name).mkdir()
+        (site / name / "__init__.py").touch()
+    (site / "flat").symlink_to(tmp_path)
+    folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
+    found = dependencies([folder], [tmp_path / "app"], (*TRACKED, "tests/__init__.py"))
+    assert found.copies == (("app", "src"),)
+
+
+def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f"{tmp_path}/app/src\n")
+    (site / "app.pth").symlink_to(tmp_path / "secret")
+    assert imports(tmp_path) == ((), frozenset())

@@ -1,0 +1,123 @@
+"""Which folders of a checkout are used as they are, and which never."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.git import Git
+from bot.workspace.dependencies.folders import environment_folders
+from tests.support.repositories import git, make_repository
+
+FILES = {
+    ".gitignore": ".venv/\nnode_modules\n/vendor/\n",
+    "pyproject.toml": "",
+    "package.json": "{}",
+    "web/package.json": "{}",
+    "src/app.py": "",
+}
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return make_repository(tmp_path.resolve() / "app", FILES)
+
+
+def virtual(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    return folder
+
+
+def found(top: Path, **variables: str) -> dict[str, str]:
+    """The folder of programs on PATH, by the place in the tree."""
+    tracked = git(top, "ls-files").splitlines()
+    folders = environment_folders(top, Git(top / ".git"), tracked, variables)
+    return {folder.path or str(folder.source): folder.programs for folder in folders}
+
+
+def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path) -> None:
+    virtual(top / ".venv")
+    for name in ("node_modules/a", "web/node_modules/b", "vendor/c", "src/node_modules"):
+        (top / name).mkdir(parents=True)
+    assert found(top) == {".venv": "bin", "node_modules": ".bin", "vendor": "", "web/node_modules": ""}
+
+
+def test_a_folder_that_git_does_not_ignore_is_never_used(top: Path) -> None:
+    """Breaks: bot/workspace/dependencies/folders.py "in ignored]"."""
+    virtual(top / "venv")
+    assert found(top) == {}
+
+
+def test_nor_one_that_holds_a_file_of_the_commit(top: Path) -> None:
+    """Breaks: bot/workspace/dependencies/folders.py "if path not in inside"."""
+    (top / "vendor").mkdir()
+    (top / "vendor/kept.go").touch()
+    git(top, "add", "--force", "vendor/kept.go")
+    assert found(top) == {}
+
+
+def test_nor_a_link(top: Path, tmp_path: Path) -> None:
+    """Breaks: bot/workspace/dependencies/folders.py "os.path.realpath(folder) != folder"."""
+    (tmp_path / "secrets").mkdir()
+    (top / "node_modules").symlink_to(tmp_path / "secrets")
+    (top / "web/node_modules").symlink_to("../../secrets")
+    virtual(top / ".venv")
+    assert found(top) == {".venv": "bin"}
+
+
+def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path) -> None:
+    (top / ".venv").mkdir()
+    assert found(top) == {}
+
+
+def test_what_ignores_itself_or_is_ignored_by_the_person_counts(top: Path, tmp_path: Path) -> None:
+    """As uv and newer Pythons make environments, and as a global ignore file says."""
+    (virtual(top / "venv") / ".gitignore").write_text("*\n")
+    virtual(top / "env")
+    assert list(found(top)) == ["venv"]
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/ignore").write_text("env\n")
+    (tmp_path / "home/.gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
+    assert list(found(top, HOME=str(tmp_path / "home"))) == ["venv", "env"]
+
+
+def test_the_active_environment_comes_first_and_only_one_is_on_path(top: Path) -> None:
+    for name in (".venv", "venv"):
+        (virtual(top / name) / ".gitignore").write_text("*\n")
+    assert found(top) == {".venv": "bin", "venv": ""}
+    assert found(top, VIRTUAL_ENV=str(top / "venv")) == {".venv": "", "venv": "bin"}
+
+
+def test_an_environment_outside_is_used_if_there_is_none_inside(top: Path, tmp_path: Path) -> None:
+    outside = virtual(tmp_path / "outside")
+    assert found(top, VIRTUAL_ENV=str(outside)) == {str(outside): "bin"}
+    assert found(top, CONDA_PREFIX=str(outside), CONDA_DEFAULT_ENV="base") == {}
+    assert found(top, CONDA_PREFIX=str(outside), CONDA_DEFAULT_ENV="app") == {str(outside): "bin"}
+    virtual(top / ".venv")
+    assert found(top, VIRTUAL_ENV=str(outside)) == {".venv": "bin"}
+
+
+def test_poetry_and_pdm_keep_theirs_elsewhere(top: Path, tmp_path: Path) -> None:
+    mark = base64.urlsafe_b64encode(hashlib.sha256(os.fsencode(top)).digest()).decode()[:8]
+    poetry = virtual(tmp_path / f"cache/pypoetry/virtualenvs/app-{mark}-py3.11")
+    virtual(tmp_path / "cache/pypoetry/virtualenvs/other-AAAAAAAA-py3.11")
+    assert found(top, XDG_CACHE_HOME=str(tmp_path / "cache")) == {str(poetry): "bin"}
+    pdm = virtual(tmp_path / "pdm")
+    (top / ".pdm-python").write_text(f"{pdm}/bin/python\n")
+    assert found(top) == {str(pdm): "bin"}
+
+
+def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, tmp_path: Path) -> None:
+    """Breaks: bot/workspace/dependencies/folders.py 'if ".pdm-python" not in tracked:'."""
+    (tmp_path / "home").mkdir()
+    (top / ".pdm-python").write_text(f"{tmp_path}/home/bin/python\n")
+    assert found(top) == {}
+    virtual(tmp_path / "pdm")
+    (top / ".pdm-python").write_text(f"{tmp_path}/pdm/bin/python\n")
+    git(top, "add", ".pdm-python")
+    assert found(top) == {}

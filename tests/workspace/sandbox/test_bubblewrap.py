@@ -1,0 +1,208 @@
+"""What is bubblewrap's own: what it hides does not even exist, and the tree lies where it was asked for.
+
+What both back ends hold back is in `test_inside.py` and `test_checks.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.workspace.client import Workspace
+from bot.workspace.descendants import children
+from bot.workspace.sandbox.choose import bubblewrap
+from tests.support.workspaces import Bench, bash, make_tree
+
+pytestmark = pytest.mark.bubblewrap
+
+CANARY = "canary-7f3a9c"
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def inside(bench: Bench) -> Workspace:
+    return bench.start(bubblewrap())
+
+
+def python(workspace: Workspace, script: str) -> str:
+    """What a Python script inside prints, less the note on its end."""
+    command = f"python3 - <<'END-OF-SCRIPT'\n{textwrap.dedent(script)}\nEND-OF-SCRIPT"
+    return bash(workspace, command).content.rsplit("[exit code", 1)[0].strip()
+
+
+def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> None:
+    assert inside.facts.pid == 1
+
+
+def test_no_environment_inside_holds_a_variable_of_the_supervisor(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+    inside = bench.start(bubblewrap())
+    outcome = bash(
+        inside, "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ; cat /proc/*/cmdline"
+    )
+    assert CANARY not in outcome.content.replace("CANARY", "")
+    assert "ANTHROPIC" not in outcome.content
+
+
+def test_a_secret_in_the_environment_of_another_process_is_out_of_reach(inside: Workspace) -> None:
+    holder = subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], "TOKEN": CANARY})
+    try:
+        # Popen returns at the exec, a moment before the kernel shows the new environment.
+        environ = Path(f"/proc/{holder.pid}/environ")
+        until = time.monotonic() + 30
+        while CANARY.encode() not in environ.read_bytes():
+            assert time.monotonic() < until
+        assert CANARY not in bash(inside, "cat /proc/*/environ").content
+        assert bash(inside, f"cat /proc/{holder.pid}/cmdline").metadata["exit_code"] == 1
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+def test_the_supervisor_and_its_parents_are_not_seen(inside: Workspace) -> None:
+    names = python(
+        inside, "import os; print(*sorted(int(p) for p in os.listdir('/proc') if p.isdigit()))"
+    ).split()
+    assert names[0] == "1"
+    assert len(names) <= 4
+    assert str(os.getpid()) not in names or os.getpid() < 50
+
+
+def test_files_beside_the_tree_do_not_exist(inside: Workspace, bench: Bench) -> None:
+    secret = bench.folder / "secret"
+    secret.write_text(CANARY)
+    assert bash(inside, f"cat {secret}; cat ../secret").metadata["exit_code"] == 1
+    assert CANARY not in bash(inside, f"grep -rs {CANARY} {bench.folder} /home /run /var /tmp; true").content
+
+
+def test_a_link_out_of_the_tree_leads_nowhere(inside: Workspace, bench: Bench) -> None:
+    (bench.folder / "secret").write_text(CANARY)
+    (bench.tree / "link").symlink_to(bench.folder / "secret")
+    assert CANARY in (bench.tree / "link").read_text()
+    assert CANARY not in bash(inside, "cat link").content
+
+
+def test_memory_backed_folders_have_a_limit(inside: Workspace) -> None:
+    sizes = bash(inside, "df -k --output=size / /tmp /var/tmp /run /home /root /dev/shm | tail -n +2").content
+    assert all(int(line) < 3 << 20 for line in sizes.splitlines()[1:7])
+
+
+def test_a_loopback_port_of_the_machine_cannot_be_reached(inside: Workspace) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()
+        outcome = bash(inside, f"echo > /dev/tcp/127.0.0.1/{port}")
+    assert "Connection refused" in outcome.content
+
+
+def test_there_is_no_way_to_the_network_at_all(inside: Workspace) -> None:
+    script = """
+        import socket
+        for family, kind, address in [
+            (socket.AF_INET, socket.SOCK_STREAM, ("192.0.2.1", 80)),
+            (socket.AF_INET, socket.SOCK_DGRAM, ("192.0.2.1", 53)),
+            (socket.AF_INET6, socket.SOCK_STREAM, ("2001:db8::1", 80)),
+        ]:
+            try:
+                found = socket.socket(family, kind)
+                found.settimeout(2)
+                found.connect(address)
+                print("reached", address)
+            except OSError as error:
+                print("no")
+        for kind in (socket.SOCK_RAW,):
+            try:
+                socket.socket(socket.AF_INET, kind, 1)
+                print("raw")
+            except OSError:
+                print("no")
+        """
+    assert python(inside, script).split() == ["no"] * 4
+
+
+@pytest.mark.node
+def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workspace) -> None:
+    """As many Node.js servers ask for them.
+
+    Breaks: bot/workspace/sandbox/seccomp/rules.py ", _INTERNET_6, _NETLINK))".
+    """
+    names = bash(inside, "node -p 'Object.keys(os.networkInterfaces()).join()'")
+    assert names.metadata["exit_code"] == 0, names.content
+    assert names.content.splitlines()[0] in ("", "lo")
+
+
+def test_a_socket_file_of_the_machine_is_not_there(inside: Workspace, tmp_path: Path) -> None:
+    path = str(tmp_path / "docker.sock")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        socket.socket(socket.AF_UNIX).connect(path)
+        assert "No such file" in python(
+            inside,
+            f"import socket\ntry: socket.socket(socket.AF_UNIX).connect({path!r})\nexcept OSError as e: print(e)",
+        )
+    assert bash(inside, "ls /run/docker.sock /var/run/docker.sock").metadata["exit_code"] == 2
+
+
+def test_signals_from_inside_do_not_reach_the_host(inside: Workspace) -> None:
+    """At once and again: the host has a moment in which it is open to them, while it starts the command."""
+    for _ in range(5):
+        for name in (
+            "KILL",
+            "TERM",
+            "INT",
+            "HUP",
+            "QUIT",
+            "USR1",
+            "ALRM",
+            "PWR",
+            "RTMIN",
+            "RTMAX-1",
+            "XCPU",
+            "SEGV",
+        ):
+            assert bash(inside, f"kill -{name} 1; echo still here").content.startswith("still here\n"), name
+
+
+def test_the_tree_is_seen_where_it_was_asked_for(bench: Bench) -> None:
+    inside = bench.start(bubblewrap(), mount="/srv/repository")
+    assert bash(inside, "pwd; cat a.txt").content.startswith("/srv/repository\none\n")
+    bash(inside, "cd /srv && rm -rf repository/a.txt")
+    assert not (bench.tree / "a.txt").exists()
+
+
+def test_a_workspace_started_on_a_thread_outlives_the_thread(bench: Bench) -> None:
+    """The kernel's "die with parent" counts the thread that started the process."""
+    import threading
+
+    started: list[Workspace] = []
+    thread = threading.Thread(target=lambda: started.append(bench.start(bubblewrap())))
+    thread.start()
+    thread.join()
+    assert bash(started[0], "sleep 0.3; echo on").content.startswith("on\n")
+
+
+def test_a11_bubblewrap_itself_is_started_without_our_environment(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
+    monkeypatch.setenv("WALL_CANARY", CANARY)
+    bench.start(bubblewrap())
+    started = [pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
+    assert len(started) == 1
+    assert CANARY.encode() not in Path(f"/proc/{started[0]}/environ").read_bytes()

@@ -1,0 +1,99 @@
+"""Which sandboxes a machine has, and the sentence where it has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import ExitCode, NoSandboxError
+from bot.workspace.sandbox import choose as chooser
+from bot.workspace.sandbox.choose import bubblewrap, candidates, landlock
+
+FIX = r"apt-get install bubblewrap.*--sandbox off"
+
+
+@pytest.fixture
+def no_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr(chooser, "_USUAL", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def no_landlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser, "version", lambda: 0)
+
+
+def fake(folder: Path, script: str) -> None:
+    program = folder / "bwrap"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def names(setting: chooser.Setting) -> list[str]:
+    return [one.name.split()[0] for one in candidates(setting)[0]]
+
+
+def test_off_is_off() -> None:
+    assert names("off") == ["off"]
+
+
+@pytest.mark.bubblewrap
+def test_bubblewrap_comes_before_landlock() -> None:
+    assert names("auto") == ["bubblewrap", "Landlock"]
+
+
+@pytest.mark.bubblewrap
+def test_strict_is_bubblewrap_alone() -> None:
+    assert names("strict") == ["bubblewrap"]
+
+
+def test_landlock_can_be_had_alone() -> None:
+    assert names("landlock") == ["Landlock"]
+
+
+def test_what_is_missing_is_said_beside_what_is_there(no_bubblewrap: Path) -> None:
+    assert candidates("auto") == ([landlock()], ["bubblewrap (bwrap) is not installed."])
+
+
+def test_with_neither_a_run_is_refused_with_the_fix(no_bubblewrap: Path, no_landlock: None) -> None:
+    with pytest.raises(NoSandboxError, match=r"not installed.*has no Landlock.*" + FIX) as refused:
+        candidates("auto")
+    assert refused.value.exit_code is ExitCode.NO_SANDBOX
+
+
+def test_strict_without_bubblewrap_is_refused_although_there_is_landlock(no_bubblewrap: Path) -> None:
+    with pytest.raises(NoSandboxError, match=r"not installed\. .*" + FIX):
+        candidates("strict")
+
+
+@pytest.mark.parametrize("abi", [1, 2])
+def test_a_landlock_that_lets_files_be_emptied_is_too_old(monkeypatch: pytest.MonkeyPatch, abi: int) -> None:
+    monkeypatch.setattr(chooser, "version", lambda: abi)
+    with pytest.raises(NoSandboxError, match=rf"has version {abi} of Landlock; version 3 is needed"):
+        landlock()
+
+
+def test_a_bubblewrap_that_cannot_run_is_no_bubblewrap(no_bubblewrap: Path) -> None:
+    fake(no_bubblewrap, "exit 1")
+    with pytest.raises(NoSandboxError, match=r"--version failed"):
+        bubblewrap()
+
+
+def test_a_program_of_that_name_without_a_version_is_no_bubblewrap(no_bubblewrap: Path) -> None:
+    fake(no_bubblewrap, "echo hello")
+    with pytest.raises(NoSandboxError, match=r"gave no version but 'hello'"):
+        bubblewrap()
+
+
+def test_another_system_than_linux_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(NoSandboxError, match=r"runs on Linux"):
+        candidates("auto")
+
+
+def test_a_machine_without_a_table_of_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chooser.seccomp, "here", lambda: None)
+    with pytest.raises(NoSandboxError, match=r"only for x86_64 and aarch64"):
+        candidates("auto")

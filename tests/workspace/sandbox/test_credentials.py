@@ -1,0 +1,112 @@
+"""Which files in a folder of tools no command may read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bot.workspace.sandbox import system
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
+from bot.workspace.sandbox.confinement import Mounts
+from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.landlock import Landlock
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "versions/node/v20.1.0/etc/npmrc",
+        "versions/3.11.9/pip.conf",
+        "node/20.1.0/x64/etc/npmrc",
+        "Python/3.12.1/arm64/pip.conf",
+        "tools/image/node/20.1.0/etc/npmrc",
+        "installs/python/3.12.1/pip.conf",
+    ],
+)
+def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("//registry.example/:_authToken=x")
+    assert tmp_path / name in list(credentials_in(tmp_path))
+
+
+def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
+    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/credentials.py '".condarc"'."""
+    (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
+    assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
+
+
+@pytest.mark.parametrize("line", ['secret-key = "k3.secret.x"', 'proxy = "http://me:x@proxy.example:8080"'])
+def test_settings_with_a_key_or_a_password_are_credentials(tmp_path: Path, line: str) -> None:
+    (tmp_path / "config.toml").write_text(line)
+    assert list(credentials_in(tmp_path)) == [tmp_path / "config.toml"]
+
+
+def test_settings_without_a_secret_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text('[registries.x]\nindex = "https://registry.example/a@b"\n')
+    assert not list(credentials_in(tmp_path))
+
+
+def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lies in /opt, which is shown with the system.
+
+    Breaks: bot/workspace/sandbox/system.py "yield from _of_tools()".
+    """
+    settings = tmp_path / "hostedtoolcache/node/20.1.0/x64/etc/npmrc"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("//registry.example/:_authToken=x")
+    monkeypatch.setattr(system, "_OPTIONAL", str(tmp_path))
+    assert str(settings) in system.hidden()
+
+
+def test_settings_of_npm_and_pip_for_all_users_are_hidden_if_they_hold_a_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/workspace/sandbox/system.py "and holds_secret(Path(path))"."""
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/npmrc").write_text("cafile=/etc/ssl/cert.pem")
+    (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://me:x@pypi.example/simple")
+    monkeypatch.setattr(system, "_PREFIXES", (str(tmp_path),))
+    assert [path for path in system.hidden() if path.startswith(str(tmp_path))] == [
+        str(tmp_path / "pip.conf")
+    ]
+
+
+def interpreter(folder: Path) -> Mounts:
+    """One that is shown because our own program runs by it."""
+    (folder / "python/lib").mkdir(parents=True)
+    (folder / "python/pip.conf").touch()
+    return Mounts(folder / "tree", "/work", program=((folder / "python", str(folder / "python")),))
+
+
+def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> None:
+    """Breaks: bot/workspace/sandbox/bubblewrap.py "for secret in credentials_in(path) for word in"."""
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], interpreter(tmp_path), lambda content: "9"
+    )
+    shown = command.index(str(tmp_path / "python"))
+    assert ("/dev/null", str(tmp_path / "python/pip.conf")) in pairwise(command[shown:])
+
+
+def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path) -> None:
+    """Breaks: bot/workspace/sandbox/landlock.py "if path.is_file():"."""
+    given: list[bytes] = []
+
+    def add_file(content: bytes) -> str:
+        given.append(content)
+        return "9"
+
+    mounts = interpreter(tmp_path)
+    of_the_system = (Path("/usr/lib"), "/usr/lib")
+    Landlock(7, ("/usr/bin",)).command(
+        ["true"], replace(mounts, program=(*mounts.program, of_the_system)), add_file
+    )
+    run = json.loads(given[0])["run"]
+    assert "/usr/lib" not in run
+    assert str(tmp_path / "python/lib") in run
+    assert not {str(tmp_path / "python"), str(tmp_path / "python/pip.conf")} & set(run)

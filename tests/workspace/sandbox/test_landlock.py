@@ -1,0 +1,232 @@
+"""What is Landlock's own: what is granted beside a hole, what it needs, and who ends what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.contracts.errors import NoSandboxError
+from bot.workspace.descendants import children
+from bot.workspace.egress.access import EgressAccess
+from bot.workspace.errors import WorkspaceError
+from bot.workspace.process import HostProcess
+from bot.workspace.sandbox import landlock, system
+from bot.workspace.sandbox.choose import HOW_TO_FIX
+from bot.workspace.sandbox.confinement import Mounts
+from bot.workspace.sandbox.landlock import Landlock
+from tests.support.workspaces import Bench, bash, eventually, make_tree, running
+
+pytestmark = pytest.mark.skipif(landlock.version() < landlock.OLDEST, reason="this kernel has no Landlock")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
+    yield made
+    made.close()
+
+
+def here() -> Landlock:
+    return Landlock(landlock.version())
+
+
+def plan(mounts: Mounts) -> dict[str, Any]:
+    given: list[bytes] = []
+
+    def add_file(content: bytes) -> str:
+        given.append(content)
+        return "9"
+
+    here().command(["true"], mounts, add_file)
+    found: dict[str, Any] = json.loads(given[0])
+    return found
+
+
+def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> None:
+    """A-13. Breaks: bot/workspace/sandbox/landlock.py "if path in holes:"."""
+    cargo = tmp_path / ".cargo"
+    (cargo / "bin").mkdir(parents=True)
+    (cargo / "credentials.toml").write_text("token = 'x'")
+    (cargo / "config.toml").write_text("[net]\noffline = true")
+    run = plan(Mounts(tmp_path / "tree", "/x", toolchains=(cargo,)))["run"]
+    assert {str(cargo / "bin"), str(cargo / "config.toml")} <= set(run)
+    assert not {str(cargo), str(cargo / "credentials.toml")} & set(run)
+
+
+def test_a_toolchain_without_credentials_is_granted_whole(tmp_path: Path) -> None:
+    (tmp_path / ".pyenv/shims").mkdir(parents=True)
+    assert (
+        str(tmp_path / ".pyenv")
+        in plan(Mounts(tmp_path / "t", "/x", toolchains=(tmp_path / ".pyenv",)))["run"]
+    )
+
+
+def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None:
+    """Breaks: bot/workspace/sandbox/landlock.py "if not entry.is_symlink():"."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / ".npmrc").touch()
+    (tools / "etc").symlink_to("/var")
+    run = plan(Mounts(tmp_path / "tree", "/x", toolchains=(tools,)))["run"]
+    assert not {"/var", str(tools / "etc")} & set(run)
+
+
+def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in(tmp_path: Path) -> None:
+    """What leads there would find the code as it was. Breaks: bot/workspace/sandbox/landlock.py "if holes and (path ==
+    origin or path in on_the_way):"."""
+    tools = tmp_path / ".pyenv"
+    repository = tools / "work/app"
+    (repository / ".venv/bin").mkdir(parents=True)
+    (tools / "shims").mkdir()
+    (tools / "work/other").mkdir()
+    program = ((tools, str(tools)),)
+    mounts = Mounts(tmp_path / "tree", str(repository), (), (), (tools, repository / ".venv"), program)
+    run = set(plan(mounts)["run"])
+    assert {str(tools / "shims"), str(tools / "work/other"), str(repository / ".venv")} <= run
+    assert not {str(tools), str(tools / "work"), str(repository)} & run
+
+
+def test_where_the_tree_lies_in_that_folder_it_is_granted(tmp_path: Path) -> None:
+    (tmp_path / ".pyenv/work/tree").mkdir(parents=True)
+    mounts = Mounts(
+        tmp_path / ".pyenv/work/tree", str(tmp_path / ".pyenv/work"), toolchains=(tmp_path / ".pyenv",)
+    )
+    assert str(tmp_path / ".pyenv") in plan(mounts)["run"]
+
+
+def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/workspace/sandbox/landlock.py "except PermissionError:"."""
+    (tmp_path / ".pyenv/work/app").mkdir(parents=True)
+    (tmp_path / ".pyenv/shims").mkdir()
+    scandir = os.scandir
+
+    def refused(path: str) -> Any:
+        if path == str(tmp_path / ".pyenv/work"):
+            raise PermissionError(path)
+        return scandir(path)
+
+    mounts = Mounts(tmp_path / "tree", str(tmp_path / ".pyenv/work/app"), toolchains=(tmp_path / ".pyenv",))
+    monkeypatch.setattr(os, "scandir", refused)
+    assert str(tmp_path / ".pyenv/shims") in plan(mounts)["run"]
+
+
+def test_no_secret_setting_of_the_system_is_granted() -> None:
+    run = plan(Mounts(Path("/x"), "/x"))["run"]
+    assert "/etc" not in run
+    assert "/etc/passwd" in run
+    assert not {"/etc/shadow", "/etc/sudoers", "/etc/ssh", "/etc/machine-id"} & set(run)
+
+
+def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path) -> None:
+    """As of a package manager at work. Breaks: bot/workspace/sandbox/system.py "continue  # a package manager"."""
+    for name in "abc":
+        (tmp_path / name).touch(0o600)
+    listing = system._not_for_others(str(tmp_path), ())
+    first = next(listing)
+    for name in "abc":
+        (tmp_path / name).unlink()
+    assert Path(first).parent == tmp_path
+    assert list(listing) == []
+
+
+def test_where_commands_could_change_the_program_itself_it_is_refused() -> None:
+    """Breaks: bot/workspace/sandbox/landlock.py "raise NoSandboxError("."""
+    with pytest.raises(NoSandboxError, match=r"Install Slash Agent outside of the repository"):
+        plan(Mounts(Path(__file__).resolve().parents[3], "/x"))
+
+
+def test_the_tree_is_where_it_is_wherever_it_was_asked_for(bench: Bench) -> None:
+    inside = bench.start(here(), mount="/srv/repository")
+    assert bash(inside, "pwd").content.startswith(f"{bench.tree}\n")
+
+
+def test_an_old_landlock_that_knows_no_scopes_is_taken_although_it_lets_signals_through(bench: Bench) -> None:
+    inside = bench.start(Landlock(5))
+    assert inside.facts.leaks == ("signal to another process",) or inside.facts.leaks == ()
+    assert bash(inside, "cat /etc/shadow").metadata["exit_code"] == 1
+
+
+@pytest.mark.parametrize("abi", [3, 4, 6])
+def test_each_version_is_asked_for_what_it_knows(bench: Bench, abi: int) -> None:
+    assert bash(bench.start(Landlock(abi)), "cat a.txt; cat /etc/shadow").metadata["exit_code"] == 1
+
+
+def test_a_host_that_cannot_confine_itself_is_a_missing_sandbox(bench: Bench) -> None:
+    """Breaks: bot/toolhost/confine.py "raise OSError"."""
+    with pytest.raises(NoSandboxError, match=r"Landlock ABI 7.*could not be started.*") as refused:
+        bench.start(Broken(7))
+    assert HOW_TO_FIX in str(refused.value)
+
+
+class Broken(Landlock):
+    """One whose plan names a version that no kernel has, with a filter that none takes."""
+
+    def command(self, argv: Any, mounts: Mounts, add_file: Any) -> list[str]:
+        def worse(content: bytes) -> str:
+            return str(add_file(json.dumps(json.loads(content) | {"seccomp": "00" * 8}).encode()))
+
+        return Landlock.command(self, argv, mounts, worse)
+
+
+def host_of(guardian: int) -> int:
+    [found] = children(guardian)
+    return found
+
+
+def guardians(bench: Bench) -> list[int]:
+    return [
+        pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "slash-guardian\n"
+    ]
+
+
+@pytest.mark.parametrize("who", ["host", "host by a command"])
+def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: str, tmp_path: Path) -> None:
+    """A-28. Breaks: bot/toolhost/confine.py "_end_all(_kill"."""
+    inside = bench.start(here())
+    seconds = f"6{abs(hash((who, str(tmp_path)))) % 10**9}"
+    bash(inside, f"setsid env -i /bin/sleep {seconds} > /dev/null 2>&1 &\nsleep 60", background=True)
+    assert eventually(lambda: len(running(f"sleep\0{seconds}")) == 1)
+    if who == "host":
+        os.kill(inside.facts.pid, signal.SIGKILL)
+    else:
+        with pytest.raises(WorkspaceError):
+            bash(inside, f"kill -9 {inside.facts.pid}; sleep 5")
+    assert eventually(lambda: running(f"sleep\0{seconds}") == [])
+
+
+def test_no_command_reaches_the_guardian(bench: Bench) -> None:
+    """Breaks: bot/toolhost/confine.py "_ALL_SCOPES = 0b11"."""
+    inside = bench.start(here())
+    [guardian] = guardians(bench)
+    assert host_of(guardian) == inside.facts.pid
+    said = bash(inside, f"kill -9 {guardian}; kill -STOP {guardian}; kill -9 {os.getpid()}").content
+    assert said.count("Operation not permitted") == 3
+
+
+def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
+    """Never a silent loss. Breaks: bot/workspace/client.py "not confinement.supports_egress"."""
+    with pytest.raises(
+        NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) can give none"
+    ):
+        bench.start(here(), egress=EgressAccess(("python",)))
+
+
+def test_a_program_that_is_no_host_of_ours_may_end_when_it_has_read_all(tmp_path: Path) -> None:
+    """Breaks: bot/toolhost/confine.py "poll.poll(_OWN_WAY_OUT * 1000)"."""
+    process = HostProcess(
+        here(), ["/bin/sh", "-c", "cat; sleep 0.2; echo end"], Mounts(tmp_path, str(tmp_path)), {}
+    )
+    said, given = process.pipes
+    os.write(given, b"read\n")
+    os.close(given)
+    with open(said, "rb") as answer:
+        assert answer.read() == b"read\nend\n"
+    process.kill()

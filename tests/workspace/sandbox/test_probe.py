@@ -1,0 +1,184 @@
+"""The probe: what it shows, what it takes for a broken wall, and which wall is taken then."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import NoSandboxError
+from bot.toolhost.canaries import TRIES
+from bot.workspace import canaries
+from bot.workspace.canaries import MAY_BE_CLOSED, NAMES, in_words
+from bot.workspace.probe import first_that_holds, probe
+from bot.workspace.sandbox.choose import Off, bubblewrap
+from bot.workspace.sandbox.choose import landlock as kernel_s_own
+from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.landlock import OLDEST, Landlock, version
+from tests.support.worlds import World
+
+needs_landlock = pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
+PERFMON, SYS_ADMIN = 38, 21
+
+
+class NoWall(Off):
+    """A back end that says that it confines, and does not."""
+
+    name = "no wall"
+    tier = "T1"
+    confines = True
+
+
+class BrokenWall(NoWall):
+    name = "broken wall"
+
+    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+        return ["/bin/sh", "-c", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"]
+
+
+def test_each_canary_has_its_words() -> None:
+    assert all(in_words([name]) != name for name in TRIES)
+
+
+@pytest.mark.parametrize(
+    "back_end",
+    [
+        pytest.param(bubblewrap, marks=pytest.mark.bubblewrap),
+        pytest.param(kernel_s_own, marks=needs_landlock),
+    ],
+)
+def test_every_canary_that_sings_in_the_open_is_silent_inside(back_end: object) -> None:
+    assert callable(back_end)
+    found = probe(back_end())
+    assert [one.name for one in found.canaries] == list(NAMES)
+    assert not any(one.inside for one in found.canaries)
+    assert {one.name for one in found.canaries if not one.outside} <= MAY_BE_CLOSED
+    assert (found.abi, found.kernel, found.notes) == (version(), os.uname().release, ())
+
+
+def test_a_wall_that_is_none_is_found_out() -> None:
+    """Every canary is seen to get through one that does nothing."""
+    with pytest.raises(NoSandboxError, match=r"no wall does not hold") as refused:
+        probe(NoWall())
+    for name in set(NAMES) - MAY_BE_CLOSED:
+        assert in_words([name]) in str(refused.value)
+
+
+def test_a_canary_that_is_silent_in_the_open_makes_the_probe_a_broken_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Breaks: bot/workspace/probe.py "if silent:"."""
+    monkeypatch.setattr(canaries, "reached", lambda *said, **more: set(NAMES) - {"TCP", "io_uring"})
+    with pytest.raises(NoSandboxError, match=r"itself broken here.*could not reach: TCP\."):
+        probe(NoWall())
+
+
+def test_the_first_that_holds_is_taken_and_it_is_said_why_not_another() -> None:
+    chosen = first_that_holds([BrokenWall(), NoWall(), Off()], ["The first is not installed."])
+    assert chosen.confinement.name == "off"
+
+
+@needs_landlock
+def test_the_note_says_what_failed_and_what_is_had_instead() -> None:
+    chosen = first_that_holds([BrokenWall(), kernel_s_own()])
+    [note] = chosen.wall.notes
+    assert chosen.wall.tier == "T2"
+    assert note.startswith(
+        "broken wall could not be started: setting up uid map: Permission denied. Landlock ABI"
+    )
+    assert note.endswith("is used instead, which has no network and can give none.")
+
+
+def test_where_none_holds_all_reasons_are_said() -> None:
+    with pytest.raises(
+        NoSandboxError, match=r"The first\. broken wall could not.* no wall does not hold.*--sandbox off"
+    ):
+        first_that_holds([BrokenWall(), NoWall()], ["The first."])
+
+
+@needs_landlock
+@pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to keep")
+@pytest.mark.parametrize("capability", [PERFMON, SYS_ADMIN])
+def test_a10_a_root_that_keeps_a_capability_is_refused(capability: int) -> None:
+    """Breaks: bot/toolhost/confine.py "_drop_capabilities("."""
+    with pytest.raises(
+        NoSandboxError, match=r"another process's environment can be read.*capabilities are left"
+    ):
+        probe(Landlock(version(), kept_capabilities=(capability,)))
+
+
+@needs_landlock
+@pytest.mark.parametrize("abi", [3, 4, 5])
+def test_a_landlock_that_lets_signals_through_is_taken_with_a_note(abi: int) -> None:
+    found = probe(Landlock(abi))
+    assert found.notes == (f"Landlock ABI {abi}: processes outside can be signalled.",)
+    assert [one.name for one in found.canaries if one.inside] == ["signal to another process"]
+
+
+_CHOOSE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from bot.workspace.probe import choose
+wall = choose("auto").wall
+print(wall.tier, [one.name for one in wall.canaries if not one.outside], wall.notes)
+"""
+
+
+@pytest.mark.bubblewrap
+@needs_landlock
+@pytest.mark.parametrize("less", [("docker",), ("docker", "nobody")], ids="-".join)
+def test_in_a_container_bubblewrap_gives_way_to_landlock(less: tuple[str, ...]) -> None:
+    world = World("landlock", less)
+    if reason := world.missing():
+        pytest.skip(reason)
+    root = Path(__file__).resolve().parents[3]
+    done = subprocess.run(
+        world.command("-c", _CHOOSE, root), capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert done.stdout.startswith("T2 ['io_uring', 'user namespace'] ") or "kernel settings" in done.stdout, (
+        done
+    )
+    assert "No permissions to create new namespace" in done.stdout
+
+
+def test_nothing_is_left_of_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="left-") as folder:
+        monkeypatch.setattr(tempfile, "tempdir", folder)
+        with pytest.raises(NoSandboxError):
+            probe(NoWall())
+        assert list(Path(folder).iterdir()) == []
+
+
+def test_a_probe_takes_little(capsys: pytest.CaptureFixture[str]) -> None:
+    """Under 100 ms where nothing else runs; here only a bound that no load breaks. `make bench` has the figure."""
+    began = time.monotonic()
+    with pytest.raises(NoSandboxError):
+        probe(NoWall())
+    assert time.monotonic() - began < 20
+
+
+def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:
+    """Breaks: bot/workspace/canaries.py "path.unlink()  # not before"."""
+    with canaries.planted(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
+        assert planted.lock
+        for number in range(50):
+            held = os.open(planted.lock / str(number), os.O_RDWR | os.O_CREAT)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            until_removed = threading.Thread(target=_close_when_removed, args=(held,))
+            until_removed.start()
+            assert planted.outlived(str(number))
+            until_removed.join()
+            assert not (planted.lock / str(number)).exists()
+
+
+def _close_when_removed(descriptor: int) -> None:
+    while os.fstat(descriptor).st_nlink:
+        pass
+    os.close(descriptor)

@@ -1,0 +1,200 @@
+"""Which folders become visible because something on PATH needs them, and which never do."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bot.workspace.sandbox import toolchains
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
+from bot.workspace.sandbox.confinement import Mounts
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A home beneath /tmp, so tests of what is found there say `never=()`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_the_system_s_folders_need_no_mount() -> None:
+    found = toolchains.find("/usr/bin:/bin")
+    assert found.folders == ()
+    assert found.path.startswith("/usr/bin:/bin:")
+
+
+def test_the_usual_folders_are_on_the_path_even_when_it_is_empty() -> None:
+    assert {"/usr/bin", "/bin", "/usr/local/bin"} <= set(toolchains.find("").path.split(":"))
+
+
+def test_a_version_manager_is_shown_whole(home: Path) -> None:
+    shims = made(home / ".pyenv/shims")
+    found = toolchains.find(f"{shims}:/usr/bin", never=())
+    assert found.folders == (home / ".pyenv",)
+    assert found.path.startswith(f"{shims}:")
+
+
+def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
+    made(home / ".rustup")
+    found = toolchains.find(str(made(home / ".cargo/bin")), never=())
+    assert found.folders == (home / ".cargo", home / ".rustup")
+    assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
+
+
+def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
+    entry = made(home / "project/.venv/bin")
+    (home / "project/.venv/pyvenv.cfg").touch()
+    assert toolchains.find(str(entry), never=()).folders == (home / "project/.venv",)
+
+
+@pytest.mark.parametrize(
+    "sign", ["conda-meta/history", "lib/python3.12/os.py", "lib/node_modules/npm/package.json"]
+)
+def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: str) -> None:
+    """Breaks: bot/workspace/sandbox/toolchains.py "is_one = "."""
+    entry = made(home / "tools/bin")
+    made((home / "tools" / sign).parent)
+    (home / "tools" / sign).touch()
+    assert toolchains.find(str(entry), never=()).folders == (home / "tools",)
+
+
+@pytest.mark.parametrize("folder", [".local/bin", "bin", "tools/sbin"])
+def test_a_folder_of_somebody_s_own_is_not_shown_with_it(home: Path, folder: str) -> None:
+    """Breaks: bot/workspace/sandbox/toolchains.py 'if folder.name != "bin" or prefix.name == ".local"'."""
+    entry = made(home / folder)
+    made(entry.parent / "lib/node_modules/npm")
+    assert toolchains.find(str(entry), never=()).folders == (entry,)
+
+
+def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Path) -> None:
+    """Breaks: bot/workspace/sandbox/toolchains.py "yield python"."""
+    base = made(home / "python/bin")
+    made(home / "python/lib/python3.12")
+    (home / "python/lib/python3.12/os.py").touch()
+    environment = made(home / "project/.venv")
+    (environment / "pyvenv.cfg").write_text(f"home = {base}\nversion = 3.12.1\n")
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    assert found.folders == (environment, home / "python")
+
+
+def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
+    """Breaks: bot/workspace/sandbox/toolchains.py "and (python := _whole(base))"."""
+    environment = made(home / "project/.venv")
+    (environment / "pyvenv.cfg").write_text(f"home = {made(home / '.ssh')}\n")
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    assert found.folders == (environment,)
+
+
+def test_the_pythons_of_uv_are_shown(home: Path) -> None:
+    """Breaks: bot/workspace/sandbox/toolchains.py '".local/share/uv/python"'."""
+    folder = made(home / ".local/share/uv/python")
+    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == (folder,)
+
+
+def test_any_other_folder_is_shown_alone(home: Path) -> None:
+    entry = made(home / "project/bin")
+    assert toolchains.find(str(entry), never=()).folders == (entry,)
+
+
+@pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/proc/self", "/no/such/folder"])
+def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) -> None:
+    found = toolchains.find(f"{entry}:/usr/bin")
+    assert found.folders == ()
+    assert found.path.startswith("/usr/bin:")
+
+
+def test_the_home_itself_is_never_shown(home: Path) -> None:
+    assert toolchains.find(f"{home}:{home.parent}", never=()).folders == ()
+
+
+def test_what_is_left_out_is_left_out(home: Path) -> None:
+    entry = made(home / "agent/bin")
+    assert toolchains.find(str(entry), leave_out=(entry,), never=()).folders == ()
+
+
+def given(content: bytes) -> str:
+    return "9"
+
+
+def masked(command: list[str]) -> set[str]:
+    return {target for source, target in pairwise(command) if source == "/dev/null"}
+
+
+def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
+    cargo = made(home / ".cargo")
+    (cargo / "credentials.toml").write_text("token = 'x'")
+    (cargo / "config.toml").write_text("[registries.mine]\ntoken = 'x'")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
+    )
+    assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
+
+
+def test_settings_without_a_token_stay_readable(home: Path) -> None:
+    cargo = made(home / ".cargo")
+    (cargo / "config.toml").write_text("[net]\noffline = true")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
+    )
+    assert str(cargo / "config.toml") not in masked(command)
+
+
+def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
+    inner = made(home / ".pyenv/versions")
+    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
+        ["true"], Mounts(home, "/work", toolchains=(inner, home / ".pyenv")), given
+    )
+    assert str(home / ".pyenv") in command
+    assert str(inner) not in command
+
+
+def test_an_old_bubblewrap_is_not_given_options_it_does_not_know() -> None:
+    command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"), given)
+    assert not {"--size", "--disable-userns"} & set(command)
+
+
+@pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
+def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str) -> None:
+    folder = made(home / "tools")
+    assert toolchains.find("", source={name: str(folder)}, never=()).folders == (folder,)
+
+
+@pytest.mark.parametrize("value", ["", "tools", "/no/such/folder", "/", "/tmp"])
+def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str) -> None:
+    assert toolchains.find("", source={"VIRTUAL_ENV": value}).folders == ()
+
+
+def test_the_agent_s_own_virtual_environment_is_not_shown_by_its_variable(home: Path) -> None:
+    own = made(home / "own/bin")
+    assert (
+        toolchains.find("", source={"VIRTUAL_ENV": str(own.parent)}, leave_out=(own,), never=()).folders == ()
+    )
+
+
+def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None:
+    for name in (".cargo", ".rustup", ".nvm", "go", "other"):
+        made(home / name)
+    found = toolchains.find("", source={"HOME": str(home)}, never=())
+    assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm", "go"}
+    assert found.variables["NVM_DIR"] == str(home / ".nvm")
+
+
+def test_a_version_manager_that_is_a_link_is_not_followed(home: Path) -> None:
+    (home / ".nvm").symlink_to(made(home / "elsewhere"))
+    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == ()
+
+
+def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path) -> None:
+    made(home / ".cargo/registry")
+    downloads = made(home / "go/pkg/mod/cache/download")
+    variables = toolchains.find("", source={"HOME": str(home)}, never=()).variables
+    assert variables["CARGO_HOME"] == str(home / ".cargo")
+    assert variables["GOPROXY"].startswith(f"file://{downloads},")
+    assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()

@@ -1,0 +1,350 @@
+"""The bash tool through the pipe, on a real host."""
+
+from __future__ import annotations
+
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.cancel import CancelToken
+from bot.workspace.client import Workspace
+from tests.support.workspaces import Bench, bash, eventually, running
+
+
+def test_both_outputs_come_in_order(workspace: Workspace) -> None:
+    assert bash(workspace, "echo 1; echo 2 >&2; echo 3").content == "1\n2\n3\n[exit code 0]"
+
+
+def test_a_failing_command_shows_its_exit_code_and_is_no_error(workspace: Workspace) -> None:
+    outcome = bash(workspace, "grep nothing a.txt")
+    assert not outcome.is_error
+    assert outcome.content == "(no output)\n[exit code 1]"
+    assert outcome.metadata["exit_code"] == 1
+
+
+def test_metadata_names_command_time_and_spill_file(workspace: Workspace) -> None:
+    metadata = bash(workspace, "echo hi").metadata
+    assert metadata["command"] == "echo hi"
+    assert 0 <= metadata["duration"] < 10
+    assert metadata["timed_out"] is False
+    assert metadata["truncated"] is False
+    assert Path(metadata["spill"]).read_bytes() == b"hi\n"
+
+
+def test_it_runs_in_the_work_tree_with_nothing_on_standard_input(workspace: Workspace, bench: Bench) -> None:
+    assert bash(workspace, "cat; pwd").content == f"{bench.tree}\n[exit code 0]"
+
+
+def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace, bench: Bench) -> None:
+    assert f"[working folder is now {bench.tree}/src]" in bash(workspace, "cd src; exit 3").content
+    assert bash(workspace, "pwd").content == f"{bench.tree}/src\n[exit code 0]"
+
+
+def test_variables_do_not_carry_over(workspace: Workspace) -> None:
+    bash(workspace, "export LEFT=over")
+    assert bash(workspace, "echo ${LEFT:-none}").content.startswith("none\n")
+
+
+def test_in_a_deleted_working_folder_nothing_is_run_and_the_next_call_is_in_the_root(
+    workspace: Workspace, bench: Bench
+) -> None:
+    bash(workspace, "mkdir gone && cd gone")
+    (bench.tree / "gone").rmdir()
+    outcome = bash(workspace, "touch ran")
+    assert outcome.is_error
+    assert outcome.content.startswith(
+        f"The working folder {bench.tree}/gone is gone or cannot be entered, so nothing was run."
+    )
+    assert not (bench.tree / "ran").exists()
+    assert bash(workspace, "pwd").content.startswith(f"{bench.tree}\n")
+
+
+def test_a_working_folder_outside_the_repository_is_said(workspace: Workspace, bench: Bench) -> None:
+    assert bash(workspace, "cd /usr").content.endswith("[working folder is now /usr, outside the repository]")
+    assert bash(workspace, "pwd").content.startswith("/usr\n")
+    assert bash(workspace, f"cd {bench.tree}").content.endswith(f"[working folder is now {bench.tree}]")
+
+
+def test_a_folder_whose_name_begins_like_the_repositorys_is_outside(
+    workspace: Workspace, bench: Bench
+) -> None:
+    Path(f"{bench.tree}-two").mkdir()
+    assert ", outside the repository]" in bash(workspace, f"cd {bench.tree}-two").content
+
+
+def test_a_command_may_delete_the_folder_it_ends_in(workspace: Workspace, bench: Bench) -> None:
+    outcome = bash(workspace, "mkdir doomed && cd doomed && rmdir ../doomed")
+    gone = f"[the working folder in which it ended is gone; the next command runs in {bench.tree}]"
+    assert outcome.content == f"(no output)\n[exit code 0]\n{gone}"
+    assert bash(workspace, "pwd").content.startswith(f"{bench.tree}\n")
+
+
+@pytest.mark.parametrize("command", ["rmdir ../doomed", 'rmdir "$PWD"', "rmdir ../doomed; exec true # cd"])
+def test_a_command_may_delete_the_folder_it_began_in(
+    workspace: Workspace, bench: Bench, command: str
+) -> None:
+    """Breaks: bot/toolhost/tools/bash.py "context.cwd = None"."""
+    bash(workspace, "mkdir doomed && cd doomed")
+    content = bash(workspace, command).content
+    assert content.startswith("(no output)\n[exit code 0]\n[the working folder ")
+    assert content.endswith(f" is gone; the next command runs in {bench.tree}]")
+    assert bash(workspace, "pwd").content == f"{bench.tree}\n[exit code 0]"
+
+
+def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_is_said(
+    workspace: Workspace, bench: Bench
+) -> None:
+    for command in ("cd src; exec true", "trap 'true' EXIT; cd src", "cd src; kill -9 $$"):
+        assert bash(workspace, command).content.endswith(f"[the working folder is still {bench.tree}]"), (
+            command
+        )
+        assert bash(workspace, "pwd").content == f"{bench.tree}\n[exit code 0]", command
+
+
+def test_a_program_that_is_the_whole_command_is_run_in_the_shells_place(
+    workspace: Workspace, bench: Bench
+) -> None:
+    """So its end is told as it was. Breaks: bot/toolhost/tools/bash.py "moves = context.environment, may_move"."""
+    (bench.tree / "die.sh").write_text("kill -SEGV $$\n")
+    outcome = bash(workspace, "sh die.sh")
+    assert outcome.content == "(no output)\n[killed by SIGSEGV]"
+    assert outcome.metadata["exit_code"] == -11
+    assert bash(workspace, "cd src && sh ../die.sh").metadata["exit_code"] == 128 + 11
+
+
+def test_the_working_folder_carries_over_whatever_the_runs_own_folder_is_called(bench: Bench) -> None:
+    """bash expands the name of the file by which it does."""
+    bench.folder = bench.folder / '$HOME `pwd` "quoted" it\'s \\n'
+    bench.folder.mkdir()
+    workspace = bench.start()
+    bash(workspace, "cd src")
+    assert bash(workspace, "pwd").content == f"{bench.tree}/src\n[exit code 0]"
+
+
+def test_where_no_note_of_the_folder_can_be_kept_commands_run_all_the_same(
+    workspace: Workspace, bench: Bench
+) -> None:
+    """As on a full disk, where the next command is the one that makes room."""
+    bash(workspace, 'rm "$TMPDIR"/.cwd-*; mkdir "$TMPDIR"/.cwd-{2..9} 2>/dev/null')
+    for _ in range(2):
+        assert bash(workspace, "cd src; echo ran").content == (
+            f"ran\n[exit code 0]\n[the working folder is still {bench.tree}]"
+        )
+    bash(workspace, 'rmdir "$TMPDIR"/.cwd-*')
+    assert bash(workspace, "cd src").content.endswith("/src]")
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        'rm "$n"', 'rm "$n"; mkfifo "$n"', 'rm "$n"; mkdir "$n"', 'rm "$n"; ln -s "$PWD/kept" "$n"',
+        'rm "$n"; ln -s /dev/zero "$n"', 'rm "$n"; cp kept "$n"', 'chmod 0 "$n"', '> "$n"', 'echo true > "$n"',
+    ],
+)  # fmt: skip
+def test_whatever_a_command_leaves_in_place_of_the_note_the_next_one_has_its_own(
+    workspace: Workspace, bench: Bench, instead: str
+) -> None:
+    (bench.tree / "kept").write_text("kept")
+    for trap in ("", "trap - EXIT; "):
+        # Short: a pipe in the note's place keeps this very command from its end.
+        bash(workspace, f'{trap}for n in "$TMPDIR"/.cwd-*; do {instead}; done', timeout=4)
+        assert (
+            bash(workspace, "cd src", timeout=20).content
+            == f"(no output)\n[exit code 0]\n[working folder is now {bench.tree}/src]"
+        )
+        assert bash(workspace, "cd ..; echo ran", timeout=20).content.startswith(
+            "ran\n[exit code 0]\n[working"
+        )
+
+
+def test_notes_of_the_folder_do_not_grow_without_end(workspace: Workspace, bench: Bench) -> None:
+    fill = 'for n in "$TMPDIR"/.cwd-*[0-9]; do head -c 1100000 /dev/zero | tr "\\0" x >> "$n"; done'
+    assert " is gone; the next command runs in " in bash(workspace, fill).content
+    assert bash(workspace, "cd src").content.endswith("/src]")
+    assert int(bash(workspace, 'cat "$TMPDIR"/.cwd-* | wc -c').content.split()[0]) < 2000
+
+
+def test_the_working_folder_may_have_any_name(workspace: Workspace, bench: Bench) -> None:
+    name = 'it\'s a "folder" $(with) ünusual\nname'
+    (bench.tree / name).mkdir()
+    bash(workspace, "cd it*")
+    assert Path(bash(workspace, "pwd").content.removesuffix("\n[exit code 0]")).name == name
+
+
+@pytest.mark.parametrize(
+    "setting", ["set -o noclobber", "set -eu", "set -o pipefail", "trap 'echo bye' EXIT"]
+)
+def test_shell_settings_of_the_command_do_not_break_the_call(workspace: Workspace, setting: str) -> None:
+    outcome = bash(workspace, f"{setting}; echo ran")
+    assert outcome.content.startswith("ran\n")
+    assert outcome.metadata["exit_code"] == 0
+
+
+def test_line_numbers_in_bash_errors_are_those_of_the_command(workspace: Workspace) -> None:
+    assert "line 3: nonsense" in bash(workspace, "true\ntrue\nnonsense").content
+
+
+def test_a_commands_errors_and_trace_show_nothing_that_it_does_not_say_itself(workspace: Workspace) -> None:
+    assert bash(workspace, "if then").content == (
+        "bash: -c: line 1: syntax error near unexpected token `then'\nbash: -c: line 1: `if then'\n[exit code 2]"
+    )
+    assert bash(workspace, "set -x; cd src").content.startswith("+ cd src\n[exit code 0]")
+    assert bash(workspace, "env | grep BASH_ENV").content.startswith("(no output)\n[exit code 1]")
+
+
+def test_a_here_document_works(workspace: Workspace) -> None:
+    assert bash(workspace, "cat <<'END'\n$HOME\nEND").content.startswith("$HOME\n")
+
+
+def test_a_very_long_command_works(workspace: Workspace) -> None:
+    outcome = bash(workspace, f"echo {'x' * 300_000} | wc -c")
+    assert outcome.content.startswith("300001\n")
+
+
+def test_writing_to_dev_stderr_by_name_does_not_lose_what_was_printed_before(workspace: Workspace) -> None:
+    assert bash(workspace, "echo first; echo second > /dev/stderr").content.startswith("first\nsecond\n")
+
+
+def test_time_out_is_an_error_that_shows_what_was_printed(workspace: Workspace) -> None:
+    outcome = bash(workspace, "echo begun; sleep 60", timeout=2)
+    assert outcome.is_error
+    assert outcome.metadata["timed_out"] is True
+    assert outcome.content.startswith(
+        "begun\n[timed out after 2 s: the command and all its processes were killed"
+    )
+    assert "while these ran: sleep 60;" in outcome.content
+
+
+def test_a_command_that_ran_out_of_time_may_tidy_up(workspace: Workspace) -> None:
+    command = "trap 'echo tidied; exit 0' TERM; echo begun; while :; do sleep 0.1; done"
+    assert "tidied\n[timed out after 2 s" in bash(workspace, command, timeout=2).content
+
+
+def test_a_command_killed_by_a_signal_names_it(workspace: Workspace) -> None:
+    assert "[killed by SIGSEGV]" in bash(workspace, "kill -SEGV $$").content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"command": " \n"}, "is empty"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "echo \ud800"}, "holds half of a character"),
+        ({"command": "true", "timeout": 21601}, "whole number from 1 to"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_answered_with_an_error(
+    workspace: Workspace, arguments: dict[str, object], said: str
+) -> None:
+    outcome = bash(workspace, **arguments)  # type: ignore[arg-type] - a table of bad arguments
+    assert (outcome.is_error, said in outcome.content) == (True, True)
+
+
+def test_a_background_child_that_keeps_the_output_does_not_hang_the_call(workspace: Workspace) -> None:
+    started = time.monotonic()
+    outcome = bash(workspace, "sleep 3600 & echo hi", timeout=600)
+    assert time.monotonic() - started < 60
+    assert "1 process was still running in the background and was stopped" in outcome.content
+
+
+DAEMONS = {
+    "background": "sleep {} &",
+    "nohup": "nohup sleep {} >/dev/null 2>&1 &",
+    "setsid": "setsid sleep {} >/dev/null 2>&1 &",
+    "double fork": "( ( sleep {} >/dev/null 2>&1 & ) & )",
+    "disowned coprocess": "coproc setsid bash -c 'trap \"\" TERM HUP; exec env -i sleep {}'; disown -a",
+}
+
+
+@pytest.mark.parametrize("style", DAEMONS)
+def test_nothing_a_command_started_outlives_it(workspace: Workspace, style: str, tmp_path: Path) -> None:
+    mark = f"1{abs(hash((style, str(tmp_path)))) % 10**9}"
+    bash(workspace, DAEMONS[style].format(mark))
+    assert running(mark) == []
+
+
+@pytest.mark.parametrize("style", DAEMONS)
+def test_nothing_outlives_a_time_out(workspace: Workspace, style: str, tmp_path: Path) -> None:
+    mark = f"2{abs(hash((style, str(tmp_path)))) % 10**9}"
+    assert bash(workspace, f"{DAEMONS[style].format(mark)}\nsleep 60", timeout=1).metadata["timed_out"]
+    assert eventually(lambda: running(mark) == [])
+
+
+def test_escape_sequences_and_progress_bars_are_not_shown(workspace: Workspace) -> None:
+    outcome = bash(workspace, r"printf '\033[31mred\033[0m\n10%%\r50%%\r100%%\ndone\a\n'")
+    assert outcome.content.startswith("red\n100%\ndone\n")
+
+
+def test_binary_output_is_named_and_not_shown(workspace: Workspace) -> None:
+    outcome = bash(workspace, "head -c 1000 /dev/zero")
+    assert outcome.content.startswith("[binary output, 1000 bytes")
+
+
+def test_long_output_shows_head_and_tail_and_the_way_to_the_rest(workspace: Workspace) -> None:
+    outcome = bash(workspace, "seq 100000")
+    assert outcome.content.startswith("1\n2\n3\n")
+    assert outcome.content.endswith("99999\n100000\n[exit code 0]")
+    assert f"full output: {outcome.metadata['spill']}" in outcome.content
+    assert len(outcome.content) < 31_000
+    assert Path(outcome.metadata["spill"]).read_text() == "".join(f"{n}\n" for n in range(1, 100_001))
+
+
+def test_view_and_grep_reach_the_rest_of_long_output(workspace: Workspace) -> None:
+    spill = bash(workspace, "seq 100000").metadata["spill"]
+    page = workspace.call("view", {"path": spill, "offset": 50_000, "limit": 2}, CancelToken())
+    assert not page.is_error
+    assert "50000" in page.content
+    found = workspace.call("grep", {"pattern": "^777$", "path": spill}, CancelToken())
+    assert "777" in found.content
+    assert not found.is_error
+
+
+def test_of_output_over_the_cap_the_end_is_shown_and_kept(workspace: Workspace) -> None:
+    outcome = bash(workspace, "head -c 60000000 /dev/zero | tr '\\0' '\\n'; echo the very end")
+    assert (
+        "\nthe very end\n\n[the output was 60000013 bytes; the file keeps its beginning and end"
+        in outcome.content
+    )
+    assert 52_428_800 < Path(outcome.metadata["spill"]).stat().st_size < 54_000_000
+    assert Path(outcome.metadata["spill"]).read_bytes().endswith(b"\nthe very end\n")
+
+
+def test_colours_in_the_kept_output_do_not_hide_a_line_from_grep(workspace: Workspace) -> None:
+    spill = bash(workspace, r"printf '\033[31mFAILED\033[0m a.py\n10%%\r100%%\n'; seq 20000").metadata[
+        "spill"
+    ]
+    found = workspace.call("grep", {"pattern": "^(FAILED a|100%$)", "path": spill}, CancelToken())
+    assert found.content.startswith(f"{spill}\n1:FAILED a.py\n2:100%")
+
+
+def test_kept_output_is_the_owners_alone_and_found_by_no_search_that_does_not_name_it(
+    workspace: Workspace,
+) -> None:
+    spill = Path(bash(workspace, "echo a-needle").metadata["spill"])
+    assert stat.S_IMODE(spill.stat().st_mode) == 0o600
+    for tool, arguments in (("grep", {"pattern": "a-needle"}), ("glob", {"pattern": "**/*.txt"}), ("ls", {})):
+        assert spill.name not in workspace.call(tool, arguments, CancelToken()).content
+    named = workspace.call("grep", {"pattern": "a-needle", "path": str(spill.parent)}, CancelToken())
+    assert named.content.startswith(f"{spill}\n1:a-needle")
+    listed = workspace.call("glob", {"pattern": "*.txt", "path": str(spill.parent)}, CancelToken())
+    assert listed.content == str(spill)
+
+
+def test_what_a_command_printed_does_not_count_as_viewed(workspace: Workspace) -> None:
+    bash(workspace, "cat a.txt")
+    outcome = workspace.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
+    assert outcome.is_error
+    assert "view" in outcome.content
+
+
+def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workspace: Workspace) -> None:
+    spill = Path(bash(workspace, "true").metadata["spill"]).parent
+    bash(workspace, f"rm -r {spill}")
+    for more in ({}, {"background": True}):
+        outcome = bash(workspace, "true", **more)
+        assert outcome.is_error
+        assert outcome.content == "The command could not be run: No such file or directory."
+    spill.mkdir()
+    assert bash(workspace, "echo again").content == "again\n[exit code 0]"

@@ -1,0 +1,90 @@
+"""The environment of commands: what is let in, and that nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.workspace import environment
+from bot.workspace.client import Workspace
+from tests.support.workspaces import Bench, bash
+
+HOME, TMP = Path("/run-folder/tmp/home"), Path("/run-folder/tmp")
+
+SECRETS = {
+    "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "x", "GITHUB_TOKEN": "x", "GH_TOKEN": "x",
+    "AWS_SECRET_ACCESS_KEY": "x",
+    "ACTIONS_RUNTIME_TOKEN": "x", "ACTIONS_ID_TOKEN_REQUEST_URL": "x", "GITHUB_ENV": "x", "GITHUB_PATH": "x",
+    "RUNNER_TEMP": "x", "LD_PRELOAD": "x", "PYTHONPATH": "x", "PYTHONSTARTUP": "x", "NODE_OPTIONS": "x",
+    "BASH_ENV": "x", "ENV": "x", "GIT_DIR": "x", "GIT_SSH_COMMAND": "x", "NPM_AUTH": "x", "DB_PASSWORD": "x",
+    "SSH_PRIVATE": "x",
+}  # fmt: skip
+
+
+def test_nothing_is_inherited_that_was_not_named() -> None:
+    found, _ = environment.build({**SECRETS, "SOMETHING": "x", "PATH": "/usr/bin"}, HOME, TMP)
+    assert not {"SOMETHING", *SECRETS} & found.keys()
+
+
+@pytest.mark.parametrize("name", ["ACTIONS_CACHE_URL", "ACTIONS_RESULTS_URL", "RUNNER_TEMP", "GITHUB_ENV"])
+def test_what_belongs_to_the_runner_is_not_let_in_even_by_name(name: str) -> None:
+    assert not environment.may_pass(name)
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_or_a_lever_is_not_let_in_even_by_name(name: str) -> None:
+    assert name not in environment.build(SECRETS, HOME, TMP, [name])[0]
+
+
+def test_a_harmless_variable_is_let_in_by_name() -> None:
+    assert (
+        environment.build({"DJANGO_SETTINGS_MODULE": "a.b"}, HOME, TMP, ["DJANGO_SETTINGS_MODULE"])[0][
+            "DJANGO_SETTINGS_MODULE"
+        ]
+        == "a.b"
+    )
+
+
+def test_home_and_temporary_folder_are_the_workspace_s_own() -> None:
+    found, _ = environment.build({"HOME": "/home/me", "TMPDIR": "/tmp/me"}, HOME, TMP)
+    assert (found["HOME"], found["TMPDIR"]) == (str(HOME), str(TMP))
+
+
+def test_no_pager_prompt_or_editor_can_hang_a_command() -> None:
+    found, _ = environment.build({}, HOME, TMP)
+    assert found["GIT_PAGER"] == found["PAGER"] == "cat"
+    assert found["GIT_EDITOR"] == "true"
+    assert found["GIT_TERMINAL_PROMPT"] == "0"
+
+
+def test_tests_of_coloured_output_pass_as_in_ci() -> None:
+    """As those of sharkdp/hexyl, whose program obeys NO_COLOR. Breaks: bot/workspace/environment.py "TERM"."""
+    found, _ = environment.build({"NO_COLOR": "1"}, HOME, TMP)
+    assert "NO_COLOR" not in found
+    assert found["TERM"] == "dumb"
+
+
+def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "canary")
+    workspace: Workspace = bench.start(
+        allowed=("FLAVOUR",), environment={"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}
+    )
+    names = {line.split("=")[0] for line in bash(workspace, "env").content.splitlines() if "=" in line}
+    own = {"SLASH_AGENT_WORKSHOP"}  # only where there is no sandbox
+    shell = {"PWD", "SHLVL", "_", "OLDPWD"}
+    expected = environment.build({"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}, HOME, TMP, ["FLAVOUR"])[0]
+    assert names - own - shell == {*expected, "PYTHONPYCACHEPREFIX"}
+
+
+def test_checks_are_told_that_this_is_ci_and_the_model_is_not(bench: Bench) -> None:
+    """Breaks: bot/workspace/environment.py "if checks else" (both ways)."""
+    assert bash(bench.start(), 'echo "CI is $CI"').content.startswith("CI is \n")
+    assert bash(bench.start(checks=True), 'echo "CI is $CI"').content.startswith("CI is 1\n")
+
+
+def test_python_leaves_no_bytecode_in_the_tree(bench: Bench) -> None:
+    workspace = bench.start()
+    bash(workspace, "cd src && python3 -c 'import b'")
+    assert bash(workspace, "find . -name '*.pyc'").content.startswith("(no output)")
+    assert ".pyc" in bash(workspace, 'find "$TMPDIR" -name "*.pyc"').content

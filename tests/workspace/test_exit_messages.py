@@ -1,0 +1,61 @@
+"""How a command ended, in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from bot.toolhost.exit_messages import ending, on_one_line, silence
+from bot.toolhost.shell import Ended
+
+LATE = Ended(-15, timed_out=True, cancelled=False, duration=120.0, swept=2, running=("pytest -x", "sleep 9"))
+
+
+def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
+    (note,) = ending(LATE, 120)
+    assert note == (
+        "timed out after 120 s: the command and all its processes were killed while these ran: pytest -x, sleep 9; "
+        "what it printed is above. Give a longer timeout (at most 600 s), do less in one call, or start it with "
+        "background"
+    )
+
+
+def test_a_time_out_in_the_background_names_what_can_be_done_there() -> None:
+    (note,) = ending(LATE, 120, background=7)
+    assert note.endswith(
+        'what it printed is shown by bash_output {"id": 7, "offset": 1}. Start it again with a longer timeout (at most '
+        "600 s), or with none: nothing limits it then"
+    )
+
+
+def test_a_long_silence_before_the_time_out_says_that_it_may_hang() -> None:
+    (note,) = ending(replace(LATE, quiet=100.0), 120)
+    assert "it printed nothing for 100 s: it may hang, or wait for input, of which there is none" in note
+
+
+@pytest.mark.parametrize("command", ["pytest 2>&1 | tail -8", "make |& grep -v ok", "a | sort | head -2"])
+def test_a_silence_behind_a_filter_names_the_filter(command: str) -> None:
+    (note,) = ending(replace(LATE, quiet=400.0), 120, command)
+    name = re.search("tail|grep|sort", command)
+    assert name is not None
+    assert f"printed nothing for 400 s, probably since `| {name[0]}` holds the output back" in note
+    assert "may hang" in ending(replace(LATE, quiet=400.0), 120, "pytest -k 'tail or grep' | tee tail.log")[0]
+
+
+def test_a_short_silence_is_none() -> None:
+    assert silence(5, "x") == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(0, "exit code 0"), (3, "exit code 3"), (-11, "killed by SIGSEGV"), (-250, "killed by signal 250")],
+)
+def test_an_end_is_named(code: int, words: str) -> None:
+    assert ending(Ended(code, timed_out=False, cancelled=False, duration=1.0), 120) == [words]
+
+
+def test_a_long_command_is_named_by_its_beginning() -> None:
+    assert on_one_line("echo  one\necho two") == "echo one echo two"
+    assert len(on_one_line("x" * 500)) == 60

@@ -1,0 +1,186 @@
+"""What is shown and kept of output: always text, always in bounds, never a claim about lines that is not true."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.toolhost.output import LIMIT, LINE_LIMIT, OutputExcerpt, Start, line_start, present
+from bot.toolhost.spill import Spill
+
+
+def shown(raw: bytes, cap: int = 1 << 30) -> OutputExcerpt:
+    with tempfile.TemporaryDirectory() as folder, Spill(Path(folder), 1, cap) as spill:
+        for start in range(0, len(raw), 70_000):
+            spill(raw[start : start + 70_000])
+        spill.finish()
+        return present(spill)
+
+
+def test_short_output_is_shown_as_it_is() -> None:
+    assert shown("one\n\ttwo ü 漢\n".encode()) == OutputExcerpt("one\n\ttwo ü 漢\n", False)
+
+
+def test_a_long_line_is_cut_and_says_by_how_much() -> None:
+    result = shown(b"x" * 5000 + b"\nnext\n")
+    assert f"{'x' * LINE_LIMIT} [3000 more characters]\nnext\n" in result.text
+    assert result.truncated
+
+
+def test_one_line_without_end_is_bounded() -> None:
+    text = shown(b"x" * 10_000_000).text
+    assert len(text) < 2 * LINE_LIMIT + 500
+    assert "[the line goes on]" in text
+
+
+def test_the_omitted_lines_and_bytes_are_counted_exactly() -> None:
+    lines = [f"line {n}\n" for n in range(200_000)]
+    text = shown("".join(lines).encode()).text
+    match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
+    assert match is not None
+    left = [line for line in text.splitlines(keepends=True) if line.startswith("line ")]
+    assert int(match[1]) == len(lines) - len(left)
+    assert int(match[2]) == sum(map(len, lines)) - sum(map(len, left))
+
+
+def test_head_and_tail_are_thirty_and_seventy_percent() -> None:
+    head, tail = re.split(r"\[\d+ lines[^\n]*\n", shown(b"123456789\n" * 10_000).text)
+    assert (len(head), len(tail)) == (LIMIT * 0.3, LIMIT * 0.7)
+
+
+def test_of_too_much_output_beginning_and_end_are_kept_and_shown(tmp_path: Path) -> None:
+    lines = b"".join(b"line %d\n" % n for n in range(400_000))
+    with Spill(tmp_path, 1, 1 << 20) as spill:
+        for start in range(0, len(lines), 70_000):
+            spill(lines[start : start + 70_000])
+        spill.finish()
+        text = present(spill).text
+        left_out = spill.left_out
+    assert text.startswith("line 0\nline 1\n")
+    assert "line 399998\nline 399999\n" in text
+    assert f"the output was {len(lines)} bytes; the file keeps its beginning and end" in text
+    kept = spill.path.read_bytes()
+    head, tail = kept.split(b"\n[%d bytes are left out here]\n" % left_out)
+    assert lines == head + lines[len(head) : len(head) + left_out] + tail
+    assert tail.startswith(b"line ")
+    match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
+    assert match is not None
+    assert int(match[1]) == 400_000 - text.count("line ")
+
+
+def test_a_little_more_than_the_cap_is_kept_whole(tmp_path: Path) -> None:
+    with Spill(tmp_path, 1, 1000) as spill:
+        spill(b"line\n" * 1000)
+        spill.finish()
+        assert spill.left_out == 0
+        assert spill.path.read_bytes() == b"line\n" * 1000
+
+
+def test_memory_stays_small_whatever_is_printed(tmp_path: Path) -> None:
+    piece = b"a line of output that says something\n" * 1800
+    tracemalloc.start()
+    with Spill(tmp_path, 1, 1 << 20) as spill:
+        for _ in range(600):
+            spill(piece)
+        spill.finish()
+        present(spill)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert spill.total == 600 * len(piece)
+    assert peak < 8 << 20
+
+
+def test_only_the_owner_may_read_the_file(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        with Spill(tmp_path, 1) as spill:
+            assert stat.S_IMODE(spill.path.stat().st_mode) == 0o600
+    finally:
+        os.umask(old)
+
+
+@pytest.mark.parametrize("planted", ["a link", "a pipe", "a file"])
+def test_what_a_command_put_in_the_place_of_the_file_is_not_written(planted: str, tmp_path: Path) -> None:
+    target, place = tmp_path / "target", tmp_path / "0001.txt"
+    target.write_text("untouched")
+    if planted == "a link":
+        place.symlink_to(target)
+    elif planted == "a pipe":
+        os.mkfifo(place)
+    else:
+        os.link(target, place)
+    with Spill(tmp_path, 1) as spill:
+        spill(b"output\n")
+        assert spill.read(0, 100) == b"output\n"
+    assert target.read_text() == "untouched"
+
+
+def test_the_file_holds_what_a_terminal_would_show(tmp_path: Path) -> None:
+    with Spill(tmp_path, 1) as spill:
+        spill(b"\x1b[31mFAILED\x1b[0m a\n10%\r99%\r1")
+        spill(b"00%\nlast")
+        spill.finish()
+    assert spill.path.read_bytes() == b"FAILED a\n100%\nlast"
+
+
+def test_binary_output_is_kept_as_it_is(tmp_path: Path) -> None:
+    raw = b"\x7fELF\0\x1b[31m\r\n" * 100
+    with Spill(tmp_path, 1) as spill:
+        spill(raw)
+        spill.finish()
+        assert present(spill).text == f"[binary output, {len(raw)} bytes; all of it: {spill.path}]\n"
+    assert spill.path.read_bytes() == raw
+
+
+def test_what_is_shown_can_begin_in_the_middle(tmp_path: Path) -> None:
+    with Spill(tmp_path, 1) as spill:
+        spill(b"one\ntwo\nthree\nfo")
+        assert present(spill).text == "one\ntwo\nthree\nfo"
+        assert present(spill, line_start(spill, 3)).text == "three\nfo"
+        assert present(spill, line_start(spill, 99)).text == "fo"
+        shown = Start(spill.size, spill.newlines)
+        spill(b"ur\nfive\n")
+        assert present(spill, shown).text == "four\nfive\n"
+
+
+def test_what_is_left_out_counts_from_where_it_begins(tmp_path: Path) -> None:
+    with Spill(tmp_path, 1) as spill:
+        spill(b"12345\n" * 20_000)
+        text = present(spill, line_start(spill, 5001)).text
+    match = re.search(r"^\[(\d+) lines / (\d+) bytes omitted", text, re.MULTILINE)
+    assert match is not None
+    assert int(match[1]) == 15_000 - text.count("12345\n")
+    assert int(match[2]) == 6 * int(match[1])
+
+
+@given(st.lists(st.integers(0, 200_000), max_size=12), st.integers(1, 14))
+@settings(max_examples=40, deadline=None)
+def test_a_line_is_found_where_it_begins(lengths: list[int], line: int) -> None:
+    lines = [b"x" * length + b"\n" for length in lengths]
+    with tempfile.TemporaryDirectory() as folder, Spill(Path(folder), 1) as spill:
+        for each in lines:
+            spill(each)
+        before = min(line - 1, len(lines))
+        assert line_start(spill, line) == Start(sum(map(len, lines[:before])), before)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(st.binary(max_size=50), st.sampled_from([b"\n", b"\r", b"\x1b[", b"\x1b]", b"\x08"])),
+        max_size=60,
+    ),
+    st.sampled_from([1, 40, 900]),
+)
+def test_whatever_comes_out_is_bounded_plain_text(pieces: list[bytes], times: int) -> None:
+    result = shown(b"".join(pieces) * times)
+    assert len(result.text) <= LIMIT + 1000
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", result.text)

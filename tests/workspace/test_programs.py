@@ -1,0 +1,114 @@
+"""Programs that the host starts for itself: bounded, killable, never waited for longer than they live."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.toolhost import programs
+from bot.toolhost.programs import Buffer, Cancellation, Finished, run_program
+
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+
+
+def run(script: str, *, timeout: float = 10, cap: int = 1 << 20, stdin: bytes = b"") -> Finished:
+    return run_program(
+        ["bash", "-c", script],
+        cwd=Path("/"),
+        environment=ENVIRONMENT,
+        timeout=timeout,
+        cap=cap,
+        cancelled=Cancellation(),
+        stdin=stdin,
+    )
+
+
+def test_output_errors_and_exit_code_are_told_apart() -> None:
+    finished = run("echo out; echo err >&2; exit 3")
+    assert (finished.output, finished.errors, finished.exit_code) == (b"out\n", b"err\n", 3)
+
+
+def test_a_program_that_is_not_there_raises() -> None:
+    with pytest.raises(OSError):
+        run_program(
+            ["no-such-program"], cwd=Path("/"), environment={}, timeout=1, cap=1, cancelled=Cancellation()
+        )
+
+
+def test_output_over_the_cap_stops_the_program() -> None:
+    finished = run("yes", cap=1000, timeout=600)
+    assert finished.capped
+    assert finished.output == b"y\n" * 500
+    assert finished.duration < 60
+
+
+def test_errors_over_their_cap_do_not_stop_it() -> None:
+    finished = run("head -c 100000 /dev/zero >&2; echo done")
+    assert finished.output == b"done\n"
+    assert len(finished.errors) == 4096
+
+
+def test_time_out_kills_the_whole_group() -> None:
+    finished = run("sleep 3600 & sleep 3600", timeout=0.2)
+    assert finished.timed_out
+    assert finished.duration < 60
+
+
+def test_sigterm_ignored_and_output_without_end_is_killed_all_the_same() -> None:
+    finished = run("trap '' TERM; while :; do echo still here; done", timeout=0.2, cap=1 << 40)
+    assert finished.timed_out
+    assert finished.exit_code == -9
+
+
+def test_cancellation_wakes_at_once() -> None:
+    cancelled = Cancellation()
+    threading.Timer(0.1, cancelled.set).start()
+    started = time.monotonic()
+    finished = run_program(
+        ["sleep", "3600"], cwd=Path("/"), environment=ENVIRONMENT, timeout=600, cap=1, cancelled=cancelled
+    )
+    assert finished.cancelled
+    assert not finished.timed_out
+    assert time.monotonic() - started < 60
+
+
+def test_standard_input_larger_than_any_pipe_does_not_deadlock() -> None:
+    content = b"x" * (8 << 20)
+    assert run("cat", stdin=content, cap=16 << 20).output == content
+
+
+def test_standard_input_is_empty_where_none_is_given() -> None:
+    assert run("cat; echo end").output == b"end\n"
+
+
+def test_the_end_of_the_process_is_the_end_even_when_a_child_keeps_the_pipe() -> None:
+    started = time.monotonic()
+    assert run("sleep 3600 & echo hi", timeout=600).output == b"hi\n"
+    assert time.monotonic() - started < 60
+
+
+def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
+    assert run("exec > >(cat); echo late").output == b"late\n"
+
+
+def test_what_a_program_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Breaks: bot/toolhost/programs.py "while sinks and not late:"."""
+    monkeypatch.setattr(programs, "_DRAIN_GRACE", 0.0)
+    taken = Buffer(1000)
+    for held_open in (False, True):
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.write(writing, b"said")
+        if not held_open:
+            os.close(writing)
+        programs._drain({reading: taken})
+        os.close(reading)
+        if held_open:
+            os.close(writing)
+    assert bytes(taken.data) == b"saidsaid"

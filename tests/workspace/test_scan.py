@@ -1,0 +1,162 @@
+"""Scans through the pipe: what a command changed, once, with what it was before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from bot.contracts.cancel import CancelToken
+from bot.contracts.tools import FileChange
+from bot.workspace.client import Workspace
+from tests.support.workspaces import GIT, Bench, bash
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def changed(workspace: Workspace) -> dict[str, FileChange]:
+    return {change.path: change for change in workspace.scan().files}
+
+
+def age(tree: Path) -> None:
+    """Make the tree's files look as if written long ago, so that nothing is read before it moves."""
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            os.utime(os.path.join(folder, name), (1e9, 1e9))
+    time.sleep(0.05)
+
+
+def test_an_untouched_tree_has_no_changes(workspace: Workspace) -> None:
+    assert changed(workspace) == {}
+
+
+def test_a_changed_file_has_both_hashes_and_its_content(workspace: Workspace) -> None:
+    bash(workspace, "echo two >> a.txt")
+    assert changed(workspace) == {
+        "a.txt": FileChange("a.txt", digest(b"one\n"), digest(b"one\ntwo\n"), 0o644, b"one\ntwo\n")
+    }
+
+
+def test_what_was_before_is_known_for_a_file_nobody_had_read(bench: Bench) -> None:
+    age(bench.tree)
+    workspace = bench.start()
+    bash(workspace, "echo two >> a.txt; rm src/b.py")
+    changes = changed(workspace)
+    assert changes["a.txt"].before == digest(b"one\n")
+    assert changes["src/b.py"] == FileChange("src/b.py", digest(b"print(1)\n"), None)
+
+
+def test_a_change_is_reported_once(workspace: Workspace) -> None:
+    bash(workspace, "echo two >> a.txt")
+    workspace.scan()
+    assert changed(workspace) == {}
+
+
+def test_a_second_change_counts_from_the_first(workspace: Workspace) -> None:
+    bash(workspace, "echo two > a.txt")
+    workspace.scan()
+    bash(workspace, "echo three > a.txt")
+    assert changed(workspace)["a.txt"].before == digest(b"two\n")
+
+
+def test_a_change_in_the_same_tick_and_of_the_same_size_is_seen(workspace: Workspace) -> None:
+    bash(workspace, "printf 'two\\n' > a.txt")
+    workspace.scan()
+    bash(
+        workspace,
+        "touch -r a.txt $TMPDIR/stamp; printf 'six\\n' > a.txt; touch -r $TMPDIR/stamp a.txt",
+    )
+    assert changed(workspace)["a.txt"].content == b"six\n"
+
+
+def test_new_deleted_executable_and_linked_files_are_told_apart(workspace: Workspace) -> None:
+    bash(workspace, "echo new > new.txt; rm a.txt; chmod 755 src/b.py; ln -s /etc/passwd link")
+    changes = changed(workspace)
+    assert changes["new.txt"].before is None
+    assert changes["a.txt"].after is None
+    assert changes["src/b.py"].mode == 0o755
+    assert changes["src/b.py"].before == changes["src/b.py"].after
+    assert changes["link"].link == "/etc/passwd"
+    assert changes["link"].content is None
+
+
+def test_ignored_files_and_git_itself_are_left_out(workspace: Workspace) -> None:
+    bash(workspace, "echo '*.log' > .gitignore; echo x > y.log; git add -A; git commit -qm x || true")
+    assert set(changed(workspace)) == {".gitignore"}
+
+
+def test_a_large_file_is_hashed_and_not_sent(workspace: Workspace) -> None:
+    bash(workspace, "head -c 1048577 /dev/zero > big")
+    change = changed(workspace)["big"]
+    assert change.oversize
+    assert change.content is None
+    assert change.after == digest(bytes(1_048_577))
+
+
+def test_more_than_one_frame_of_changes_arrives_whole(workspace: Workspace) -> None:
+    bash(workspace, "for n in $(seq 20); do head -c 1000000 /dev/urandom > file-$n; done")
+    changes = changed(workspace)
+    assert len(changes) == 20
+    assert all(len(change.content or b"") == 1_000_000 for change in changes.values())
+
+
+def test_an_edit_by_a_tool_is_not_reported_again(workspace: Workspace) -> None:
+    outcome = workspace.call("write", {"path": "made.txt", "content": "made\n"}, CancelToken())
+    assert not outcome.is_error
+    assert changed(workspace) == {}
+    bash(workspace, "echo more >> made.txt")
+    assert changed(workspace)["made.txt"].before == digest(b"made\n")
+
+
+def test_a_broken_git_folder_does_not_stop_the_scan(workspace: Workspace) -> None:
+    bash(workspace, "rm -rf .git; echo two >> a.txt")
+    assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
+
+
+def test_names_of_any_kind_arrive(workspace: Workspace) -> None:
+    bash(workspace, "printf x > $'it\\'s \"a\"\\n\\tname ü'; mkdir 'a b'; printf y > 'a b/-c'")
+    assert {'it\'s "a"\n\tname ü', "a b/-c"} <= set(changed(workspace))
+
+
+def test_a_pipe_in_the_tree_is_passed_over(workspace: Workspace) -> None:
+    bash(workspace, "mkfifo pipe; echo new > new.txt")
+    assert set(changed(workspace)) == {"new.txt"}
+
+
+def test_a_scan_begun_is_collected_by_a_later_call(workspace: Workspace) -> None:
+    bash(workspace, "echo two >> a.txt")
+    workspace.begin_scan()
+    bash(workspace, "echo three >> a.txt")
+    assert changed(workspace)["a.txt"].content == b"one\ntwo\n"
+    assert changed(workspace)["a.txt"].content == b"one\ntwo\nthree\n"
+
+
+def test_in_a_large_tree_only_what_moved_is_reported(bench: Bench) -> None:
+    for number in range(5000):
+        folder = bench.tree / f"d{number % 50}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"f{number}").write_bytes(b"")
+    for arguments in (["add", "-A"], ["commit", "-q", "-m", "Many"]):
+        subprocess.run([*GIT, *arguments], cwd=bench.tree, check=True, env={"PATH": os.environ["PATH"]})
+    workspace = bench.start()
+    bash(workspace, "echo two >> a.txt; rm d7/f7")
+    assert set(changed(workspace)) == {"a.txt", "d7/f7"}
+
+
+def test_a_file_without_end_takes_no_time(bench: Bench) -> None:
+    """It is sparse: made in a moment, and hashed for hours. Its time stamp says that it was just written."""
+    first = bench.start()
+    bash(first, "echo two >> a.txt; touch huge")
+    os.truncate(bench.tree / "huge", 8 << 40)
+    os.utime(bench.tree / "huge", (4e9, 4e9))
+    began = time.monotonic()
+    scan = first.scan()
+    assert [change.path for change in scan.files] == ["a.txt"]
+    assert "files over 64 MiB were not looked at" in scan.note
+    first.close()
+    assert bash(bench.start(), "true").metadata["exit_code"] == 0
+    assert time.monotonic() - began < 60
