@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,7 @@ def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
 
 
 def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "if folder.has_tree else"."""
+    """Breaks: bot/session/folder/cleanup.py "folder.set_aside()"."""
     done, died = made(tmp_path, "1", finished=True), made(tmp_path, "2", finished=False)
     (tmp_path / "a file").touch()
     (tmp_path / "a link").symlink_to(done.root)
@@ -45,12 +47,46 @@ def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_pat
 
 
 def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "suppress(OSError, FolderBusy), lock_folder(root)"."""
+    """Breaks: bot/session/folder/cleanup.py "with lock_folder(root):"."""
     busy, other = made(tmp_path, "2", finished=True), made(tmp_path, "1", finished=True)
     with lock_folder(busy.root):
         clean_up(tmp_path)
         assert (busy.root / "gone-tree/a").is_dir()
     assert sorted(os.listdir(other.root)) == ["bundle", "journal.jsonl"]
+
+
+def test_a_run_is_not_called_busy_while_its_rest_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/session/folder/cleanup.py "with lock_folder(root):"."""
+    died = made(tmp_path, "1", finished=False)
+    removed: list[str] = []
+
+    def remove(folder: Path) -> None:
+        with lock_folder(died.root):
+            removed.append(folder.name)
+
+    monkeypatch.setattr("bot.session.folder.run_folder.remove_tree", remove)
+    clean_up(tmp_path)
+    assert removed == ["gone-tree-checks-before"]
+
+
+def test_the_moment_in_which_the_cleanup_renames_is_waited_for(tmp_path: Path) -> None:
+    """Breaks: bot/session/folder/run_folder.py "time.monotonic() > until"."""
+    held, released = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock_folder(tmp_path):
+            held.set()
+            time.sleep(0.1)
+            released.set()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    with lock_folder(tmp_path):
+        assert released.is_set()
+    thread.join()
 
 
 def test_a_cleaner_that_was_killed_is_finished_by_the_next(

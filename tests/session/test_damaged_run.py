@@ -121,7 +121,7 @@ def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path)
 
 
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "folder.drop_rest() if folder.has_tree"."""
+    """Breaks: bot/session/folder/cleanup.py "folder.set_aside()"."""
     for name in (
         "tree-checks-before",
         "tree-prepared",

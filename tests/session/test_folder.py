@@ -14,6 +14,12 @@ import pytest
 from bot.session.folder.run_folder import RunFolder, remove_tree
 
 
+def clear(folder: RunFolder) -> None:
+    folder.finish()
+    folder.set_aside()
+    folder.remove_set_aside()
+
+
 def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
     """Breaks: bot/session/folder/run_folder.py "with contextlib.suppress(FileNotFoundError):"."""
     remove_tree(tmp_path / "gone")
@@ -25,7 +31,7 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
         (tmp_path / "run" / "tree" / str(name) / "a").touch()
     other = threading.Thread(target=shutil.rmtree, args=(tmp_path / "run" / "tree", True))
     other.start()
-    RunFolder(tmp_path / "run").drop_trees()
+    clear(RunFolder(tmp_path / "run"))
     other.join()
     assert os.listdir(tmp_path / "run") == []
 
@@ -43,7 +49,7 @@ def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setattr("bot.session.folder.run_folder.remove_tree", killed)
     with pytest.raises(KeyboardInterrupt):
-        folder.drop_trees()
+        clear(folder)
     assert not folder.has_tree
     assert not folder.history.exists()
     assert folder.bundle.is_dir()
@@ -60,7 +66,7 @@ def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
         os.close(here)
         here = inner
     os.close(here)
-    RunFolder(tmp_path / "run").drop_trees()
+    clear(RunFolder(tmp_path / "run"))
     assert os.listdir(tmp_path / "run") == []
 
 
@@ -71,7 +77,7 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     (tmp_path / "run" / "tree" / "in").mkdir(parents=True)
     (tmp_path / "run" / "tree" / "out").symlink_to(kept)
     (tmp_path / "run" / "tree" / "in" / "out").symlink_to(kept)
-    RunFolder(tmp_path / "run").drop_trees()
+    clear(RunFolder(tmp_path / "run"))
     assert os.listdir(kept) == ["file"]
 
 

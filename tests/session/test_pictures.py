@@ -132,6 +132,8 @@ def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
 
 
 def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
-    explained.came.folder.drop_trees()
+    explained.came.folder.finish()
+    explained.came.folder.set_aside()
+    explained.came.folder.remove_set_aside()
     assert not list(explained.came.folder.root.rglob("workshop-pictures"))
     assert "token=" not in (explained.bundle / "outcome.json").read_text()

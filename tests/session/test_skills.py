@@ -89,7 +89,9 @@ def test_scripts_are_run_references_read_and_nothing_is_written_there(stage: Sta
     assert "new" not in spoiled.splitlines()[-3:]
     assert "outside the repository" in written
     assert "outside the repository" in edited
-    came.folder.drop_trees()
+    came.folder.finish()
+    came.folder.set_aside()
+    came.folder.remove_set_aside()
     assert not came.folder.skills.exists()
     assert came.outcome.files == ()
     assert came.outcome.denials == ()

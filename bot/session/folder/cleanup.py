@@ -44,8 +44,10 @@ def clean_up(parent: Path) -> None:
     """Remove what the runs under `parent` no longer need, except of runs that a process works in."""
     for root in sorted(parent.iterdir(), reverse=True):
         folder = RunFolder(root)
-        with suppress(OSError, FolderBusy), lock_folder(root):
-            folder.drop_rest() if folder.has_tree else folder.drop_trees()
+        with suppress(OSError, FolderBusy):
+            with lock_folder(root):
+                folder.set_aside()
+            folder.remove_set_aside()
 
 
 def is_busy(folder: RunFolder) -> bool:

@@ -116,28 +116,30 @@ class RunFolder:
         """The result is written: rename the work tree, so that `cleanup.py` may remove it."""
         for whole in (self.tree, self.history):
             with contextlib.suppress(FileNotFoundError):
-                whole.rename(self.root / f"gone-{whole.name}")
+                whole.rename(self.root / f"{_ASIDE}{whole.name}")
 
-    def drop_trees(self) -> None:
-        """Remove what only the run itself needed; the journal and the bundle stay. The tree loses its name first: half
-        a tree must not be taken for the run's work."""
-        self.finish()
+    def set_aside(self) -> None:
+        """Rename the folders that are no longer needed: of a finished run all but the bundle, of one that died every
+        work tree but the main one. This takes no time, so the lock is not held while `remove_set_aside` works."""
+        kept = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
+        prefixes = ("workshop-agent-", _ASIDE) if self.has_tree else _ASIDE
         for entry in self.root.iterdir():
-            if entry.is_dir() and entry != self.bundle:
-                remove_tree(entry)
+            unneeded = entry.name not in kept and not entry.name.startswith(prefixes)
+            if unneeded and entry.is_dir() and not entry.is_symlink():
+                entry.rename(self.root / f"{_ASIDE}{entry.name}")
 
-    def drop_rest(self) -> None:
-        """Remove what `salvage` does not need of a run that died: every work tree but the main one."""
-        for entry in self.root.iterdir():
-            needed = entry.name in _FOR_SALVAGE or entry.name.startswith("workshop-agent-")
-            if not needed and entry.is_dir() and not entry.is_symlink():
-                remove_tree(entry)
+    def remove_set_aside(self) -> None:
+        """Remove what `finish` and `set_aside` renamed."""
+        for entry in self.root.glob(f"{_ASIDE}*"):
+            remove_tree(entry)
 
     def drop(self) -> None:
         """Remove all of it."""
         remove_tree(self.root)
 
 
+_ASIDE = "gone-"
+_LOCK_SECONDS = 1.0
 _FOR_SALVAGE = ("tree", "history", "trusted.git", "bundle", "archive")
 
 
@@ -232,18 +234,27 @@ class FolderBusy(AgentError):
 
 @contextmanager
 def lock_folder(root: Path) -> Iterator[None]:
-    """Hold the lock of the run folder `root`, one run at a time (S-029). Raises `FolderBusy` at once.
+    """Hold the lock of the run folder `root`, one run at a time (S-029). Raises `FolderBusy` after a second: the cleanup
+    holds it for less.
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
     """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise FolderBusy(
-                f"busy: another run works in {root}. Wait for its end, or end it, and ask again."
-            ) from error
+        _lock(descriptor, root)
         yield
     finally:
         os.close(descriptor)
+
+
+def _lock(descriptor: int, root: Path) -> None:
+    until = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > until:
+                raise FolderBusy(
+                    f"busy: another run works in {root}. Wait for its end, or end it, and ask again."
+                ) from error
+        time.sleep(0.02)
