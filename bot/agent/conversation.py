@@ -9,7 +9,7 @@ from typing import Literal
 
 from bot.agent.calls import CallResults, CallRunner
 from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
-from bot.agent.finish import Step, Stop, cancel_stop, limit_stop
+from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
 from bot.agent.history import History
 from bot.agent.masking import Mask, RequestState
 from bot.agent.receive import receive_response
@@ -56,6 +56,7 @@ class Conversation:
         self._start_time = session.clock() if session.start_time is None else session.start_time
         self._history = History()
         self._truncations = 0
+        self._prefilled = False
         self._host_texts = 0
         self._empty_before = False
         self._provider = session.provider
@@ -167,6 +168,7 @@ class Conversation:
         session = self.session
         messages = self._history.view()
         self._mask = session.masking(self._state())
+        self._prefilled = self._history.ends_with_model
         self.turn += 1
         self._switch_provider(session.provider_override() or session.provider)
         self.session_usage.count_request()
@@ -214,6 +216,16 @@ class Conversation:
         first = self.turn == 0 and not session.before
         return RequestState(min(limits) if limits else None, first, session.hooks.has_result())
 
+    def next_step(self, response: Complete | Failed) -> Step | Stop:
+        """Return the step after `response`."""
+        return next_step(
+            response,
+            self.session.cancel,
+            self.session.limits,
+            can_continue=self._provider.info.prefill and self._truncations < MAX_TRUNCATIONS - 1,
+            prefilled=self._prefilled,
+        )
+
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
         usage = response.usage + response.discarded
@@ -222,7 +234,8 @@ class Conversation:
         message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
         self._gauge.set_counted(response.usage.total, message)
         self._add_usage(usage, cost)
-        self.final_text = message.text.strip() or self.final_text
+        if message.text.strip():
+            self.final_text = self._history.last_text.strip()
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
         self.session.journal.write(_response_record(self.turn, response, message, cost))
@@ -259,9 +272,11 @@ class Conversation:
         return stop
 
     def continue_or_end(self, message: Message, step: Step) -> Stop | None:
-        """Handle a response without calls. The first empty one in a row gets a note, the second ends the
-        session."""
+        """Handle a response without calls. One that is to be continued gets nothing: the next request ends with it.
+        The first empty one in a row gets a note, the second ends the session."""
         self._close_turn(message, CallResults([]))
+        if step is Step.CONTINUE:
+            return None
         if step is Step.EMPTY:
             if self._empty_before:
                 reason = "The model answered twice in a row with neither text nor a tool call."

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import money
-from bot.contracts.messages import FinishReason
+from bot.contracts.messages import FinishReason, Message, Thinking
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Limits
 
 _MIB = 1024 * 1024
+_BAD_REQUEST = 400
 
 
 class Stop(NamedTuple):
@@ -29,6 +30,7 @@ class Step(Enum):
 
     RUN_CALLS = auto()
     MAY_END = auto()
+    CONTINUE = auto()
     EMPTY = auto()
 
 
@@ -57,19 +59,39 @@ _SENTENCES: Mapping[StopReason, str] = {
 }
 
 
-def next_step(response: Complete | Failed, cancel: CancelToken, limits: Limits) -> Step | Stop:
-    """Return the step after `response`. A fired cancel token has priority."""
+def next_step(
+    response: Complete | Failed,
+    cancel: CancelToken,
+    limits: Limits,
+    *,
+    can_continue: bool = False,
+    prefilled: bool = False,
+) -> Step | Stop:
+    """Return the step after `response`. A fired cancel token has priority.
+
+    `can_continue`: a text that reached the output limit may be continued by one more request. `prefilled`: this
+    response was such a request's.
+    """
     if cancel.fired:
         return cancel_stop(cancel, limits)
     if isinstance(response, Failed):
+        if prefilled and response.status == _BAD_REQUEST:
+            return Stop(StopReason.MAX_TOKENS, _SENTENCES[StopReason.MAX_TOKENS])
         return Stop(StopReason.PROVIDER_ERROR, response.message)
     message = response.message
     step = _TABLE[response.finish, bool(message.calls)]
+    if step is StopReason.MAX_TOKENS and can_continue and _is_text(message):
+        return Step.CONTINUE
     if isinstance(step, StopReason):
         return Stop(step, _SENTENCES[step].format(raw=response.raw_reason or response.finish.value))
     if step is Step.MAY_END and not message.text.strip():
         return Step.EMPTY
     return step
+
+
+def _is_text(message: Message) -> bool:
+    """Whether it holds text and no thinking, which a continued message would lose."""
+    return bool(message.text.strip()) and not any(isinstance(part, Thinking) for part in message.parts)
 
 
 def cancel_stop(cancel: CancelToken, limits: Limits) -> Stop:

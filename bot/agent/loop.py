@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.agent.conversation import EMPTY_RESPONSE, MAX_HOST_TEXTS, Conversation
-from bot.agent.finish import Step, Stop, next_step
+from bot.agent.finish import Step, Stop
 from bot.agent.journal import JournalError
 from bot.agent.session import Hooks, LoopEnd, Session, TurnInfo
 from bot.contracts.journal import SessionEnded
@@ -57,7 +57,7 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
         response = conversation.ask()
         if conversation.must_shorten(response):
             continue
-        step = next_step(response, conversation.session.cancel, conversation.session.limits)
+        step = conversation.next_step(response)
         message = conversation.record_response(response)
         if step is Step.RUN_CALLS:
             stop = conversation.run_calls(message)

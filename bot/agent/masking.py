@@ -29,16 +29,17 @@ class RequestState(NamedTuple):
 
 
 class Mask(NamedTuple):
-    """Calls of tools outside `allowed` are answered with `reason`, a clause. Without a reason they are executed
-    all the same: only the vendor is told. `required`: the response must contain a call."""
+    """Calls of tools outside `allowed` are answered with `reason`, a clause; with `refused`, those of these tools
+    alone. `required`: the response must contain a call."""
 
     allowed: tuple[str, ...]
     reason: str
     required: bool = False
+    refused: tuple[str, ...] = ()
 
     def refusal(self, tool: str) -> str:
         """Return the error result for a call of `tool`; empty if it may be called."""
-        if tool in self.allowed or not self.reason:
+        if tool not in self.refused if self.refused else tool in self.allowed:
             return ""
         others = f"Allowed: {', '.join(self.allowed)}." if self.allowed else "Answer in words."
         return f"{tool} is not available now: {self.reason}. {others}"
@@ -58,15 +59,17 @@ def first_and_last_mask(
     """In the last request, allow only `results`, the tools that hand over the result: the model could not read
     any other tool's output. With `final` it must call one, if nothing was handed over yet.
 
-    The first request asks for one of `first_tools`, if there are any. An immediate result is accepted all the
-    same: refusing it would cost a response, and the request may contain all that is needed.
+    If there are `first_tools`, the first request asks for one of them, and a result in its response is refused.
     """
 
     def masking(state: RequestState) -> Mask | None:
         if state.requests_left == 1:
             required = final and not state.handed_over
             return Mask(tuple(results), "this is the last answer of this run", required)
-        return Mask(tuple(first_tools), "", required=True) if state.first and first_tools else None
+        if not (state.first and first_tools):
+            return None
+        reason = "look at the code first"
+        return Mask(tuple(first_tools), reason, required=True, refused=tuple(results))
 
     return masking
 

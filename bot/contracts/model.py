@@ -26,8 +26,8 @@ class ModelInfo:
     `known` is false for a guess. `vision`: it accepts images. `thinking`: how reasoning is requested, `off` for
     not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
     `min_cacheable`: the shortest prefix in tokens that is cached. `allowed_tools`: it accepts a list of the
-    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `timeout`: seconds
-    until the first byte of a response.
+    tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `prefill`: it continues
+    a last message of its own. `timeout`: seconds until the first byte of a response.
     """
 
     name: str
@@ -44,6 +44,7 @@ class ModelInfo:
     min_cacheable: int = 1024
     allowed_tools: bool = False
     forced_choice: bool = False
+    prefill: bool = False
     timeout: int = 900
 
     def cost(self, usage: Usage) -> float:
@@ -71,6 +72,7 @@ class ModelOverride(NamedTuple):
     min_cacheable: int | None = None
     allowed_tools: bool | None = None
     forced_choice: bool | None = None
+    prefill: bool | None = None
     timeout: int | None = None
 
 

@@ -217,6 +217,7 @@ MODEL_FACTS = Table(
         Key("min_cacheable", whole(1, _MOST_TOKENS), "Tokens that a prefix needs to be cached."),
         Key("allowed_tools", truth(), "Whether a request may name the tools that are allowed now."),
         Key("forced_choice", truth(), "Whether a request may force a tool."),
+        Key("prefill", truth(), "Whether the model continues a last message of its own."),
         Key("timeout", whole(1, 7_200), "Seconds to wait for the first byte of an answer; 900 if not said."),
     )
 )

@@ -88,6 +88,7 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, dialect: Dialect) -> Model
         info,
         allowed_tools=info.allowed_tools and endpoint.is_openai,
         forced_choice=dialect != PLAIN or (info.forced_choice and endpoint.is_openai),
+        prefill=dialect.prefill,
         streams_tools=info.streams_tools and endpoint.is_anthropic,
     )
 

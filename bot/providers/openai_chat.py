@@ -82,6 +82,10 @@ class OpenAIChat:
         rows = b",".join(row for row in self._history.encoded(request.messages) if row)
         choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
         tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
+        if request.messages[-1].role == "assistant":
+            tail += b"".join(
+                b",%s:%s" % (dumps(name), dumps(on)) for name, on in self._dialect.prefill_fields
+            )
         return b"%s%s]%s}" % (self._prefix.of(request), rows, tail)
 
     def _render(self, request: ModelRequest) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -20,12 +21,14 @@ class Dialect:
 
     `named_choice`: `tool_choice` accepts an object that names a tool. `asks_parallel`: several calls in one
     response must be requested. `returns_reasoning`: it accepts a message's reasoning back, in the field that it
-    used.
+    used. `prefill`: it continues a last message of the model, if the body has `prefill_fields`.
     """
 
     named_choice: bool = True
     asks_parallel: bool = False
     returns_reasoning: bool = False
+    prefill: bool = False
+    prefill_fields: tuple[tuple[str, bool], ...] = ()
 
 
 PLAIN = Dialect()
@@ -49,10 +52,14 @@ class Vendor:
     dialect: Dialect = PLAIN
 
 
-def _self_hosted(name: str, port: int, **dialect: bool) -> Vendor:
+def _self_hosted(
+    name: str, port: int, prefill_fields: Mapping[str, bool] = MappingProxyType({}), **dialect: bool
+) -> Vendor:
     """Return a server that people run themselves: by default on this machine and without a key."""
     key, base, url = f"{name}_API_KEY", f"{name}_BASE_URL", f"http://localhost:{port}/v1"
-    own = Dialect(returns_reasoning=True, **dialect)
+    own = Dialect(
+        returns_reasoning=True, prefill=True, prefill_fields=tuple(prefill_fields.items()), **dialect
+    )
     return Vendor("openai", "chat", key, base, url, path="/v1", needs_key=False, dialect=own)
 
 
@@ -84,8 +91,8 @@ VENDORS = {
         "https://generativelanguage.googleapis.com/v1beta/openai",
     ),
     "ollama": _self_hosted("OLLAMA", 11434),
-    "vllm": _self_hosted("VLLM", 8000),
-    "sglang": _self_hosted("SGLANG", 30000),
+    "vllm": _self_hosted("VLLM", 8000, {"add_generation_prompt": False, "continue_final_message": True}),
+    "sglang": _self_hosted("SGLANG", 30000, {"continue_final_message": True}),
     "llamacpp": _self_hosted("LLAMACPP", 8080, named_choice=False, asks_parallel=True),
     "bedrock": Vendor("anthropic", "bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
     "vertex": Vendor("anthropic", "vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),

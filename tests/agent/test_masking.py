@@ -129,11 +129,16 @@ def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
     return [(request.tool_choice, request.allowed) for request in here.provider.asked]
 
 
-def test_the_first_request_asks_to_look_and_a_result_that_comes_at_once_is_taken(tmp_path: Path) -> None:
-    here = bench(tmp_path, LOOKING, None, says(call("hand_over", "{}", "a")), says("Done."))
+def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path) -> None:
+    """Breaks: bot/agent/masking.py "refused=tuple(results)"."""
+    first = says(call("hand_over", "{}", "a"), call("todo", "{}", "b"))
+    here = bench(tmp_path, LOOKING, None, first, says(call("hand_over", "{}", "c")), says("Done."))
+    here.tools = {**here.tools, "todo": lambda values, cancel: ToolOutcome("Kept.")}
     here.run()
-    assert asked_for(here) == [("required", ("echo",)), ("auto", None)]
-    assert [name for name, _ in here.ran] == ["hand_over"]
+    assert asked_for(here) == [("required", ("echo",)), ("auto", None), ("auto", None)]
+    assert [name for name, _ in here.ran] == ["todo", "hand_over"]
+    refused = "hand_over is not available now: look at the code first. Allowed: echo."
+    assert here.results()[0].content == refused
 
 
 def test_a_run_that_goes_on_has_looked_before(tmp_path: Path) -> None:

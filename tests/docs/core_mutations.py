@@ -490,8 +490,8 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-152": (
         "bot/agent/masking.py",
-        "required=True) if state.first and first_tools",
-        "required=True) if first_tools",
+        "refused=tuple(results))",
+        "refused=())",
     ),
     "S-153": (
         "bot/providers/openai_client.py",

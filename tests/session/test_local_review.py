@@ -11,6 +11,7 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.session.local.review import find_range
 from tests.session.conftest import Cli, Ran
+from tests.support.fix_script import VIEW
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git
@@ -44,11 +45,11 @@ def report(**given: Any) -> Call:
 
 
 def reviewed(cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()) -> tuple[Ran, list[str]]:
-    """The run, and what the model was told after each turn but the last."""
-    with ModelServer([*steps, DONE]) as server:
+    """The run, and what the model was told after each turn but its first look and the last."""
+    with ModelServer([VIEW, *steps, DONE]) as server:
         ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)
         told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
-    return ran, told
+    return ran, [*told[:1], *told[2:]]
 
 
 def test_findings_are_printed_with_their_suggestions(cli: Cli, topic: Path) -> None:

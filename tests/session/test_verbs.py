@@ -152,7 +152,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
 
 @pytest.mark.slow
 def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
-    planned = carry_out(stage, request_in(stage, Verb.PLAN), [SUBMIT, Say("Planned.")])
+    planned = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     published(stage)
     first, second = (request_in(stage, Verb.APPROVE, plan=planned.bundle.plan) for _ in range(2))
     carry_out(stage, first, mending())
@@ -166,7 +166,7 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
 
 
 def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
-    planned = carry_out(stage, request_in(stage, Verb.PLAN), [SUBMIT, Say("Planned.")])
+    planned = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     carry_out(stage, request_in(stage, Verb.APPROVE, plan=planned.bundle.plan), mending())
     refused = stage.publish()
     assert refused.code == ExitCode.PUBLISHING

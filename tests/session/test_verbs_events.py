@@ -67,7 +67,7 @@ def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
 
 
 def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
-    carried_out(stage, "/agent plan how to mend this", [SUBMIT, Say("Planned.")])
+    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     comment, approve = plan_in(stage)
     [was] = comments(stage, "**Plan:")
     stage.forge.edit_comment(stage.repo, comment, was["body"].replace("Round first.", "Open the back door."))
@@ -81,7 +81,7 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 
 @pytest.mark.slow
 def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
-    carried_out(stage, "/agent plan how to mend this", [SUBMIT, Say("Planned.")])
+    carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     _, approve = plan_in(stage)
     carried_out(stage, approve, [DONE], login=REPORTER, code=3)
     assert stage.pulls() == []
@@ -160,7 +160,7 @@ def test_a_plan_that_was_not_made_is_a_failure_that_says_why(stage: Stage) -> No
 @pytest.mark.slow
 def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     event = stage.ask("/agent plan this")
-    with ModelServer([SUBMIT, Say("Planned.")]) as server:
+    with ModelServer([VIEW, SUBMIT, Say("Planned.")]) as server:
         assert stage.run(model=server, event=event).code == 0
     plan = stage.bundle / "plan.json"
     plan.write_text(plan.read_text().replace("Round first.", "Open the back door."))
