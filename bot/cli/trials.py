@@ -35,7 +35,7 @@ ADVICE = {
 def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Trial]:
     """Return the checks that were tried before Ctrl-C. Raises `AgentError` if none can be."""
     from bot.session.local.trial import (  # the whole of a run: loaded if something is tried
-        Progress,
+        TrialCallbacks,
         try_checks,
     )
 
@@ -45,7 +45,7 @@ def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Tria
     )
     line = _Line(stream, printer)
     try:
-        return try_checks(root, policy_text, os.environ, Progress(line.begin, line.end), 60 * MINUTES)
+        return try_checks(root, policy_text, os.environ, TrialCallbacks(line.begin, line.end), 60 * MINUTES)
     finally:
         line.end("not possible", 0)
 

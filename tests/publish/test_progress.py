@@ -17,7 +17,7 @@ from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import find_comment, with_mark
 from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.progress import Progress, ProgressState
+from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
 from bot.publish.thread.ref import ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
@@ -43,7 +43,7 @@ def ours(world: World) -> list[str]:
 
 
 def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> None:
-    progress = Progress(world.github, place_in(world), interval=0.01)
+    progress = ProgressWriter(world.github, place_in(world), interval=0.01)
     for turn in range(20):
         progress.update(ProgressState(f"Working, turn {turn}"))
     progress.close(ProgressState("Done", ("6 turns",), "https://run.test/1"))
@@ -53,7 +53,7 @@ def test_one_comment_is_created_and_ends_with_the_last_state(world: World) -> No
 
 
 def test_states_in_between_are_skipped(world: World) -> None:
-    progress = Progress(world.github, place_in(world), interval=60)
+    progress = ProgressWriter(world.github, place_in(world), interval=60)
     progress.update(ProgressState("begins"))
     wait_for(lambda: len(ours(world)) == 1)
     for turn in range(20):
@@ -64,7 +64,7 @@ def test_states_in_between_are_skipped(world: World) -> None:
 
 
 def test_edits_are_apart_by_the_interval(world: World) -> None:
-    progress = Progress(world.github, place_in(world), interval=0.3)
+    progress = ProgressWriter(world.github, place_in(world), interval=0.3)
     began = time.monotonic()
     progress.update(ProgressState("one"))
     wait_for(lambda: len(ours(world)) == 1)
@@ -81,7 +81,7 @@ def test_nobody_waits_for_a_slow_github(world: World) -> None:
         release.wait(120)
         return world.github()
 
-    progress = Progress(connect_slowly, place_in(world))
+    progress = ProgressWriter(connect_slowly, place_in(world))
     began = time.monotonic()
     progress.update(ProgressState("one"))
     progress.update(ProgressState("two"))
@@ -98,7 +98,7 @@ def test_closing_does_not_wait_for_ever(world: World) -> None:
         release.wait(120)
         return world.github()
 
-    progress = Progress(connect_never, place_in(world))
+    progress = ProgressWriter(connect_never, place_in(world))
     began = time.monotonic()
     progress.close(ProgressState("Done"), timeout=0.1)
     assert time.monotonic() - began < 60
@@ -107,7 +107,7 @@ def test_closing_does_not_wait_for_ever(world: World) -> None:
 
 def test_a_run_started_again_edits_the_same_comment(world: World) -> None:
     for word in ("first", "second"):
-        progress = Progress(world.github, place_in(world), interval=0)
+        progress = ProgressWriter(world.github, place_in(world), interval=0)
         progress.close(ProgressState(word))
     (comment,) = ours(world)
     assert "second" in comment
@@ -115,12 +115,12 @@ def test_a_run_started_again_edits_the_same_comment(world: World) -> None:
 
 def test_another_request_gets_its_own_comment(world: World) -> None:
     for key in ("11", "12"):
-        Progress(world.github, place_in(world, key), interval=0).close(ProgressState("Done"))
+        ProgressWriter(world.github, place_in(world, key), interval=0).close(ProgressState("Done"))
     assert len(ours(world)) == 2
 
 
 def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> None:
-    progress = Progress(world.github, place_in(world), interval=0)
+    progress = ProgressWriter(world.github, place_in(world), interval=0)
     progress.update(ProgressState("one"))
     wait_for(lambda: len(ours(world)) == 1)
     found = find_comment(world.github(), place_in(world), PROGRESS)
@@ -133,7 +133,7 @@ def test_a_comment_deleted_during_the_run_is_not_written_again(world: World) -> 
 
 def test_a_token_that_may_not_comment_is_a_problem_and_no_failure(world: World) -> None:
     token = world.forge.token(permissions={"issues": "read"}, repo=REPO)
-    progress = Progress(lambda: world.github(token), place_in(world), interval=0)
+    progress = ProgressWriter(lambda: world.github(token), place_in(world), interval=0)
     progress.close(ProgressState("Done"))
     assert "does not allow" in progress.problem
 
@@ -141,14 +141,14 @@ def test_a_token_that_may_not_comment_is_a_problem_and_no_failure(world: World) 
 def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
     fake = with_mark(place_in(world), PROGRESS, "mine")
     world.forge.comment(REPO, world.issue, "bob", fake)
-    Progress(world.github, place_in(world), interval=0).close(ProgressState("Done"))
+    ProgressWriter(world.github, place_in(world), interval=0).close(ProgressState("Done"))
     assert len(ours(world)) == 2
     assert fake in ours(world)
 
 
 def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
     thread_ref = place_in(world, str(world.comment_id))
-    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
+    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     published = world.publish(world.bundle())
     (line, _) = ours(world)[0].split("\n\n")
     title = "Round totals once, at the end"
@@ -160,7 +160,7 @@ def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -
 
 def test_a_run_that_was_stopped_is_not_said_to_be_done_and_how_to_go_on_is(world: World) -> None:
     thread_ref = place_in(world, str(world.comment_id))
-    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
+    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     reason = "The budget of 0.60 USD is spent."
     published = world.publish(world.bundle(status=Status.PARTIAL, reason=reason))
     said = ours(world)[0]
@@ -172,7 +172,7 @@ def test_a_failure_is_told_in_the_progress_comment_and_taken_back_when_it_works_
     world: World,
 ) -> None:
     thread_ref = place_in(world, str(world.comment_id))
-    Progress(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
+    ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))
     bundle = world.bundle()
     world.forge.fail_next("POST", r"/pulls$", 500, times=9)
     with pytest.raises(PublishError):
@@ -236,7 +236,7 @@ def test_two_runs_of_one_event_end_with_one_comment(world: World) -> None:
         github.__class__ = Looking
         return github
 
-    runs = [Progress(connect, place_in(world), interval=0.01) for _ in range(2)]
+    runs = [ProgressWriter(connect, place_in(world), interval=0.01) for _ in range(2)]
     for run in runs:
         run.update(ProgressState("Working on it"))
     for run in runs:

@@ -21,7 +21,7 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Severity
-from bot.publish.thread.progress import Progress, ProgressState
+from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
 from bot.publish.thread.ref import thread_ref_of
 from tests.publish.conftest import REPO, World, open_world
 from tests.publish.reviewed import Reviewed
@@ -100,7 +100,7 @@ def _progress(world: World) -> None:
     assert place is not None
     lines = ("turn 4: edit", "12,034 tokens, $0.12 so far")
     url = f"{world.forge.url}/{REPO}/actions/runs/7"
-    Progress(world.github, place).close(ProgressState("Working on it", lines, url))
+    ProgressWriter(world.github, place).close(ProgressState("Working on it", lines, url))
 
 
 def _last(page: Page, world: World, number: int, name: str) -> None:

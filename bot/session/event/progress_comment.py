@@ -22,7 +22,7 @@ from bot.publish.result import end_text, pending_line
 from bot.publish.text.filters import safe_line
 from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
 from bot.publish.thread.markers import ENDED, REFUSED, is_ours, notice_recipient
-from bot.publish.thread.progress import Progress, ProgressState, close_progress
+from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
 from bot.publish.thread.ref import ThreadRef
 from bot.publish.thread.spending import cost
 from bot.session.context.github_env import GitHubEnvironment
@@ -44,7 +44,7 @@ class ProgressComment:
     Errors of GitHub are reported through `watch` at the end: no run fails because of its comment.
     """
 
-    def __init__(self, comment: Progress | None, run_url: str, watch: Say) -> None:
+    def __init__(self, comment: ProgressWriter | None, run_url: str, watch: Say) -> None:
         self._comment = comment
         self._run_url = run_url
         self._watch = watch
@@ -134,7 +134,9 @@ def progress_comment(
             add_rules(client, finder)
         return client.dry(say) if dry_run else client
 
-    return ProgressComment(Progress(host, thread_ref, comment=comment, fields=fields), where.run_url, watch)
+    return ProgressComment(
+        ProgressWriter(host, thread_ref, comment=comment, fields=fields), where.run_url, watch
+    )
 
 
 def post_answer(

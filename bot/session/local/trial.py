@@ -43,16 +43,16 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """`begin` is told what is waited for and the seconds that it may take, 0 if there is no limit; `end` how it
-    ended and after how many seconds."""
+class TrialCallbacks:
+    """`begin(name, limit)` is called before the setup and before each check, with its time limit in seconds, 0 for
+    none; `end(result, seconds)` after it."""
 
     begin: Callable[[str, float], None]
     end: Callable[[str, float], None]
 
 
 def try_checks(
-    repo: Path, policy: str, environment: Mapping[str, str], progress: Progress, limit: float
+    repo: Path, policy: str, environment: Mapping[str, str], progress: TrialCallbacks, limit: float
 ) -> list[Trial]:
     """One result for each check of the policy with the text `policy`; `limit` is in seconds, for each. If the setup
     fails, no check has been run and each says why; after a signal the rest is left out. Raises an `AgentError` if there
@@ -75,7 +75,9 @@ def _no_model() -> Provider:
     raise UsageError("No model takes part in trying the checks.")
 
 
-def _try(spec: RunSpec, policy_text: str, stop: CancelToken, progress: Progress, limit: float) -> list[Trial]:
+def _try(
+    spec: RunSpec, policy_text: str, stop: CancelToken, progress: TrialCallbacks, limit: float
+) -> list[Trial]:
     policy = load_policy(policy_text)
     checkout = prepare(spec.source, spec.folder.root, history=policy.history)
     checks = checks_of(policy, checkout, None)
@@ -118,7 +120,13 @@ def _try(spec: RunSpec, policy_text: str, stop: CancelToken, progress: Progress,
 
 
 def _try_check(
-    workspace: Workspace, check: Check, stop: CancelToken, origin: str, *, progress: Progress, limit: float
+    workspace: Workspace,
+    check: Check,
+    stop: CancelToken,
+    origin: str,
+    *,
+    progress: TrialCallbacks,
+    limit: float,
 ) -> Trial | None:
     """`None` if a signal came before its end."""
     if stop.fired:

@@ -19,7 +19,7 @@ from bot.toolhost.lsp.protocol import (
     server_capabilities,
     uri_of,
 )
-from bot.toolhost.lsp.settling import Progress, RefreshCount, next_check_time, pull
+from bot.toolhost.lsp.settling import RefreshCount, WorkDoneProgress, next_check_time, pull
 
 _PULL = "textDocument/diagnostic"
 _WATCH = "workspace/didChangeWatchedFiles"
@@ -42,7 +42,7 @@ class Client:
         self._on_published = on_published
         self._states: dict[str, DocumentState] = {}
         self._registrations: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        self._progress = Progress(config.timeouts)
+        self._progress = WorkDoneProgress(config.timeouts)
         self._refreshes = RefreshCount()
         self._settings_requested = self._has_answered = False
         self._wakeup = asyncio.Event()

@@ -19,7 +19,7 @@ CONTENT_MODIFIED = -32801
 SERVER_CANCELLED = -32802
 
 
-class Progress:
+class WorkDoneProgress:
     """The work-done progress that a server reports."""
 
     _MAX_TOKENS = 100
@@ -50,7 +50,9 @@ class Progress:
         return until if last and until > now else 0.0
 
 
-def next_check_time(state: DocumentState, progress: Progress, now: float, timeouts: Timeouts) -> float | None:
+def next_check_time(
+    state: DocumentState, progress: WorkDoneProgress, now: float, timeouts: Timeouts
+) -> float | None:
     """When to check again whether the server is done with the text that was sent last; 0 if it is done. None where
     only a message of the server can tell: silence without a publication never means a clean file."""
     if busy := progress.busy_until(now):

@@ -14,7 +14,7 @@ from bot.contracts.evidence import Answer
 from bot.toolhost.lsp.jsonrpc import ResponseError
 from bot.toolhost.lsp.process import Timeouts
 from bot.toolhost.lsp.protocol import DocumentState
-from bot.toolhost.lsp.settling import Progress, RefreshCount, next_check_time, pull
+from bot.toolhost.lsp.settling import RefreshCount, WorkDoneProgress, next_check_time, pull
 from tests.support.language_servers import FILE, LONG, PULL, PUSH, QUICK, SHORT, Scripted, item, script
 
 Play = Callable[..., Scripted]
@@ -28,8 +28,8 @@ def state(*, opened: bool = False) -> DocumentState:
     return DocumentState(2, SENT, opened=opened)
 
 
-def verdict(one: DocumentState, now: float, progress: Progress | None = None) -> float | None:
-    found = next_check_time(one, progress or Progress(PAUSES), now, PAUSES)
+def verdict(one: DocumentState, now: float, progress: WorkDoneProgress | None = None) -> float | None:
+    found = next_check_time(one, progress or WorkDoneProgress(PAUSES), now, PAUSES)
     return None if found is None else round(found, 3)
 
 
@@ -87,7 +87,7 @@ def test_an_edit_elsewhere_is_waited_for_too() -> None:
 
 
 def test_progress_holds_the_answer_back_until_it_ends() -> None:
-    one, progress = state(), Progress(PAUSES)
+    one, progress = state(), WorkDoneProgress(PAUSES)
     progress.update("load", "begin", SENT)
     one.publish([], 2, SENT + 0.1)
     assert verdict(one, SENT + 4, progress) == SENT + 10
@@ -99,14 +99,14 @@ def test_progress_holds_the_answer_back_until_it_ends() -> None:
 
 
 def test_progress_that_is_not_heard_of_any_more_holds_nothing_up() -> None:
-    one, progress = state(), Progress(PAUSES)
+    one, progress = state(), WorkDoneProgress(PAUSES)
     progress.update(0, "begin", SENT)
     one.publish([], 2, SENT + 0.1)
     assert verdict(one, SENT + 10.1, progress) == DONE
 
 
 def test_tokens_without_end_take_no_memory_and_odd_ones_are_none() -> None:
-    progress = Progress(PAUSES)
+    progress = WorkDoneProgress(PAUSES)
     for number in range(1000):
         progress.update(number, "begin", SENT)
     for odd in (None, True, 1.5, [1], {}):

@@ -64,9 +64,9 @@ def close_progress(
     return PROGRESS in edit_comments(github, thread_ref, {PROGRESS: text}, {**OVER, **fields})
 
 
-class Progress:
-    """`connect` is called on the writing thread, so that importing PyGithub there delays nobody. `comment` is the id
-    of the comment where somebody began it already, 0 where it is to be looked for. `fields` go into its mark.
+class ProgressWriter:
+    """Writes the progress comment. `connect` is called on the writing thread, so that importing PyGithub delays no
+    other. `comment` is the id of an existing progress comment, 0 to look for it. `fields` go into its mark.
 
     `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
     """
