@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from bot.maintenance.plan import MOST_JOBS, SHORT_LIST
+from bot.maintenance.due_tasks import MOST_JOBS, SHORT_LIST
 from bot.maintenance.schedule import cron
 
 TASKS = {

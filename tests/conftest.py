@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace import plan, probe
+from bot.workspace import probe, start_plan
 from tests.support.act import ACT
 from tests.support.warm_server import probe_once
 
@@ -123,7 +123,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 # Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers
 # that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`.
 _WHOLE_RUNS = {"action", "attacks", "cli", "doctor", "faults", "publish", "report", "session"}
-_CHECKERS = plan.CHECKERS
+_CHECKERS = start_plan.CHECKERS
 _VARIATION = RunFolder.variation
 _PROBE = probe.probe
 
@@ -132,7 +132,7 @@ _PROBE = probe.probe
 def pytest_runtest_setup(item: pytest.Item) -> None:
     room = _package(item)
     without = room in _WHOLE_RUNS and item.get_closest_marker("checkers") is None
-    plan.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
+    start_plan.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
     # And of each kind of sandbox the canaries are planted once a worker.
     probe.probe = probe_once if room in _WHOLE_RUNS - {"attacks"} else _PROBE
     # Results are in their plain words, so that tests can compare them.

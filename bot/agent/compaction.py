@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from bot.agent.history import REMOVED_RESULT
+from bot.agent.message_history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drain
 from bot.agent.summary import carry_over_sections, transcript_text

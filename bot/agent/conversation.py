@@ -10,8 +10,8 @@ from typing import Literal
 from bot.agent.calls import CallResults, CallRunner
 from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
 from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
-from bot.agent.history import History
 from bot.agent.masking import Mask, RequestState
+from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
 from bot.agent.repetition import (
     MAX_TRUNCATIONS,
@@ -54,7 +54,7 @@ class Conversation:
         self.session_usage = session.shared_usage or SessionUsage()
         self.final_text = ""
         self._start_time = session.clock() if session.start_time is None else session.start_time
-        self._history = History()
+        self._history = MessageHistory()
         self._truncations = 0
         self._prefilled = False
         self._host_texts = 0

@@ -1,7 +1,7 @@
 """The loop: send a request, run the calls of the response in order, append their results, repeat
 (S-001..S-036).
 
-Every call gets exactly one result on every path, before the next request (`bot/agent/history.py` enforces it).
+Every call gets exactly one result on every path, before the next request (`bot/agent/message_history.py` enforces it).
 The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file.
 """
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bot.agent.history import History, HistoryError
 from bot.agent.journal_file import JournalFile, JournalLine
+from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.journal import (
@@ -77,7 +77,7 @@ def rebuild_conversation(journal: JournalFile) -> RebuiltConversation:
 
 class _Builder:
     def __init__(self) -> None:
-        self._history = History()
+        self._history = MessageHistory()
         self._recorded_ids: tuple[str, ...] = ()
         """The ids of the open calls as the journal has them; the history may have given others."""
         self._results: dict[str, list[Result]] = {}

@@ -19,7 +19,7 @@ from bot.github.actions import Actions
 if TYPE_CHECKING:
     from bot.github.app import Access
     from bot.github.client import GitHub
-    from bot.maintenance.plan import MatrixJob
+    from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
     from bot.session.event.maintain import LastPlan, RepositoryPlan
 
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[MatrixJob]:
     """Returns what is in the matrix."""
-    from bot.maintenance.plan import MOST_JOBS, matrix, matrix_json
+    from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
 
     jobs, remaining = matrix(
         (entry.repository, entry.minutes, decision) for entry in plans for decision in entry.decisions

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from bot.maintenance.plan import Decision, RepositoryState, TaskState
+from bot.maintenance.due_tasks import Decision, RepositoryState, TaskState
 from bot.maintenance.schedule import cron, next_due
 from bot.maintenance.task import FOLDER, Task
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from bot.contracts.formatting import count_of
 from bot.gate.text import clean_line, withhold_if_secret
-from bot.maintenance.plan import Decision
+from bot.maintenance.due_tasks import Decision
 from bot.publish.text.markdown import cell, plain
 
 MOST_ROWS = 400

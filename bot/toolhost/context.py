@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.toolhost.background import Jobs
-from bot.toolhost.history import History
+from bot.toolhost.file_history import FileHistory
 from bot.toolhost.limits import limits
 from bot.toolhost.listing import FileListCache
 from bot.toolhost.process_monitor import ProcessMonitor
@@ -60,7 +60,7 @@ class Context:
     environment: Mapping[str, str]
     ask: Ask
     records: Records
-    history: History
+    history: FileHistory
     assume_read: bool = False
     readable: tuple[Path, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict)

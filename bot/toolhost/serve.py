@@ -14,7 +14,7 @@ from bot.contracts import wire
 from bot.contracts.tools import ToolOutcome, Variation
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context, ToolFailure
-from bot.toolhost.history import History
+from bot.toolhost.file_history import FileHistory
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN
@@ -56,7 +56,7 @@ class Server:
             environment=start_message["environment"],
             ask=self._ask,
             records=Records(),
-            history=History(Path(start_message["history"])),
+            history=FileHistory(Path(start_message["history"])),
             assume_read=start_message["assume_read"],
             readable=tuple(map(Path, start_message.get("readable", ()))),
             programs=start_message.get("programs", {}),

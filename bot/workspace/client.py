@@ -23,10 +23,10 @@ from bot.workspace.channel import Channel
 from bot.workspace.environment import of_use
 from bot.workspace.errors import HostEndedError, WorkspaceError
 from bot.workspace.frames import Answer, Facts, Question
-from bot.workspace.plan import make_folders, plan
 from bot.workspace.process import HostProcess
 from bot.workspace.sandbox.choose import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
+from bot.workspace.start_plan import make_folders, plan_start
 
 if TYPE_CHECKING:
     from bot.workspace.egress.access import EgressAccess
@@ -147,7 +147,7 @@ class Workspace:
                 f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox at hand "
                 f"({confinement.name}) can give none. {HOW_TO_FIX}"
             )
-        planned = plan(
+        planned = plan_start(
             confinement,
             tree,
             folders,

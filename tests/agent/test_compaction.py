@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index
-from bot.agent.history import REMOVED_RESULT, History, HistoryError
 from bot.agent.loop import Hooks, LoopEnd
+from bot.agent.message_history import REMOVED_RESULT, HistoryError, MessageHistory
 from bot.agent.repair import rebuild_conversation
 from bot.agent.replay import RecordedCompactions, first_difference
 from bot.agent.summary import MAX_SECTION, carry_over_sections
@@ -371,8 +371,8 @@ def test_a_cut_keeps_whole_turns_within_the_limit(sizes: list[int], keep: int) -
     assert first <= 2 or sum(map(tokens_of, longer)) > keep
 
 
-def history(messages: Sequence[Message]) -> History:
-    made = History()
+def history(messages: Sequence[Message]) -> MessageHistory:
+    made = MessageHistory()
     made.add_user(messages[0].text)
     for message in messages[1:]:
         if message.role == "assistant":
@@ -391,7 +391,7 @@ def test_a_view_of_an_earlier_request_stays_as_it_is() -> None:
     assert [one.role for one in here.view()] == ["user", "user", "assistant", "tool"]
 
 
-WRONG: dict[str, Callable[[History], None]] = {
+WRONG: dict[str, Callable[[MessageHistory], None]] = {
     "a result without its call": lambda made: made.shorten("sum", 4),
     "nothing left out": lambda made: made.shorten("sum", 1),
     "past the end": lambda made: made.shorten("sum", 99),

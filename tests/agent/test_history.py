@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from bot.agent.history import History, HistoryError
+from bot.agent.message_history import HistoryError, MessageHistory
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult
 
 
-def asking(*ids: str) -> History:
-    history = History()
+def asking(*ids: str) -> MessageHistory:
+    history = MessageHistory()
     history.add_user("go")
     history.add_assistant(Message("assistant", tuple(ToolCall(name, "ls", "{}") for name in ids)), 1)
     return history
@@ -38,13 +38,13 @@ def test_nothing_is_sent_or_said_while_a_call_waits() -> None:
 
 
 def test_results_without_a_call_are_refused() -> None:
-    history = History()
+    history = MessageHistory()
     with pytest.raises(HistoryError):
         history.add_results(results("a"))
 
 
 def test_a_view_does_not_change_when_the_history_grows() -> None:
-    history = History()
+    history = MessageHistory()
     history.add_user("one")
     view = history.view()
     history.add_assistant(Message("assistant", (Text("two"),)), 1)
@@ -59,7 +59,7 @@ def test_a_view_does_not_change_when_the_history_grows() -> None:
 
 
 def test_the_digest_of_a_request_is_that_of_its_messages_and_goes_on_in_the_next() -> None:
-    one, two = History(), History()
+    one, two = MessageHistory(), MessageHistory()
     for history in (one, two):
         history.add_user("do it")
         history.add_assistant(Message("assistant", (Text("Done."),)), 1)
@@ -68,18 +68,18 @@ def test_the_digest_of_a_request_is_that_of_its_messages_and_goes_on_in_the_next
     one.add_user("go on")
     two.add_user("go on!")
     assert len({before, one.digest, two.digest}) == 3
-    again = History()
+    again = MessageHistory()
     for message in one.view()[:2]:
         again.add(message)
     assert again.digest == before
-    other = History()
+    other = MessageHistory()
     other.add_user("do something else")
     other.add_assistant(Message("assistant", (Text("Done."),)), 1)
     assert other.digest != before, "the newest message is the same, one before it is not"
 
 
 def test_the_digest_begins_anew_where_the_history_became_shorter() -> None:
-    history, afresh = History(), History()
+    history, afresh = MessageHistory(), MessageHistory()
     for text in ("a", "b", "c"):
         history.add_user(text)
         history.add_assistant(Message("assistant", (Text(text.upper()),)), 1)
@@ -90,7 +90,7 @@ def test_the_digest_begins_anew_where_the_history_became_shorter() -> None:
 
 
 def test_a_message_without_parts_is_not_kept() -> None:
-    history = History()
+    history = MessageHistory()
     history.add_user("go")
     history.add_assistant(Message("assistant", ()), 1)
     assert len(history) == 1

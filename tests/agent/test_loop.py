@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from bot.agent.finish import Stop
-from bot.agent.history import History
 from bot.agent.journal import BusyError, Journal
 from bot.agent.loop import Hooks, Session, TurnInfo, run_loop
+from bot.agent.message_history import MessageHistory
 from bot.agent.repetition import REPEAT_NOTICE
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
@@ -75,7 +75,7 @@ def test_the_journal_tells_by_a_digest_that_a_request_goes_on_from_the_one_befor
     bench.run()
     sent = list(bench.journal().records(RequestSent))
     for line, messages in zip(sent, bench.provider.requests, strict=True):
-        history = History()
+        history = MessageHistory()
         for message in messages[: line.messages]:
             history.add(message)
         assert line.digest == history.digest

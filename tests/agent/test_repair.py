@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.agent.compaction import CompactionFailure, CompactionInput, Summary
-from bot.agent.history import History
 from bot.agent.journal import Journal, JournalFile, JournalLine, read_journal
 from bot.agent.loop import Hooks, Session, run_loop
+from bot.agent.message_history import MessageHistory
 from bot.agent.repair import DIED_BEFORE_CALL, DIED_IN_CALL, ConversationError, rebuild_conversation
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts import journal as lines
@@ -98,7 +98,7 @@ def of(*records: lines.Record, masked: int = -1) -> JournalFile:
 
 def assert_valid(messages: Sequence[Message]) -> None:
     """A vendor would take it, and so does a history."""
-    history = History()
+    history = MessageHistory()
     for message in messages:
         assert history.add(message) == message
     assert pair_results(messages) == list(messages)

@@ -27,9 +27,9 @@ LINES: dict[str, tuple[str, str, str]] = {
         '_HASHES = ("moved_from",)',
     ),
     "S-004": (
-        "bot/agent/history.py",
+        "bot/agent/message_history.py",
         "self._messages: list[Message] = []",
-        'self._messages: list[Message] = History.__init__.__dict__.setdefault("shared", [])',
+        'self._messages: list[Message] = MessageHistory.__init__.__dict__.setdefault("shared", [])',
     ),
     "S-005": ("bot/providers/assembly.py", "clean(id), clean(name)", "clean(name), clean(name)"),
     "S-006": (
@@ -44,7 +44,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "Image((redrawn.media_type,",
     ),
     "S-009": ("bot/agent/receive.py", "last or Failed(INCOMPLETE,", 'last or Failed("",'),
-    "S-010": ("bot/agent/history.py", "if not expected or expected != actual:", "if not expected:"),
+    "S-010": ("bot/agent/message_history.py", "if not expected or expected != actual:", "if not expected:"),
     "S-011": (
         "bot/agent/finish.py",
         "(FinishReason.MAX_TOKENS, False): StopReason.MAX_TOKENS,",
@@ -60,19 +60,23 @@ LINES: dict[str, tuple[str, str, str]] = {
         'return plain if tag is None else {"type": tag, **plain}',
         "return plain",
     ),
-    "S-014": ("bot/agent/history.py", "if not 1 < first_kept <= len(self._messages) or (", "if False and ("),
+    "S-014": (
+        "bot/agent/message_history.py",
+        "if not 1 < first_kept <= len(self._messages) or (",
+        "if False and (",
+    ),
     "S-015": (
         "bot/agent/conversation.py",
         "self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))",
         "pass",
     ),
     "S-016": (
-        "bot/agent/history.py",
+        "bot/agent/message_history.py",
         "return _View(self._messages, len(self._messages))",
         "return self._messages",
     ),
     "S-017": (
-        "bot/agent/history.py",
+        "bot/agent/message_history.py",
         "            parts.append(part)",
         '            parts.append(part) if type(part).__name__ != "Thinking" else None',
     ),
@@ -116,7 +120,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "if False:",
     ),
     "S-033": (
-        "bot/agent/history.py",
+        "bot/agent/message_history.py",
         "self._replace([self._messages[0], Message(",
         "self._replace([Message(",
     ),
@@ -254,7 +258,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-074": ("bot/toolhost/commit.py", "answer.reason or f", "False or f"),
     "S-075": (
-        "bot/toolhost/history.py",
+        "bot/toolhost/file_history.py",
         "if not known or known[-1].sha256 != change.before.sha256:",
         "if not known:",
     ),
@@ -348,7 +352,11 @@ LINES: dict[str, tuple[str, str, str]] = {
         'return "\\n".join([*lines, count.format(done, len(items))])',
         'return "\\n".join(lines)',
     ),
-    "S-108": ("bot/agent/history.py", "self._messages.append(message)", "self._messages.insert(0, message)"),
+    "S-108": (
+        "bot/agent/message_history.py",
+        "self._messages.append(message)",
+        "self._messages.insert(0, message)",
+    ),
     "S-109": (
         "bot/agent/conversation.py",
         "            messages,\n            tool_choice=",
@@ -547,9 +555,9 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-169": ("bot/agent/title.py", "end._replace(usage=usage, cost=cost)", "end"),
     "S-170": ("bot/agent/conversation.py", "session.hooks.request_sent(self.turn)", "pass"),
     "S-171": (
-        "bot/agent/history.py",
+        "bot/agent/message_history.py",
         "self._messages: list[Message] = []",
-        'self._messages: list[Message] = History.__init__.__dict__.setdefault("shared", [])',
+        'self._messages: list[Message] = MessageHistory.__init__.__dict__.setdefault("shared", [])',
     ),
     "S-172": ("bot/agent/usage.py", "self.cost += cost", "pass"),
 }

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from bot.maintenance.dashboard import render
-from bot.maintenance.plan import Caps, EndedPull, OpenPull, RepositoryState, decide_all, group_by_task
+from bot.maintenance.due_tasks import Caps, EndedPull, OpenPull, RepositoryState, decide_all, group_by_task
 from bot.maintenance.task import Task
 from bot.policy.schema import MaintenancePolicy
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from bot.maintenance.plan import (
+from bot.maintenance.due_tasks import (
     MOST_JOBS,
     SHORT_LIST,
     Caps,

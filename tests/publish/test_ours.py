@@ -9,7 +9,7 @@ from bot.github.client import GitHub
 from bot.github.threads import Signer
 from bot.github.values import Account
 from bot.publish.plan_comment import PLAN
-from bot.publish.review.history import FINDING, REVIEW
+from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
 from bot.publish.thread.markers import (
     ANSWER,

@@ -13,7 +13,7 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.publish.check_run import CheckReport, post_check_run
-from bot.publish.review.history import CHECK, empty_review_key, last_reviewed, review_mark
+from bot.publish.review.posted_reviews import CHECK, empty_review_key, last_reviewed, review_mark
 from bot.publish.thread.ref import thread_ref_of
 from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bot.maintenance.plan import Decision
+from bot.maintenance.due_tasks import Decision
 from bot.maintenance.task_file import read_task
 from bot.report.plan_summary import MOST_ROWS, dashboards_summary, plan_summary
 

@@ -22,7 +22,7 @@ from bot.policy.schema import StopHookPolicy
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.folder.run_folder import RunFolder
 from bot.session.hooks.stop_hook import StopHook
 from bot.session.progress.waits import Waits
@@ -119,7 +119,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 def test_the_same_tree_is_compared_by_one_diff(begin: Begin) -> None:
     """Breaks: bot/session/checks/inspection.py "@cached_property"."""
     trial = begin({"a.py": "one = 1\n"})
-    changes = TreeChanges(History(trial.checkout), trial.change({"a.py": "two = 2\n"}), (), None)
+    changes = TreeChanges(GitTrees(trial.checkout), trial.change({"a.py": "two = 2\n"}), (), None)
     assert changes.change.untouched is not None
     shutil.rmtree(trial.checkout.git.git_dir / "objects")
     assert changes.change.untouched is not None

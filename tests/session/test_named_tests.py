@@ -22,7 +22,7 @@ from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
@@ -95,7 +95,7 @@ def trial(
         CancelToken(),
         Waits(lambda line: None),
         coverage=ChangeCoverage(checkout),
-        history=History(checkout),
+        history=GitTrees(checkout),
         minutes=minutes,
         cores=cores,
     )

@@ -31,7 +31,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.workspace import plan
+from bot.workspace import start_plan
 from tests.support.warm_server import LARGEST
 
 # Seconds that a whole run may take on a machine that does ten other things.
@@ -65,7 +65,7 @@ def run(
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
     asked = json.dumps({
-        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": plan.CHECKERS,
+        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start_plan.CHECKERS,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

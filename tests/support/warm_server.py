@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 from bot.cli.scrub_environment import handed_on
 from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace import plan
 from bot.workspace import probe as sandbox_probe
+from bot.workspace import start_plan
 from bot.workspace.sandbox.confinement import Confinement
 
 LARGEST = 1 << 17
@@ -97,7 +97,7 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
-    plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
+    start_plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = asked["argv"]
 

@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context, ToolFailure
-from bot.toolhost.history import History
+from bot.toolhost.file_history import FileHistory
 from bot.toolhost.records import Records
 
 _PATH = os.environ["PATH"]
@@ -87,7 +87,7 @@ def bench(tmp_path: Path) -> Bench:
             environment={},
             ask=lambda *question: made.questions.append(question) or made.answer(),
             records=Records(),
-            history=History(tmp_path / "history"),
+            history=FileHistory(tmp_path / "history"),
         )
     )
     return made

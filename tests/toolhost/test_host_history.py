@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.toolhost.context import Answer
-from bot.toolhost.history import OUTSIDE, History
+from bot.toolhost.file_history import OUTSIDE, FileHistory
 from tests.toolhost.conftest import Bench
 from tests.toolhost.test_host_patch import apply, fill
 
@@ -125,7 +125,7 @@ def test_another_workspace_of_the_run_goes_on_with_the_history(bench: Bench, tmp
     bench.call("edit", path="a.txt", old="one", new="two")
     with (tmp_path / "history/log.jsonl").open("ab") as log:
         log.write(b'{"path": "cut off\n[]\nnot JSON\n')
-    bench.context.history = History(tmp_path / "history")
+    bench.context.history = FileHistory(tmp_path / "history")
     bench.call("edit", path="a.txt", old="two", new="three")
     assert told(bench, "a.txt") == [(0, "base", b"one\n"), (1, "edit", b"two\n"), (2, "edit", b"three\n")]
     assert bench.text("restore", path="a.txt", version=0).startswith("Restored")
@@ -133,7 +133,7 @@ def test_another_workspace_of_the_run_goes_on_with_the_history(bench: Bench, tmp
 
 def test_a_history_that_cannot_be_written_costs_no_change(bench: Bench, tmp_path: Path) -> None:
     fill(bench, {"a.txt": "one\n"})
-    bench.context.history = History(tmp_path / "nowhere")
+    bench.context.history = FileHistory(tmp_path / "nowhere")
     said = bench.text("edit", path="a.txt", old="one", new="two")
     assert "(This change is not in the file history: No such file or directory.)" in said
     assert (bench.root / "a.txt").read_text() == "two\n"

@@ -19,7 +19,7 @@ from bot.agent.versions import apply_diff
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context, ToolFailure
-from bot.toolhost.history import History
+from bot.toolhost.file_history import FileHistory
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Lines, Placement, locate
@@ -52,7 +52,7 @@ def workspace(tree: dict[str, bytes]) -> Iterator[Context]:
             path.chmod((0o644, 0o755, 0o600)[number % 3])
         yield Context(
             root=folder / "tree", tmp=folder / "tmp", spill=folder / "spill", environment={"PATH": os.environ["PATH"]},
-            ask=lambda *question: Answer(True), records=Records(), history=History(folder / "history"),
+            ask=lambda *question: Answer(True), records=Records(), history=FileHistory(folder / "history"),
             assume_read=True,
         )  # fmt: skip
     finally:

@@ -14,7 +14,7 @@ from bot.policy.protected import ProtectedFiles
 from bot.policy.schema import ReviewPolicy
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext
-from bot.publish.review.history import CHECK, REVIEW, ReviewHistory, read_history, review_mark
+from bot.publish.review.posted_reviews import CHECK, REVIEW, ReviewHistory, read_history, review_mark
 from bot.publish.review.report import (
     ReviewContext,
     ReviewedDiff,

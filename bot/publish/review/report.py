@@ -25,7 +25,7 @@ from bot.publish.body.title_and_footer import Links, figures
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext, make_bare
 from bot.publish.remote import Remote
-from bot.publish.review.history import CHECK, REVIEWED, ReviewHistory, empty_review_key, open_findings
+from bot.publish.review.posted_reviews import CHECK, REVIEWED, ReviewHistory, empty_review_key, open_findings
 from bot.publish.review.text import Report, nothing_text
 from bot.publish.thread.comments import edit_comments, put_result
 from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS

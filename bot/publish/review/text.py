@@ -17,7 +17,7 @@ from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
 from bot.publish.body.render import LIMIT
 from bot.publish.body.title_and_footer import Links, small_line
-from bot.publish.review.history import FINDING, PostedFinding
+from bot.publish.review.posted_reviews import FINDING, PostedFinding
 from bot.publish.text.filters import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
 from bot.publish.thread.markers import mark, marked
 from bot.review.fingerprints import position_of

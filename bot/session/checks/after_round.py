@@ -19,7 +19,7 @@ from bot.evidence.related import asks_host, kind_of, related_command, runner_of_
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, CheckRunner, RunOptions, not_run
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.progress.background import Background
 from bot.session.workspaces.build_caches import is_compiling
 from bot.workspace.client import Workspace
@@ -300,7 +300,7 @@ class AfterRound(Round):
 
 
 def related_commands(
-    commands: Mapping[int, str], history: History, tree_sha: str, workspace: Workspace, cancel: CancelToken
+    commands: Mapping[int, str], history: GitTrees, tree_sha: str, workspace: Workspace, cancel: CancelToken
 ) -> dict[int, tuple[str, str]]:
     """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
     with the change. `workspace` has the tree of the change."""

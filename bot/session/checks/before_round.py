@@ -20,7 +20,7 @@ from bot.evidence.reruns import CheckExecution
 from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
 from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.progress.background import Background
 from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
@@ -47,7 +47,7 @@ class RoundsContext:
     origin: str = ""
     inspect: Callable[[], Inspection] | None = None
     coverage: ChangeCoverage | None = None
-    history: History | None = None
+    history: GitTrees | None = None
     minutes: float = LOCAL_MINUTES
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 

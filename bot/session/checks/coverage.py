@@ -10,7 +10,7 @@ from bot.checkout.objects import blobs_at
 from bot.contracts.evidence import Coverage
 from bot.evidence.check import Check
 from bot.evidence.coverage import COVERAGE_FILES, MeasuredCoverage, merge_coverage, missing_reason
-from bot.session.context.history import changed_lines
+from bot.session.context.git_trees import changed_lines
 
 _MOST_LINES = 200_000
 

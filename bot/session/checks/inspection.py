@@ -33,7 +33,7 @@ from bot.evidence.labels import RECONFIGURED
 from bot.evidence.problems import missing_modules
 from bot.evidence.projects import above
 from bot.session.checks.host_reports import CheckerRun, failed_checker_run, parse_checker_run
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.workspace.client import Workspace, WorkspaceError
 
 LIMIT = 120
@@ -60,7 +60,7 @@ class Inspection:
         only: Collection[str] | None = None,
         limit: float = LIMIT,
     ) -> None:
-        self._history = History(checkout)
+        self._history = GitTrees(checkout)
         self._read_base = cache(self._history.read)
         self._only = only
         self._limit = limit
@@ -349,7 +349,7 @@ class TreeChanges:
     projects on both sides. Raises `GitError`."""
 
     def __init__(
-        self, history: History, tree_sha: str, checkers: Sequence[Checker], wanted: Collection[str] | None
+        self, history: GitTrees, tree_sha: str, checkers: Sequence[Checker], wanted: Collection[str] | None
     ) -> None:
         self._history = history
         self._tree = tree_sha

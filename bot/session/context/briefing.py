@@ -82,7 +82,7 @@ class Briefing:
             return self.reviewing.diff_shown.text
         if self.request.pull is None:
             return ""
-        from bot.session.context.history import pull_diff
+        from bot.session.context.git_trees import pull_diff
 
         return pull_diff(self.checkout)
 

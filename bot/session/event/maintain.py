@@ -19,8 +19,8 @@ from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData, RepositoryData
 from bot.events.nearest import nearest
 from bot.github.values import Account, ArtifactData, CommitData, JobData, PullData, WorkflowRunData
-from bot.maintenance import dashboard, plan
-from bot.maintenance.plan import (
+from bot.maintenance import dashboard, due_tasks
+from bot.maintenance.due_tasks import (
     Decision,
     DueWindow,
     EndedPull,
@@ -124,11 +124,11 @@ def plan_repository(
         _check_names(run.tasks, tasks)
     state = _state(repository, host, policy) if tasks else RepositoryState()
     if run.tasks:
-        decisions = plan.decide_manual(tasks, run.tasks, state)
+        decisions = due_tasks.decide_manual(tasks, run.tasks, state)
     else:
         runs = policy.tiers[Tier.SCHEDULE].runs_a_day
-        caps = plan.Caps(policy.maintenance, runs, run.last.started(repository))
-        decisions = plan.decide_all(
+        caps = due_tasks.Caps(policy.maintenance, runs, run.last.started(repository))
+        decisions = due_tasks.decide_all(
             tasks.values(),
             state,
             caps,

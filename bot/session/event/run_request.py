@@ -165,7 +165,7 @@ def _since(github: GitHub, request: Request) -> str:
     """Return the head of the last review if only newer changes are to be reviewed."""
     if request.verb is not Verb.REVIEW or request.pull is None or request.options.get("full") == "true":
         return ""
-    from bot.publish.review.history import last_reviewed
+    from bot.publish.review.posted_reviews import last_reviewed
 
     return last_reviewed(github, request.repository, request.pull.number)
 

@@ -31,7 +31,7 @@ from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import Preparation, checks_of, preparation_of, with_task_instruction
 from bot.session.context.briefing import Briefing, instructions
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import REPORT_FINDING, Profile, profile_of, without_commands
 from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.job.spec import RunSpec
@@ -317,7 +317,7 @@ def _package_folders(spec: RunSpec, checkout: Checkout) -> tuple[EnvironmentFold
     if spec.origin is None or not (spec.origin / ".git").exists():
         return ()
     origin = spec.origin.resolve()
-    return environment_folders(origin, Git(origin / ".git"), History(checkout).paths(), spec.environment)
+    return environment_folders(origin, Git(origin / ".git"), GitTrees(checkout).paths(), spec.environment)
 
 
 def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) -> Rounds:
@@ -334,7 +334,7 @@ def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) ->
         origin="" if inputs.confinement.moves else str(spec.origin or ""),
         inspect=checker_factory(policy, profile, checkout, inputs.stop),
         coverage=ChangeCoverage(checkout),
-        history=History(checkout),
+        history=GitTrees(checkout),
         minutes=minutes,
     )
     return Rounds(environment.checks, context)

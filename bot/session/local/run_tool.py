@@ -31,11 +31,11 @@ from bot.skills.grants import ActiveGrants
 from bot.skills.skill_folder import SkillFolder
 from bot.skills.tool import SkillTool
 from bot.workspace.client import Workspace
-from bot.workspace.plan import skills_place
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.choose import Setting
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.start_plan import skills_place
 
 
 @dataclass(frozen=True, slots=True)

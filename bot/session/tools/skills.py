@@ -26,8 +26,8 @@ from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.skill_folder import SkillFolder
 from bot.skills.tool import NAME, SkillTool
-from bot.workspace.plan import skills_place
 from bot.workspace.sandbox.confinement import Confinement
+from bot.workspace.start_plan import skills_place
 
 
 def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[SkillSet]:

@@ -25,7 +25,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.tools import ToolOutcome
 from bot.environment.detection import guarded_folder
 from bot.policy.schema import SetupStep
-from bot.session.context.history import History
+from bot.session.context.git_trees import GitTrees
 from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.background import Background
 from bot.session.workspaces import build_caches
@@ -232,7 +232,7 @@ class Trees:
         origin = (self.origin,) if self.origin else ()
         shared = [one for one in folders if not one.is_build_output]
         return (
-            dependencies(shared, (*tops, *origin), History(self.checkout).paths())
+            dependencies(shared, (*tops, *origin), GitTrees(self.checkout).paths())
             if shared
             else NO_DEPENDENCIES
         )
@@ -288,7 +288,7 @@ class Trees:
         return _Prepared(TreeEnvironment(shared, archive, caches), left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
-        return folders_in(tree, self.checkout.git, History(self.checkout).paths())
+        return folders_in(tree, self.checkout.git, GitTrees(self.checkout).paths())
 
     def _copy_in(self, name: str, tree: Path) -> None:
         if self.origin is None:

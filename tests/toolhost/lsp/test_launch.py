@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.history import Changed, History, State
+from bot.toolhost.file_history import Changed, FileHistory, State
 from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, LaunchPolicy
 from bot.toolhost.records import Records
 
@@ -28,7 +28,7 @@ def context(tmp_path: Path) -> Context:
         environment={"PATH": f"{tmp_path}/path:{tmp_path}/tree/bin"},
         ask=lambda *asked: Answer(True),
         records=Records(),
-        history=History(tmp_path / "history"),
+        history=FileHistory(tmp_path / "history"),
         programs={"ty": f"{tmp_path}/tree/bin/ty"},
     )
 

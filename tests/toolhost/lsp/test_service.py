@@ -16,7 +16,7 @@ import pytest
 from bot.contracts.evidence import Answer
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
-from bot.toolhost.history import History
+from bot.toolhost.file_history import FileHistory
 from bot.toolhost.lsp import workers
 from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings, environment_of
 from bot.toolhost.lsp.registry import SERVERS
@@ -58,7 +58,7 @@ class Looked:
             environment={"PATH": "/usr/bin:/bin", "HTTPS_PROXY": "http://out", "no_proxy": "x", "LANG": "C"},
             ask=lambda *asked: Permission(True),
             records=Records(),
-            history=History(folder / "history"),
+            history=FileHistory(folder / "history"),
         )
         launch_policy = LaunchPolicy(since=time.time_ns())
         settings = Settings(wait, servers, memory=memory, timeouts=QUICK, launch_policy=launch_policy)

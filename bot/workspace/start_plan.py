@@ -4,8 +4,10 @@ installation that it may use."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,13 +20,8 @@ if TYPE_CHECKING:
     from bot.workspace.egress.access import EgressAccess
 
 
-import sys
-from collections.abc import Iterator
-from importlib.util import find_spec
-
-
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StartPlan:
     """How a tool host is started, and its start message."""
 
     argv: list[str]
@@ -51,7 +48,7 @@ def make_folders(own: Path, history: Path | None) -> Folders:
     return folders
 
 
-def plan(
+def plan_start(
     confinement: Confinement,
     tree: Path,
     folders: Folders,
@@ -65,7 +62,7 @@ def plan(
     egress: EgressAccess | None,
     dependencies: Dependencies,
     own_git: bool,
-) -> Plan:
+) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
     tree, tmp = tree.resolve(strict=True), folders.tmp
     variables, tools = environment.build(source, tmp / "home", tmp, allowed)
@@ -104,7 +101,7 @@ def plan(
         "programs": own_programs.places,
         "environment": variables,
     }
-    return Plan(layout.host_command(moved=confinement.moves), mounts, own, start_message)
+    return StartPlan(layout.host_command(moved=confinement.moves), mounts, own, start_message)
 
 
 def skills_place(confinement: Confinement, folder: Path) -> str:

@@ -53,7 +53,7 @@ class Changed:
     after: State
 
 
-class History:
+class FileHistory:
     """One folder. A second one on the same folder goes on from what the first one logged."""
 
     def __init__(self, folder: Path) -> None:

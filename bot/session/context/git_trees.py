@@ -1,4 +1,4 @@
-"""What git knows of the base commit, of a changed tree and of a pull request: files and diffs."""
+"""Files and diffs of the base commit, of a changed tree and of a pull request, read from git objects."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MAX_DIFF = 80_000
 _MAX_FILE_DIFF = 16_000
 
 
-class History:
-    """Paths are decoded with `surrogateescape`. Without a tree a question is about the base."""
+class GitTrees:
+    """Reads trees by their hash, and the base commit's by default. Paths are decoded with `surrogateescape`."""
 
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
@@ -28,7 +28,7 @@ class History:
         return [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
 
     def read(self, path: str, tree: str = "") -> str | None:
-        """The text of a file; `None` where there is none."""
+        """The text of a file; `None` if there is none."""
         try:
             blob = self._git.run("cat-file", "blob", f"{tree or self._base}:{path}")
         except GitError:
@@ -36,7 +36,7 @@ class History:
         return blob.decode(errors="replace")
 
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
-        """The paths that differ from the base, and of those that only moved the old one by the new. Raises
+        """The paths that differ from the base, and the old path of each renamed file by its new one. Raises
         `GitError`."""
         listing = self._git.run("diff-tree", "-r", "-z", "-M", "--name-status", self._base, tree)
         words = [word.decode(errors="surrogateescape") for word in listing.split(b"\0")]
@@ -54,7 +54,8 @@ class History:
         return changed, renamed
 
     def untouched(self, tree: str) -> Callable[[str, int], bool] | None:
-        """Whether a line of a file in `tree` stood in it before; `None` where that is not known. Raises `GitError`."""
+        """A test whether a line of a file in `tree` was in it at the base; `None` if that is unknown. Raises
+        `GitError`."""
         by_path = changed_lines(self._checkout, tree)
         if by_path is None:
             return None
@@ -64,8 +65,8 @@ class History:
 
 
 def changed_lines(checkout: Checkout, tree_sha: str) -> Iterator[tuple[str, frozenset[int]]] | None:
-    """Each changed file of `tree_sha` that has lines, with those that the base does not have, renames followed; `None`
-    where the diff cannot be read."""
+    """The changed text files of `tree_sha` with the numbers of their new or changed lines, renames followed; `None` if
+    the diff cannot be read."""
     from bot.review.diff import DiffError, parse_diff
 
     try:
@@ -80,7 +81,7 @@ def changed_lines(checkout: Checkout, tree_sha: str) -> Iterator[tuple[str, froz
 
 
 def pull_diff(checkout: Checkout) -> str:
-    """What a pull request changes, for the model of a run that does not review it; a sentence where that is unknown."""
+    """The diff of a pull request for the model of a run that does not review it; a sentence if it is unknown."""
     from bot.review.diff import DiffError, parse_diff
     from bot.review.diff_text import diff_text
 

@@ -19,7 +19,7 @@ class HistoryError(Exception):
     """A call would have no result, two, or one out of order: a bug of ours, never the model's."""
 
 
-class History:
+class MessageHistory:
     """Messages, validated as they are added (S-010, S-053) at a cost that does not grow with their number."""
 
     def __init__(self) -> None:
