@@ -62,14 +62,14 @@ def build_timeline(journal: JournalFile) -> Timeline:
         for line in lines:
             own.add_record(line.record, line.at)
         own.finish()
-        agent = Agent(started.name, started.kind, started.system, started.prompt, own.story)
+        agent = Agent(started.name, started.kind, started.system, started.prompt, own.timeline)
         builder.started(agent, started.turn, started.call_id)
     builder.finish()
     steps = {name: builder.steps for name, builder in builders.items()}
     for path, rows in file_versions(versions(journal), steps).items():
-        if path in builder.story.files:
-            builder.story.files[path].versions = rows
-    return builder.story
+        if path in builder.timeline.files:
+            builder.timeline.files[path].versions = rows
+    return builder.timeline
 
 
 def _by_agent(lines: Iterable[JournalLine]) -> dict[str, list[JournalLine]]:
@@ -94,7 +94,7 @@ class _TimelineBuilder:
     """Sorts lines into turns and calls. Looks calls up by what names them: a run may have ten thousand."""
 
     def __init__(self, prefix: str = "") -> None:
-        self.story = Timeline()
+        self.timeline = Timeline()
         self.steps: dict[tuple[int, str], Call] = {}
         self._prefix = prefix
         self._turns: dict[int, Turn] = {}
@@ -103,8 +103,8 @@ class _TimelineBuilder:
         self._streamed: dict[int, list[Delta | CallOpened]] = defaultdict(list)
 
     def add_record(self, record: object, at: float) -> None:
-        story = self.story
-        story.seconds = max(story.seconds, at)
+        timeline = self.timeline
+        timeline.seconds = max(timeline.seconds, at)
         match record:
             case UserText():
                 self.add_entry(TextEntry(at, record.origin, record.text, record.images))
@@ -141,23 +141,23 @@ class _TimelineBuilder:
             case CheckRecord():
                 self._checked(record)
             case Evidence():
-                story.evidence = record
+                timeline.evidence = record
             case WriteProposed():
-                story.writes.append(record)
+                timeline.writes.append(record)
             case SessionEnded():
-                story.session = record
+                timeline.session = record
             case RunEnded():
-                story.run = record
+                timeline.run = record
 
     def add_entry(self, entry: TextEntry) -> None:
-        entry.key = f"{self._prefix}message-{len(self.story.timeline) + 1}"
-        self.story.timeline.append(entry)
+        entry.key = f"{self._prefix}message-{len(self.timeline.entries) + 1}"
+        self.timeline.entries.append(entry)
 
     def started(self, agent: Agent, turn: int, call_id: str) -> None:
         """Put the subagent below the call that started it, and what it changed among the run's files."""
-        self._call_of(turn, call_id, agent.story.seconds).agents.append(agent)
-        story, own = self.story, agent.story
-        story.usage, story.cost = story.usage + own.usage, story.cost + own.cost
+        self._call_of(turn, call_id, agent.timeline.seconds).agents.append(agent)
+        timeline, own = self.timeline, agent.timeline
+        timeline.usage, timeline.cost = timeline.usage + own.usage, timeline.cost + own.cost
         for row in own.files.values():
             for tool in row.tools:
                 self._touched(row.path, tool, 0, 0)
@@ -166,24 +166,24 @@ class _TimelineBuilder:
     def finish(self) -> None:
         """Show what streamed of an answer that never became whole, and what the session came to."""
         for number, records in self._streamed.items():
-            turn = self._turn(number, self.story.seconds)
+            turn = self._turn(number, self.timeline.seconds)
             if not turn.finish and turn.failure is None:
                 _add_streamed(turn, records)
-        for turn in self.story.turns:
-            self.story.usage += turn.usage
-            self.story.cost += turn.cost
+        for turn in self.timeline.turns:
+            self.timeline.usage += turn.usage
+            self.timeline.cost += turn.cost
             for index, call in enumerate(turn.calls, start=1):
                 call.key = f"{turn.key}-call-{index}"
 
     def _turn(self, number: int, at: float) -> Turn:
         if number not in self._turns:
             self._turns[number] = turn = Turn(number, at, key=f"{self._prefix}turn-{number}")
-            self.story.timeline.append(turn)
+            self.timeline.entries.append(turn)
         return self._turns[number]
 
     def _shortened(self, record: CompactionRecord, at: float) -> None:
-        story = self.story
-        story.usage, story.cost = story.usage + record.usage, story.cost + record.cost
+        timeline = self.timeline
+        timeline.usage, timeline.cost = timeline.usage + record.usage, timeline.cost + record.cost
         if record.failure:
             self.add_entry(
                 TextEntry(at, "note", f"The conversation could not be made shorter. {record.failure}")
@@ -262,7 +262,7 @@ class _TimelineBuilder:
             self._touched(file.path, call.name if call is not None else "command", added, removed)
 
     def _checked(self, record: CheckRecord) -> None:
-        row = self.story.checks.setdefault(record.name, CheckRow(record.name, record.command))
+        row = self.timeline.checks.setdefault(record.name, CheckRow(record.name, record.command))
         if record.again:
             row.flaky = row.flaky or record.run.state is CheckState.PASSED
         elif record.phase == "before":
@@ -271,7 +271,7 @@ class _TimelineBuilder:
             row.after = record
 
     def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:
-        row = self.story.files.setdefault(path, FileRow(path))
+        row = self.timeline.files.setdefault(path, FileRow(path))
         if tool not in row.tools:
             row.tools.append(tool)
         row.additions += additions

@@ -94,8 +94,8 @@ class Checker(NamedTuple):
         return "; ".join(clauses)
 
 
-def checks_of(story: Timeline) -> list[Check]:
-    if story.evidence is not None and story.evidence.checks:
+def checks_of(timeline: Timeline) -> list[Check]:
+    if timeline.evidence is not None and timeline.evidence.checks:
         return [
             Check(
                 one.name,
@@ -108,9 +108,9 @@ def checks_of(story: Timeline) -> list[Check]:
                 one.related,
                 one.scope_note,
             )
-            for one in story.evidence.checks
+            for one in timeline.evidence.checks
         ]
-    return [_on_the_way(row) for row in story.checks.values()]
+    return [_on_the_way(row) for row in timeline.checks.values()]
 
 
 def _on_the_way(row: CheckRow) -> Check:

@@ -24,7 +24,7 @@ from bot.report import text as words
 from bot.report.build_timeline import build_timeline
 from bot.report.calls import people_see
 from bot.report.diffs import Colours, diff_of
-from bot.report.letter import Handover, Letter, handover_of, write_letter
+from bot.report.first_screen import FirstScreen, Handover, build_first_screen, handover_of
 from bot.report.plots import plots_of, points_of
 from bot.report.text import blocks, make_visible, safe_link
 from bot.report.timeline import TextEntry, Timeline
@@ -61,7 +61,7 @@ _ROW = 90
 
 
 class Detail(NamedTuple):
-    """How much a page shows: characters of a text, rows of a diff, steps of a story, and entries of any other list."""
+    """How much a page shows: characters of a text, rows of a diff, steps of the timeline, entries of another list."""
 
     text: int
     rows: int
@@ -99,25 +99,27 @@ def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
 def render(journal: JournalFile, patch: bytes | None = None) -> str:
     """`render_page` for a journal that was read already. What would make the page larger than `LARGEST` is left out,
     and counted where it is missing."""
-    story, handover = build_timeline(journal), handover_of(journal)
-    letter = write_letter(journal, story, handover.description, patch)
-    for net in letter.files:
-        if row := story.files.get(net.path):
+    timeline, handover = build_timeline(journal), handover_of(journal)
+    first_screen = build_first_screen(journal, timeline, handover.description, patch)
+    for net in first_screen.files:
+        if row := timeline.files.get(net.path):
             row.additions, row.removals, row.net = net.additions, net.removals, True
     page = ""
-    for detail in _DETAILS[_rows(story) * _ROW > LARGEST :]:
-        page = _render(journal, story, handover, letter, detail)
+    for detail in _DETAILS[_rows(timeline) * _ROW > LARGEST :]:
+        page = _render(journal, timeline, handover, first_screen, detail)
         if len(page.encode()) <= LARGEST:
             break
     return page
 
 
-def _render(journal: JournalFile, story: Timeline, handover: Handover, letter: Letter, detail: Detail) -> str:
+def _render(
+    journal: JournalFile, timeline: Timeline, handover: Handover, first_screen: FirstScreen, detail: Detail
+) -> str:
     colours = Colours()
-    points = points_of(story)
+    points = points_of(timeline)
     plots = plots_of(points, journal.header.info.context_window)
     sections = {
-        "change": letter.files,
+        "change": first_screen.files,
         "question": handover.question,
         "plan": handover.plan,
         "findings": handover.findings,
@@ -125,19 +127,19 @@ def _render(journal: JournalFile, story: Timeline, handover: Handover, letter: L
     }
     return _template().render(
         header=journal.header,
-        story=story,
+        timeline=timeline,
         handover=handover,
-        letter=letter,
+        first_screen=first_screen,
         detail=detail,
         notices=list(_notices(journal)),
         parts=[(anchor, name) for anchor, name in _PARTS if sections.get(anchor, True)],
-        checks=evidence.checks_of(story),
-        checkers=evidence.checkers_of(story.evidence),
-        coverage=evidence.coverage_of(story.evidence),
-        servers=story.evidence.servers if story.evidence else (),
+        checks=evidence.checks_of(timeline),
+        checkers=evidence.checkers_of(timeline.evidence),
+        coverage=evidence.coverage_of(timeline.evidence),
+        servers=timeline.evidence.servers if timeline.evidence else (),
         points=points,
         plots=plots,
-        longest=min(detail.text, words.longest_for(_sizes(story))),
+        longest=min(detail.text, words.longest_for(_sizes(timeline))),
         diff_of=partial(diff_of, colours=colours, most=detail.rows),
         code_lines=lambda text, path: colours.lines(path, text),
         picture=Pictures().address,
@@ -236,16 +238,16 @@ def _notices(journal: JournalFile) -> Iterator[str]:
         yield journal.cut
 
 
-def _rows(story: Timeline) -> int:
-    """How many rows the diffs of a story have, apart from its subagents'."""
-    changes = (change for turn in story.turns for call in turn.calls for change in call.changes)
-    found = (file for turn in story.turns for file in turn.files)
+def _rows(timeline: Timeline) -> int:
+    """How many rows the diffs of a timeline have, apart from its subagents'."""
+    changes = (change for turn in timeline.turns for call in turn.calls for change in call.changes)
+    found = (file for turn in timeline.turns for file in turn.files)
     return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *found))
 
 
-def _sizes(story: Timeline) -> Iterator[int]:
-    """How long the texts of a story are that a page may have to shorten."""
-    for item in story.timeline:
+def _sizes(timeline: Timeline) -> Iterator[int]:
+    """How long the texts of a timeline are that a page may have to shorten."""
+    for item in timeline.entries:
         if isinstance(item, TextEntry):
             yield len(item.text)
             continue
@@ -254,7 +256,7 @@ def _sizes(story: Timeline) -> Iterator[int]:
             yield from (len(field.text) for field in call.inputs)
             yield len(call.result.content) if call.result else 0
             for agent in call.agents:
-                yield from _sizes(agent.story)
+                yield from _sizes(agent.timeline)
 
 
 MAX_PICTURE = 400_000

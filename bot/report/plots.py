@@ -250,10 +250,10 @@ def steps(most: float) -> list[float]:
     return [round(step * number, 10) for number in range(math.ceil(most / step - 1e-9) + 1)]
 
 
-def points_of(story: Timeline) -> Sequence[Point]:
+def points_of(timeline: Timeline) -> Sequence[Point]:
     points = []
     cost_so_far = 0.0
-    for turn in story.turns:
+    for turn in timeline.turns:
         cost_so_far += turn.cost
         points.append(
             Point(

@@ -133,13 +133,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A subagent that a call started, with a story of its own."""
+    """A subagent that a call started, with a timeline of its own."""
 
     name: str
     kind: str
     system: str
     prompt: str
-    story: Timeline
+    timeline: Timeline
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ class FileRow:
 
 @dataclass(slots=True)
 class Timeline:
-    timeline: list[Turn | TextEntry] = field(default_factory=list)
+    entries: list[Turn | TextEntry] = field(default_factory=list)
     checks: dict[str, CheckRow] = field(default_factory=dict)
     files: dict[str, FileRow] = field(default_factory=dict)
     writes: list[WriteProposed] = field(default_factory=list)
@@ -211,15 +211,15 @@ class Timeline:
 
     @property
     def turns(self) -> list[Turn]:
-        return [item for item in self.timeline if isinstance(item, Turn)]
+        return [item for item in self.entries if isinstance(item, Turn)]
 
     @property
     def compactions(self) -> list[TextEntry]:
-        return [item for item in self.timeline if isinstance(item, TextEntry) and item.origin == "summary"]
+        return [item for item in self.entries if isinstance(item, TextEntry) and item.origin == "summary"]
 
     def count(self, tag: str) -> int:
         """How many calls pass that filter, subagents' too."""
         calls = [call for turn in self.turns for call in turn.calls]
-        below = sum(agent.story.count(tag) for call in calls for agent in call.agents)
+        below = sum(agent.timeline.count(tag) for call in calls for agent in call.agents)
         failed = sum(turn.failure is not None for turn in self.turns) if tag == "error" else 0
         return below + failed + sum(tag in call.tags.split() for call in calls)

@@ -40,15 +40,15 @@ def test_each_file_of_a_patch_is_listed_with_its_lines_and_its_versions(tmp_path
         journal.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
         journal.write(Result(1, "c2", "bash", "ok"))
         journal.write(FilesChanged(1, (FileVersion("a.py", "2" * 64, "4" * 64),), "c2"))
-    story = build_timeline(read_journal(path))
-    rows = [(row.path, row.tools, row.additions, row.removals) for row in story.files.values()]
+    timeline = build_timeline(read_journal(path))
+    rows = [(row.path, row.tools, row.additions, row.removals) for row in timeline.files.values()]
     assert rows == [("a.py", ["patch", "bash"], 2, 1), ("b.py", ["patch"], 0, 1)]
-    shown = [(change.path, change.diff) for change in story.turns[0].calls[0].changes]
+    shown = [(change.path, change.diff) for change in timeline.turns[0].calls[0].changes]
     assert shown == [(str(file["path"]), file["diff"]) for file in FILES]
-    rows_of = [row.version for row in story.files["a.py"].versions]
+    rows_of = [row.version for row in timeline.files["a.py"].versions]
     told = [(one.number, one.by, one.what) for one in rows_of]
     assert told == [(0, "base", "as it was"), (1, "patch", "+2 -1"), (2, "bash", "changed")]
-    [base, edited, changed] = story.files["a.py"].versions
+    [base, edited, changed] = timeline.files["a.py"].versions
     assert (base.step, edited.step, changed.step) == ("", "turn-1-call-1", "turn-1-call-2")
     assert (edited.diff, changed.diff) == ("turn-1-call-1-diff-1", "")
     assert edited.restore == "slash-agent restore journal.jsonl --path a.py --version 1"
@@ -87,14 +87,14 @@ def test_what_a_subagent_did_stands_below_the_call_that_started_it(tmp_path: Pat
         own.write(Result(1, "c1", "patch", "Patched 2 files.", metadata={"files": FILES}))
         own.write(SessionEnded("end_turn", "", 1))
         journal.write(Result(1, "t1", "task", "Mended."))
-    story = build_timeline(read_journal(path))
-    agent = story.turns[0].calls[0].agents[0]
-    assert (agent.name, agent.story.turns[0].calls[0].name) == ("code-1", "patch")
-    assert [(row.path, row.tools, row.additions, row.removals) for row in story.files.values()] == [
+    timeline = build_timeline(read_journal(path))
+    agent = timeline.turns[0].calls[0].agents[0]
+    assert (agent.name, agent.timeline.turns[0].calls[0].name) == ("code-1", "patch")
+    assert [(row.path, row.tools, row.additions, row.removals) for row in timeline.files.values()] == [
         ("a.py", ["patch"], 2, 1),
         ("b.py", ["patch"], 0, 1),
     ]
-    assert (story.cost, story.usage.input, len(story.turns)) == (0.75, 30, 1)
+    assert (timeline.cost, timeline.usage.input, len(timeline.turns)) == (0.75, 30, 1)
     page = render_page(path)
     assert "<b>The subagent <code>code-1</code></b> (code): 1 turn, $0.50" in page
     assert 'id="code-1-turn-1"' in page

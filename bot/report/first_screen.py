@@ -52,7 +52,7 @@ class NetFile(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class FirstScreen:
     """`status` and `kind` are the run's end in words and its colour; `known_patch` is false if the journal came
     without the patch, as that of a run that was killed."""
 
@@ -74,19 +74,19 @@ class Letter:
         return f"{count_of(self.files, 'file')}, +{added:,} −{removed:,}" if self.files else ""
 
 
-def write_letter(
-    journal: JournalFile, story: Timeline, description: Description, patch: bytes | None
-) -> Letter:
-    request, ended = journal.header.request, story.run
+def build_first_screen(
+    journal: JournalFile, timeline: Timeline, description: Description, patch: bytes | None
+) -> FirstScreen:
+    request, ended = journal.header.request, timeline.run
     files = _net_files(patch or b"")
     thread = request.thread
     status, kind = _STATUS.get(ended.status, (ended.status, "open")) if ended else ("Not ended", "bad")
     kind = "bad" if ended and ended.stop_reason == "checks_failing" else kind
-    checks = summarize_checks(_outcome(journal, story, files))
+    checks = summarize_checks(_outcome(journal, timeline, files))
     if kind == "good" and not checks.verified:
         status, kind = f"{status}, not verified", "open"
-    last = story.turns[-1].texts if story.turns else []
-    return Letter(
+    last = timeline.turns[-1].texts if timeline.turns else []
+    return FirstScreen(
         title=description.title
         or (thread.title if thread else request.full_instruction)
         or request.verb.value,
@@ -94,7 +94,7 @@ def write_letter(
         kind=kind,
         description=description,
         checks=checks,
-        figures=", ".join((duration(story.seconds), usd(story.cost), count_of(story.turns, "turn"))),
+        figures=", ".join((duration(timeline.seconds), usd(timeline.cost), count_of(timeline.turns, "turn"))),
         files=files,
         known_patch=patch is not None,
         answer="\n\n".join(last) if ended and ended.status == "answered" else "",
@@ -121,10 +121,10 @@ def _net_file(section: str) -> NetFile:
     return NetFile(path, *counts(text), text)
 
 
-def _outcome(journal: JournalFile, story: Timeline, files: Sequence[NetFile]) -> Outcome:
+def _outcome(journal: JournalFile, timeline: Timeline, files: Sequence[NetFile]) -> Outcome:
     """As much of an outcome as the words on its checks go by."""
-    header, evidence = journal.header, story.evidence or Evidence()
-    paths = [one.path for one in files] or list(story.files)
+    header, evidence = journal.header, timeline.evidence or Evidence()
+    paths = [one.path for one in files] or list(timeline.files)
     return Outcome(
         header.schema,
         header.version,
@@ -137,9 +137,9 @@ def _outcome(journal: JournalFile, story: Timeline, files: Sequence[NetFile]) ->
         header.sandbox,
         header.started_at,
         header.started_at,
-        len(story.turns),
-        story.usage,
-        story.cost,
+        len(timeline.turns),
+        timeline.usage,
+        timeline.cost,
         checks=evidence.checks,
         files=tuple(ChangedFile(path, "M", "", "", 0, 0) for path in paths),
     )
