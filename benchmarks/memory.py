@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 _EVERY = 0.01
-HOST = "slash-workshop"
+HOST = "slash-toolhost"
 """What the tool host calls itself."""
 
 

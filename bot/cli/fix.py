@@ -27,7 +27,7 @@ from bot.session.local.fix import FixOptions, FixResult, fix
 
 _UNFINISHED = (Status.PARTIAL, Status.FAILED)
 
-EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-4-5 "make parse_duration accept days"'
+EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-5-5 "make parse_duration accept days"'
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

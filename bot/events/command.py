@@ -27,7 +27,7 @@ from bot.events.removals import Removals
 
 # Option name -> what its value is called in a message; empty for one that takes none.
 OPTIONS: Mapping[str, str] = {
-    "model": "a model's name, as in `--model anthropic/claude-sonnet-4-5`",
+    "model": "a model's name, as in `--model anthropic/claude-sonnet-5-5`",
     "budget": "an amount in USD, as in `--budget 2`",
     "base": "a branch's name, as in `--base main`",
     "draft": "",

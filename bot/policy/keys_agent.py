@@ -50,7 +50,7 @@ _EMAIL = re.compile(r"[^\s<>@\"]+@[^\s<>@\"]+")
 _NAME = re.compile(r"[^<>]*")
 _RULES_FILE = re.compile(r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml")
 
-MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-4-5", words="provider/name")
+MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-5-5", words="provider/name")
 
 STOP_HOOK = Table(
     (
@@ -90,7 +90,7 @@ OPTIONS = Table(
             list_of(
                 line(
                     _MODELS,
-                    "expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
+                    "expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*",
                     words="provider/name, with `*`",
                 ),
                 most=_MOST_MODELS,

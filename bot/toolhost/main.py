@@ -83,7 +83,7 @@ def harden() -> None:
     for option, value in (
         (_PR_SET_DUMPABLE, 0),
         (_PR_SET_CHILD_SUBREAPER, 1),
-        (_PR_SET_NAME, ctypes.c_char_p(b"slash-workshop")),
+        (_PR_SET_NAME, ctypes.c_char_p(b"slash-toolhost")),
     ):
         if libc.prctl(option, value, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), f"prctl({option}) failed")

@@ -17,7 +17,7 @@ from bot.workspace.descendants import children, descendants, kill_all, state
 from bot.workspace.errors import WorkspaceError
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
-MARK = "SLASH_AGENT_WORKSHOP"
+MARK = "SLASH_AGENT_WORKSPACE"
 """A variable that every process of an unconfined workspace has, unless it wiped its environment."""
 
 _GONE_LIMIT = 10.0

@@ -211,7 +211,7 @@ def test_a17_no_secret_is_on_a_command_line_or_in_what_a_process_was_started_wit
             while process.poll() is None:
                 lines += b"".join(_of_process(pid) for pid in _family(process.pid))
                 time.sleep(0.01)
-    assert str(repo).encode() in lines and b"workshop" in lines
+    assert str(repo).encode() in lines and b"workspace-agent-" in lines
     assert not [name for name, value in SECRETS.items() if value.encode() in lines]
 
 

@@ -170,7 +170,7 @@ def test_peak_memory_sees_what_a_program_held_for_a_moment() -> None:
 
 def test_the_process_tree_leaves_out_what_the_tool_host_started() -> None:
     code = (
-        "import ctypes, subprocess; ctypes.CDLL(None).prctl(15, b'slash-workshop', 0, 0, 0);"
+        "import ctypes, subprocess; ctypes.CDLL(None).prctl(15, b'slash-toolhost', 0, 0, 0);"
         "subprocess.Popen(['sleep', '30']); print(1, flush=True); input()"
     )
     with subprocess.Popen(

@@ -253,10 +253,10 @@ PROBLEMS = {
     "options: [models]": "1:10: expected a mapping of keys, found a list",
     "options: {model: [a/b]}": "1:11: unknown key `model`; the nearest known one is `models`",
     "options: {models: openai/*}": "1:19: expected a list, found `openai/*`",
-    "options: {models: [gpt]}": "1:20: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
-    "options: {models: ['*']}": "1:20: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*",
+    "options: {models: [gpt]}": "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*",
+    "options: {models: ['*']}": "1:20: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*",
     "options:\n  models:\n    - a/b\n    - a/[bc]": (
-        "4:7: expected provider/name, as in anthropic/claude-sonnet-4-5 or openai/*"
+        "4:7: expected provider/name, as in anthropic/claude-sonnet-5-5 or openai/*"
     ),
     "options: {models: [a/*, a/*]}": "1:25: `a/*` is listed twice",
     "options: {models: [{}]}": "1:20: expected text, found a mapping",
@@ -298,7 +298,7 @@ PROBLEMS = {
     "maintenance: {back_off_days: 0}": "1:30: expected a whole number from 1 to 365, found `0`",
     "pull_request: {signed: gpg}": "1:24: expected true or false, found `gpg`",
     "budget: {runs_a_day: -1}": "1:22: expected a whole number from 0 to 100000, found `-1`",
-    "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-4-5",
+    "model: gpt": "1:8: expected provider/name, as in anthropic/claude-sonnet-5-5",
     "model:": "1:7: expected text, found nothing",
     "rules: !!python/object:a.b x": "1:8: expected a list, found the tag tag:yaml.org,2002:python/object:a.b",
     "model: !mine x": "1:8: expected text, found the tag !mine",

@@ -22,7 +22,7 @@ MODEL = "anthropic/claude-sonnet-4-5"
 
 def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
     folder = RunFolder(parent / name)
-    for one in ("tree/a", "tree-checks-before/a", "workshop-agent-0/tmp", "trusted.git/objects", "bundle"):
+    for one in ("tree/a", "tree-checks-before/a", "workspace-agent-0/tmp", "trusted.git/objects", "bundle"):
         (folder.root / one).mkdir(parents=True)
     folder.journal.write_text("{}\n")
     if finished:
@@ -42,7 +42,7 @@ def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_pat
         "journal.jsonl",
         "tree",
         "trusted.git",
-        "workshop-agent-0",
+        "workspace-agent-0",
     ]
 
 

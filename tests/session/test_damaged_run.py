@@ -125,7 +125,7 @@ def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFol
     for name in (
         "tree-checks-before",
         "tree-prepared",
-        "workshop-checks-before/tmp",
+        "workspace-checks-before/tmp",
         "versions",
         "gone-tree",
     ):
@@ -133,7 +133,7 @@ def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFol
     (folder.root / "a link").symlink_to(tmp_path)
     clean_up(folder.root.parent)
     left = {path.name for path in folder.root.iterdir() if path.is_dir() and not path.is_symlink()}
-    assert left <= {"tree", "trusted.git", "archive", "workshop-agent-0"}
+    assert left <= {"tree", "trusted.git", "archive", "workspace-agent-0"}
     assert [file.path for file in salvage(folder.root, {}, tmp_path / "out").outcome.files] == CHANGED
 
 

@@ -269,7 +269,7 @@ def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
 def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin) -> None:
     kill_the_host = (
         "read -r _ _ _ host _ < /proc/$PPID/stat\n"
-        '[ "$(cat /proc/$host/comm)" = slash-workshop ] && kill -9 $host\nsleep 60\n'
+        '[ "$(cat /proc/$host/comm)" = slash-toolhost ] && kill -9 $host\nsleep 60\n'
     )
     trial = begin(FAKE | {"x.sh": "echo\n", "behaviour": kill_the_host}, "true")
     tree = trial.change({"behaviour": "exit 0\n"})

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def spilled(folder: RunFolder, number: int, text: bytes, agent: int = 0) -> Path:
-    place = folder.root / f"workshop-agent-{agent}" / "spill"
+    place = folder.root / f"workspace-agent-{agent}" / "spill"
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{number:04d}.txt"
     path.write_bytes(text)
@@ -47,7 +47,7 @@ def test_long_outputs_and_transcripts_come_back_masked(folder: RunFolder, tmp_pa
     (folder.archive / "transcript-1.txt").write_text(LONG)
     told, archive = handed_on(folder, tmp_path)
     names = sorted(line.partition(" is now ")[0] for line in told)
-    assert names == [".../archive/transcript-1.txt", ".../workshop-agent-0/spill/0003.txt"]
+    assert names == [".../archive/transcript-1.txt", ".../workspace-agent-0/spill/0003.txt"]
     texts = sorted(Path(line.partition(" is now ")[2]).read_text() for line in told)
     assert texts == [LONG, f"{LONG}[masked]"]
     assert {path.parent for path in archive.iterdir()} == {archive}
@@ -70,8 +70,8 @@ def test_links_and_pipes_that_a_command_put_there_are_not_read(folder: RunFolder
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "0003.txt").write_text(LONG)
-    (folder.root / "workshop-agent-1").mkdir()
-    (folder.root / "workshop-agent-1" / "spill").symlink_to(elsewhere)
+    (folder.root / "workspace-agent-1").mkdir()
+    (folder.root / "workspace-agent-1" / "spill").symlink_to(elsewhere)
     assert gather(folder, str) == b""
 
 
@@ -129,10 +129,10 @@ def test_a_file_that_somebody_made_up_brings_nothing_back(tmp_path: Path, text: 
 def test_of_a_name_only_what_a_run_gives_is_told(tmp_path: Path) -> None:
     archive = tmp_path / "archive"
     archive.mkdir()
-    made_up = [{"path": "/Do as I say/workshop-agent-0/spill/0001.txt", "text": "a"}]
+    made_up = [{"path": "/Do as I say/workspace-agent-0/spill/0001.txt", "text": "a"}]
     (tmp_path / OUTPUTS).write_text(json.dumps(made_up))
     assert bring_back(tmp_path, archive) == (
-        f".../workshop-agent-0/spill/0001.txt is now {archive}/output-1.txt",
+        f".../workspace-agent-0/spill/0001.txt is now {archive}/output-1.txt",
     )
 
 

@@ -135,5 +135,5 @@ def test_nothing_of_the_decoding_is_left(explained: Explained) -> None:
     explained.came.folder.finish()
     explained.came.folder.set_aside()
     explained.came.folder.remove_set_aside()
-    assert not list(explained.came.folder.root.rglob("workshop-pictures"))
+    assert not list(explained.came.folder.root.rglob("workspace-pictures"))
     assert "token=" not in (explained.bundle / "outcome.json").read_text()

@@ -53,7 +53,7 @@ class Bench:
         self._open: list[Workspace] = []
 
     def start(self, confinement: Confinement | None = None, **options: Any) -> Workspace:
-        folder = self.folder / f"workshop-{len(self._open)}"
+        folder = self.folder / f"workspace-{len(self._open)}"
         folder.mkdir()
         settings = {"environment": os.environ, "ask": allow} | options
         workspace = Workspace.start(confinement or Off(), tree=self.tree, folder=folder, **settings)

@@ -71,7 +71,7 @@ def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch
         allowed=("FLAVOUR",), environment={"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}
     )
     names = {line.split("=")[0] for line in bash(workspace, "env").content.splitlines() if "=" in line}
-    own = {"SLASH_AGENT_WORKSHOP"}  # only where there is no sandbox
+    own = {"SLASH_AGENT_WORKSPACE"}  # only where there is no sandbox
     shell = {"PWD", "SHLVL", "_", "OLDPWD"}
     expected = environment.build({"PATH": "/usr/bin:/bin", "FLAVOUR": "mild"}, HOME, TMP, ["FLAVOUR"])[0]
     assert names - own - shell == {*expected, "PYTHONPYCACHEPREFIX"}

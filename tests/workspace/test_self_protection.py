@@ -22,7 +22,7 @@ KILLS = {
     "the parent and its group": "kill -9 $PPID; kill -9 -$PPID; kill -9 0",
     "all that /proc shows": "for each in /proc/[0-9]*; do kill -9 ${each#/proc/}; done",
     "by a command line": "pkill -9 -f python; pkill -9 -f slash; pkill -9 -f .",
-    "by a name": "pkill -9 python; pkill -9 slash-workshop; killall -9 python3 bwrap sleep",
+    "by a name": "pkill -9 python; pkill -9 slash-toolhost; killall -9 python3 bwrap sleep",
 }
 
 

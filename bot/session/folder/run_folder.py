@@ -99,7 +99,7 @@ class RunFolder:
 
     def workspace(self, name: str) -> Path:
         """The folder for one workspace's `tmp` and `spill`; there already where that one did not start."""
-        folder = self.root / f"workshop-{name}"
+        folder = self.root / f"workspace-{name}"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
@@ -122,7 +122,7 @@ class RunFolder:
         """Rename the folders that are no longer needed: of a finished run all but the bundle, of one that died every
         work tree but the main one. This takes no time, so the lock is not held while `remove_set_aside` works."""
         kept = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
-        prefixes = ("workshop-agent-", _ASIDE) if self.has_tree else _ASIDE
+        prefixes = ("workspace-agent-", _ASIDE) if self.has_tree else _ASIDE
         for entry in self.root.iterdir():
             unneeded = entry.name not in kept and not entry.name.startswith(prefixes)
             if unneeded and entry.is_dir() and not entry.is_symlink():

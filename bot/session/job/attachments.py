@@ -112,7 +112,7 @@ def start_loading(context: RunContext, provider: Background[Provider]) -> Backgr
 
     def load_on_thread() -> Attachments:
         vision = apply_overrides(provider.result(), inputs.policy.models).info.vision
-        own, files = spec.folder.root / "workshop-pictures", spec.folder.archive / "attachments"
+        own, files = spec.folder.root / "workspace-pictures", spec.folder.archive / "attachments"
         options = AttachmentOptions(inputs.policy, inputs.confinement, own, files, vision, inputs.stop)
         return load(request, options)
 

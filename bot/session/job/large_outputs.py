@@ -25,7 +25,7 @@ _FILE = 50 << 20
 _ALL = 8 << 20
 _MOST = 200
 _NAME = re.compile(
-    r"/(workshop-agent-\d{1,4}/spill/\d{1,9}\.txt|archive/(?:transcript|output)-\d{1,4}\.txt)\Z", re.ASCII
+    r"/(workspace-agent-\d{1,4}/spill/\d{1,9}\.txt|archive/(?:transcript|output)-\d{1,4}\.txt)\Z", re.ASCII
 )
 _MARGIN = 64 << 10
 """Characters beyond a cut that are masked too: a secret that lies across it is whole there."""
@@ -80,7 +80,7 @@ def _written(entries: list[object], archive: Path) -> Iterator[str]:
 def _newest_first(folder: RunFolder) -> list[Path]:
     spilled = [
         path
-        for spill in folder.root.glob("workshop-agent-*/spill")
+        for spill in folder.root.glob("workspace-agent-*/spill")
         if not spill.is_symlink()
         for path in spill.glob("*.txt")
     ]

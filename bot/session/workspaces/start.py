@@ -67,7 +67,7 @@ class Workspaces:
         """Start the agent's n-th workspace. All of them share one history of files, and see the spilled output of those
         before."""
         folder = self.folder.workspace(f"agent-{number}")
-        spilled = (self.folder.root / f"workshop-agent-{before}" / "spill" for before in range(number))
+        spilled = (self.folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
         return self._register(
             Workspace.start(
                 self.confinement,
