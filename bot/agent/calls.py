@@ -9,10 +9,10 @@ from itertools import takewhile
 from typing import Any
 
 from bot.agent.compaction import Files
+from bot.agent.conversation_context import ConversationContext
 from bot.agent.finish import Stop, cancel_stop, command_limit_stop
 from bot.agent.masking import Mask
 from bot.agent.repetition import MAX_DENIALS, REPEAT_NOTICE, REPEATS_BEFORE_NOTICE, RepeatGuard, RereadCache
-from bot.agent.session import Session
 from bot.agent.toolbox import CallExecution
 from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
@@ -37,8 +37,8 @@ class CallResults:
 
 
 class CallRunner:
-    def __init__(self, session: Session, usage: SessionUsage) -> None:
-        self._session = session
+    def __init__(self, context: ConversationContext, usage: SessionUsage) -> None:
+        self._context = context
         self._usage = usage
         self._turn = 0
         self._mask: Mask | None = None
@@ -49,7 +49,7 @@ class CallRunner:
         self._changed: dict[str, None] = {}
         self._repeatable: set[str] = set()
         self._rereads = RereadCache()
-        self._read_only = frozenset(spec.name for spec in session.toolbox.specs if not spec.writes)
+        self._read_only = frozenset(spec.name for spec in context.toolbox.specs if not spec.writes)
 
     @property
     def files(self) -> Files:
@@ -68,22 +68,22 @@ class CallRunner:
     def run(self, turn: int, calls: Sequence[ToolCall], mask: Mask | None) -> CallResults:
         """Run the calls in order; after the first stop, answer the rest without running them."""
         self._turn, self._mask, self._failed = turn, mask, False
-        self._session.toolbox.begin_answer(calls)
+        self._context.toolbox.begin_answer(calls)
         stop: Stop | None = None
         denied: set[str] = set()
         results: list[ToolResult] = []
         pending: deque[PendingCall] = deque()
         for index, call in enumerate(calls):
-            if stop is None and self._session.cancel.fired:
-                stop = cancel_stop(self._session.cancel, self._session.limits)
+            if stop is None and self._context.cancel.fired:
+                stop = cancel_stop(self._context.cancel, self._context.limits)
             if stop is not None and not pending:
                 results.append(self._skip(call, stop))
                 continue
             if not pending:
                 pending.extend(self._start(calls[index:]))
             result, was_denied, stopped = self._finish(call, pending.popleft())
-            stop = stop or stopped or command_limit_stop(self._session.limits, self._usage)
-            stop = stop or self._session.hooks.stop_after_call()
+            stop = stop or stopped or command_limit_stop(self._context.limits, self._usage)
+            stop = stop or self._context.hooks.stop_after_call()
             if was_denied:
                 denied.add(call.id)
             results.append(result)
@@ -96,15 +96,15 @@ class CallRunner:
 
     def _start(self, calls: Sequence[ToolCall]) -> Sequence[PendingCall]:
         """Start the first of `calls`, and the following ones that may run in parallel."""
-        toolbox, clock, mask = self._session.toolbox, self._session.clock, self._mask
+        toolbox, clock, mask = self._context.toolbox, self._context.clock, self._mask
 
         def execute(call: ToolCall) -> tuple[CallExecution, float]:
             start_time = clock()
-            return toolbox.execute(call, self._session.cancel, mask), round(clock() - start_time, 4)
+            return toolbox.execute(call, self._context.cancel, mask), round(clock() - start_time, 4)
 
         parallel = list(takewhile(toolbox.may_overlap, calls[:MAX_PARALLEL]))
         for call in parallel or calls[:1]:
-            self._session.journal.write(CallStarted(self._turn, call.id, call.name))
+            self._context.journal.write(CallStarted(self._turn, call.id, call.name))
         if len(parallel) < 2:
             finished = execute(calls[0])
             return [lambda: finished]
@@ -117,7 +117,7 @@ class CallRunner:
 
     def _finish(self, call: ToolCall, pending: PendingCall) -> tuple[ToolResult, bool, Stop | None]:
         """Wait for the call and record its result."""
-        journal = self._session.journal
+        journal = self._context.journal
         executed, duration = pending()
         times = self._repeats.count(call, _comparable(executed))
         result = executed.result
@@ -168,7 +168,7 @@ class CallRunner:
             return Stop(StopReason.ERROR, executed.fatal)
         if executed.person_answer == "no":
             return Stop(StopReason.DENIED, f"A person said no to a call of {executed.result.name}.")
-        if by_policy and self._session.stop_on_denial:
+        if by_policy and self._context.stop_on_denial:
             return Stop(
                 StopReason.DENIED, f"A call of {executed.result.name} was denied, and policy ends the run."
             )
@@ -200,7 +200,7 @@ class CallRunner:
             metadata=executed.outcome.metadata if executed else {},
             images=result.images,
         )
-        self._session.journal.write(record)
+        self._context.journal.write(record)
 
 
 def _comparable(executed: CallExecution) -> str:

@@ -9,15 +9,16 @@ from typing import Literal
 
 from bot.agent.calls import CallResults, CallRunner
 from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
+from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
+from bot.agent.limits import limit_shares
 from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
 from bot.agent.repetition import (
     MAX_TRUNCATIONS,
 )
-from bot.agent.session import Session, TurnInfo
-from bot.agent.usage import SessionUsage, limit_shares
+from bot.agent.usage import SessionUsage
 from bot.agent.window import Gauge, max_response, tokens_of, tokens_of_text
 from bot.contracts.journal import (
     BudgetChanged,
@@ -46,28 +47,28 @@ CONTINUED_INSTRUCTION = (
 
 
 class Conversation:
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, context: ConversationContext) -> None:
+        self.context = context
         self.turn = 0
         self.usage = Usage()
         self.cost = 0.0
-        self.session_usage = session.shared_usage or SessionUsage()
+        self.session_usage = context.shared_usage or SessionUsage()
         self.final_text = ""
-        self._start_time = session.clock() if session.start_time is None else session.start_time
+        self._start_time = context.clock() if context.start_time is None else context.start_time
         self._history = MessageHistory()
         self._truncations = 0
         self._prefilled = False
         self._host_texts = 0
         self._empty_before = False
-        self._provider = session.provider
-        self._max_output = max_response(session.provider.info)
-        self._fixed = _fixed_tokens(session)
+        self._provider = context.provider
+        self._max_output = max_response(context.provider.info)
+        self._fixed = _fixed_tokens(context)
         self._gauge = Gauge()
         self._gauge.reset(self._fixed)
         self._overflowed = False
         self._mask: Mask | None = None
         self._continued_instruction: tuple[str, ...] = ()
-        self._calls = CallRunner(session, self.session_usage)
+        self._calls = CallRunner(context, self.session_usage)
 
     @property
     def files(self) -> Files:
@@ -79,64 +80,64 @@ class Conversation:
         """Tokens and USD of this conversation; for a run including its subagents."""
         return (
             (self.usage, self.cost)
-            if self.session.is_subagent
+            if self.context.is_subagent
             else (self.session_usage.usage, self.session_usage.cost)
         )
 
     def restore(self) -> None:
         """Add the messages of the continued run."""
-        for message in self.session.before:
+        for message in self.context.before:
             added = self._history.add(message)
             self._gauge.add(added)
-            self.session.journal.write(RecalledMessage(added.role, added.parts))
+            self.context.journal.write(RecalledMessage(added.role, added.parts))
 
     def add_user_text(
         self, text: str, origin: Literal["task", "host", "added"], images: Sequence[Image] = ()
     ) -> None:
         """Append a user message. The instruction of a continued run is kept over every compaction, as the first
         task is."""
-        if origin == "task" and self.session.before:
+        if origin == "task" and self.context.before:
             self._continued_instruction = (f"{CONTINUED_INSTRUCTION}\n\n{text}",)
         self._gauge.add(self._history.add_user(text, images))
-        self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))
+        self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
     def stop_before_request(self) -> Stop | None:
         """Return the reason against a further request, if there is one."""
-        session = self.session
-        if session.cancel.fired:
-            return cancel_stop(session.cancel, session.limits)
-        if session.journal.failure:
-            return Stop(StopReason.ERROR, session.journal.failure)
-        seconds = session.clock() - self._start_time
-        if session.own_turn_limit is not None and self.turn >= session.own_turn_limit:
-            return Stop(StopReason.TURNS, f"The limit of {session.own_turn_limit} turns is reached.")
-        return limit_stop(session.limits, self.session_usage, seconds)
+        context = self.context
+        if context.cancel.fired:
+            return cancel_stop(context.cancel, context.limits)
+        if context.journal.failure:
+            return Stop(StopReason.ERROR, context.journal.failure)
+        seconds = context.clock() - self._start_time
+        if context.own_turn_limit is not None and self.turn >= context.own_turn_limit:
+            return Stop(StopReason.TURNS, f"The limit of {context.own_turn_limit} turns is reached.")
+        return limit_stop(context.limits, self.session_usage, seconds)
 
     def compact_if_due(self) -> Stop | None:
         """Compact the conversation if the next request would not fit; return a stop if that fails."""
-        compaction = self.session.compaction
+        compaction = self.context.compaction
         if compaction is None:
             return None
         turn, before = self.turn + 1, self._gauge.tokens
-        if not self._overflowed and (self.session.hooks.has_result() or not compaction.due(turn, before)):
+        if not self._overflowed and (self.context.hooks.has_result() or not compaction.due(turn, before)):
             return None
         self._overflowed = False
         messages = self._history.view()
-        verbatim = (*self._continued_instruction, *self.session.hooks.verbatim_texts())
+        verbatim = (*self._continued_instruction, *self.context.hooks.verbatim_texts())
         state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
-        result = compaction.shorten(state, self.session.cancel)
+        result = compaction.shorten(state, self.context.cancel)
         if isinstance(result, DroppedResults):
             self._history.drop(result.calls)
             record = CompactionRecord(turn, before=before, dropped=result.calls)
         elif isinstance(result, CompactionFailure):
             self._add_usage(result.usage, result.cost)
-            self.session.journal.write(
+            self.context.journal.write(
                 CompactionRecord(
                     turn, before=before, usage=result.usage, cost=result.cost, failure=result.reason
                 )
             )
-            if self.session.cancel.fired:
-                return cancel_stop(self.session.cancel, self.session.limits)
+            if self.context.cancel.fired:
+                return cancel_stop(self.context.cancel, self.context.limits)
             return Stop(StopReason.MAX_TOKENS, result.reason)
         else:
             self._add_usage(result.usage, result.cost)
@@ -146,18 +147,18 @@ class Conversation:
             )
         self._calls.forget_reads()
         self._gauge.reset(self._fixed + sum(map(tokens_of, self._history.view())))
-        self.session.journal.write(record._replace(after=self._gauge.tokens))
+        self.context.journal.write(record._replace(after=self._gauge.tokens))
         return None
 
     def must_shorten(self, response: Complete | Failed) -> bool:
         """Whether the model refused the conversation as too long and a compaction may help. The next
         `compact_if_due` does it, and the request does not count as a turn."""
-        compaction = self.session.compaction
+        compaction = self.context.compaction
         if not isinstance(response, Failed) or not response.overflow or compaction is None:
             return False
         if not compaction.overflowed(self.turn, self._gauge.tokens):
             return False
-        self.session.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
+        self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
         self.turn -= 1
         self.session_usage.uncount_request()
         self._overflowed = True
@@ -165,22 +166,22 @@ class Conversation:
 
     def ask(self) -> Complete | Failed:
         """Send one request and return its response."""
-        session = self.session
+        context = self.context
         messages = self._history.view()
-        self._mask = session.masking(self._state())
+        self._mask = context.masking(self._state())
         self._prefilled = self._history.ends_with_model
         self.turn += 1
-        self._switch_provider(session.provider_override() or session.provider)
+        self._switch_provider(context.provider_override() or context.provider)
         self.session_usage.count_request()
-        session.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
-        session.hooks.request_sent(self.turn)
+        context.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
+        context.hooks.request_sent(self.turn)
         return receive_response(
             self._provider,
             self._request(messages),
-            session.cancel,
-            session.journal,
+            context.cancel,
+            context.journal,
             self.turn,
-            retrying=session.hooks.retrying,
+            retrying=context.hooks.retrying,
         )
 
     def _switch_provider(self, provider: Provider) -> None:
@@ -188,40 +189,40 @@ class Conversation:
             return
         self._provider = provider
         self._max_output = max_response(provider.info)
-        self.session.journal.write(Note(f"From turn {self.turn} on the model {provider.info.name} answers."))
+        self.context.journal.write(Note(f"From turn {self.turn} on the model {provider.info.name} answers."))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
-        session, mask = self.session, self._mask
+        context, mask = self.context, self._mask
         return ModelRequest(
-            session.system,
-            session.specs,
+            context.system,
+            context.specs,
             messages,
             tool_choice=_choice(mask),
             allowed=mask.allowed if mask and mask.allowed else None,
-            session=session.identity,
+            session=context.identity,
             max_output=self._max_output,
             moved=self._history.moved,
         )
 
     def _state(self) -> RequestState:
-        session = self.session
+        context = self.context
         limits = [
             limit - used
             for limit, used in (
-                (session.limits.turns, self.session_usage.requests),
-                (session.own_turn_limit, self.turn),
+                (context.limits.turns, self.session_usage.requests),
+                (context.own_turn_limit, self.turn),
             )
             if limit is not None
         ]
-        first = self.turn == 0 and not session.before
-        return RequestState(min(limits) if limits else None, first, session.hooks.has_result())
+        first = self.turn == 0 and not context.before
+        return RequestState(min(limits) if limits else None, first, context.hooks.has_result())
 
     def next_step(self, response: Complete | Failed) -> Step | Stop:
         """Return the step after `response`."""
         return next_step(
             response,
-            self.session.cancel,
-            self.session.limits,
+            self.context.cancel,
+            self.context.limits,
             can_continue=self._provider.info.prefill and self._truncations < MAX_TRUNCATIONS - 1,
             prefilled=self._prefilled,
         )
@@ -229,7 +230,7 @@ class Conversation:
     def record_response(self, response: Complete | Failed) -> Message:
         """Append the response, complete or partial, and add its usage."""
         usage = response.usage + response.discarded
-        cost = self.session.price(usage, self._provider.info)
+        cost = self.context.price(usage, self._provider.info)
         partial = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
         self._gauge.set_counted(response.usage.total, message)
@@ -238,8 +239,8 @@ class Conversation:
             self.final_text = self._history.last_text.strip()
         truncated = isinstance(response, Complete) and response.finish is FinishReason.MAX_TOKENS
         self._truncations = self._truncations + 1 if truncated else 0
-        self.session.journal.write(_response_record(self.turn, response, message, cost))
-        self.session.journal.write(
+        self.context.journal.write(_response_record(self.turn, response, message, cost))
+        self.context.journal.write(
             BudgetChanged(self.turn, self.session_usage.usage, self.session_usage.cost)
         )
         return message
@@ -259,21 +260,21 @@ class Conversation:
                 StopReason.MAX_TOKENS, f"The model's answer was cut off {self._truncations} times in a row."
             )
         stop = call_results.stop
-        if stop is None and self.session.hooks.is_handover(info):
+        if stop is None and self.context.hooks.is_handover(info):
             stop = self._end_or_add_host_text()
         if stop is None:
-            for text in self.session.hooks.after_results(info):
+            for text in self.context.hooks.after_results(info):
                 self.add_user_text(text, "added")
         return stop
 
     def skip_calls(self, message: Message, stop: Stop) -> Stop:
-        """End the session: answer every call of `message` without running it."""
+        """End the conversation: answer every call of `message` without running it."""
         self._close_turn(message, self._calls.skip(self.turn, message.calls, stop))
         return stop
 
     def continue_or_end(self, message: Message, step: Step) -> Stop | None:
         """Handle a response without calls. One that is to be continued gets nothing: the next request ends with it.
-        The first empty one in a row gets a note, the second ends the session."""
+        The first empty one in a row gets a note, the second ends the context."""
         self._close_turn(message, CallResults([]))
         if step is Step.CONTINUE:
             return None
@@ -288,7 +289,7 @@ class Conversation:
 
     def _end_or_add_host_text(self) -> Stop | None:
         """End, unless `before_end` has a text for the model."""
-        text = self.session.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
+        text = self.context.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
         self._host_texts += 1
@@ -299,8 +300,8 @@ class Conversation:
         results = call_results.results
         if results:
             self._gauge.add(self._history.add_results(results))
-        session, used = self.session, self.session_usage
-        shares = limit_shares(session.limits, used, session.clock() - self._start_time)
+        context, used = self.context, self.session_usage
+        shares = limit_shares(context.limits, used, context.clock() - self._start_time)
         info = TurnInfo(
             self.turn,
             message.text,
@@ -313,7 +314,7 @@ class Conversation:
             shares=shares,
             failed=call_results.failed,
         )
-        self.session.hooks.turn_done(info)
+        self.context.hooks.turn_done(info)
         return info
 
 
@@ -337,7 +338,7 @@ def _response_record(
     )
 
 
-def _fixed_tokens(session: Session) -> int:
+def _fixed_tokens(context: ConversationContext) -> int:
     """Estimate the tokens of the system text and the tools, which are part of every request."""
-    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in session.specs)
-    return tokens_of_text(session.system) + sum(map(tokens_of_text, tools))
+    tools = (json.dumps([spec.name, spec.description, spec.parameters]) for spec in context.specs)
+    return tokens_of_text(context.system) + sum(map(tokens_of_text, tools))

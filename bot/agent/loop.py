@@ -10,32 +10,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.agent.conversation import EMPTY_RESPONSE, MAX_HOST_TEXTS, Conversation
+from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd, TurnInfo
 from bot.agent.finish import Step, Stop
 from bot.agent.journal import JournalError
-from bot.agent.session import Hooks, LoopEnd, Session, TurnInfo
 from bot.contracts.journal import SessionEnded
 from bot.contracts.messages import Image
 from bot.contracts.outcome import StopReason
 
-__all__ = ["EMPTY_RESPONSE", "MAX_HOST_TEXTS", "Hooks", "LoopEnd", "Session", "TurnInfo", "run_loop"]
+__all__ = [
+    "EMPTY_RESPONSE",
+    "MAX_HOST_TEXTS",
+    "ConversationContext",
+    "Hooks",
+    "LoopEnd",
+    "TurnInfo",
+    "run_loop",
+]
 
 
-def run_loop(session: Session, first: str, images: Sequence[Image] = ()) -> LoopEnd:
+def run_loop(context: ConversationContext, first: str, images: Sequence[Image] = ()) -> LoopEnd:
     """Run the conversation that `first` starts or continues until the model is done or something stops it.
     `images` go with `first`.
 
     Raises `BusyError` if another conversation with the same name is active in the journal (S-029).
     """
-    with session.journal.exclusive():
-        return _run_conversation(Conversation(session), first, images)
+    with context.journal.exclusive():
+        return _run_conversation(Conversation(context), first, images)
 
 
 def _run_conversation(conversation: Conversation, first: str, images: Sequence[Image]) -> LoopEnd:
-    session = conversation.session
+    context = conversation.context
     try:
         stop = _run_turns(conversation, first, images)
         usage, cost = conversation.totals
-        session.journal.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
+        context.journal.write(SessionEnded(stop.stop.value, stop.reason, conversation.turn, usage, cost))
     except JournalError as error:
         stop = Stop(StopReason.ERROR, str(error))
     return LoopEnd(

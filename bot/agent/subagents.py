@@ -13,8 +13,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bot.agent.conversation_context import ConversationContext
 from bot.agent.loop import LoopEnd, run_loop
-from bot.agent.session import Session
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import AgentStarted
@@ -66,9 +66,9 @@ def task_spec(types: Sequence[AgentType]) -> ToolSpec:
     )
 
 
-Prepare = Callable[[str, AgentType, CancelToken], Session]
-"""`prepare(name, type, cancel)` returns the session of a new subagent: it shares the run's usage and has its
-own provider."""
+Prepare = Callable[[str, AgentType, CancelToken], ConversationContext]
+"""`prepare(name, type, cancel)` returns what a new subagent's conversation needs: it shares the run's usage and has
+its own provider."""
 
 
 class Subagents:
@@ -95,14 +95,14 @@ class Subagents:
         kind = self._types[str(arguments["agent_type"])]
         with self._lock:
             name = f"{kind.name}-{next(self._numbers)}"
-        session = self._prepare(name, kind, cancel)
+        context = self._prepare(name, kind, cancel)
         prompt = str(arguments["prompt"])
         turn, call_id = self._current_call()
-        session.journal.write(AgentStarted(turn, call_id, name, kind.name, session.system, prompt))
+        context.journal.write(AgentStarted(turn, call_id, name, kind.name, context.system, prompt))
         try:
-            return self._outcome(name, run_loop(session, prompt))
+            return self._outcome(name, run_loop(context, prompt))
         finally:
-            session.provider.close()
+            context.provider.close()
 
     def read_only(self, call: ToolCall) -> bool:
         """Whether `call` starts a read-only subagent; false for an invalid call."""

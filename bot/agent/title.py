@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 
+from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.finish import limit_stop
 from bot.agent.handover import MAX_CHANGE_TITLE
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drain
-from bot.agent.session import LoopEnd, Session
 from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
@@ -30,28 +30,28 @@ _TOKENS = 2_048
 
 
 def title_change(
-    session: Session, instruction: str, end: LoopEnd, seconds: float = SECONDS
+    context: ConversationContext, instruction: str, end: LoopEnd, seconds: float = SECONDS
 ) -> tuple[str, LoopEnd]:
     """Return the title, empty if none is needed or none arrives within `seconds`, and `end` with the added
     usage."""
     short = len(instruction) <= MAX_CHANGE_TITLE and "\n" not in instruction.strip()
-    if short or end.stop is not StopReason.END_TURN or not end.files.changed or session.cancel.fired:
+    if short or end.stop is not StopReason.END_TURN or not end.files.changed or context.cancel.fired:
         return "", end
     used = SessionUsage()
     used.add(end.usage, end.cost)
-    if limit_stop(session.limits, used, 0.0):
+    if limit_stop(context.limits, used, 0.0):
         return "", end
     response = drain(
-        session.provider, _request(instruction, end), token := _with_timeout(session.cancel, seconds)
+        context.provider, _request(instruction, end), token := _with_timeout(context.cancel, seconds)
     )
     token.fire("time")  # ends the timer's work, too
-    usage, cost = end.usage + response.usage, end.cost + session.price(response.usage, session.provider.info)
-    session.journal.write(BudgetChanged(end.turns, usage, cost))
+    usage, cost = end.usage + response.usage, end.cost + context.price(response.usage, context.provider.info)
+    context.journal.write(BudgetChanged(end.turns, usage, cost))
     title = ""
     if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:
         title = _line(response.message.text)
     if title:
-        session.journal.write(
+        context.journal.write(
             Note(f"The model did not describe its change. Asked for a title it said: {title}")
         )
     return title, end._replace(usage=usage, cost=cost)

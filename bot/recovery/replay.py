@@ -18,7 +18,7 @@ from typing import Any
 from bot.agent.arguments import parse_arguments
 from bot.agent.journal import Journal
 from bot.agent.journal_file import JournalFile, read_journal
-from bot.agent.loop import EMPTY_RESPONSE, Hooks, Session
+from bot.agent.loop import EMPTY_RESPONSE, ConversationContext, Hooks
 from bot.agent.loop import run_loop as converse
 from bot.agent.masking import Mask
 from bot.agent.replay import (
@@ -167,7 +167,7 @@ def _run_recording(
     host_texts = _host_texts(recording)
     added_texts = _added_texts(recording)
     handover_turns = _handover_turns(recording)
-    session = Session(
+    conversation = ConversationContext(
         ReplayProvider(recording.responses(), header.info),
         header.system,
         _ReplayToolbox(header.tools, handlers, gatekeeper.permit, _skipped(recording)),
@@ -191,7 +191,7 @@ def _run_recording(
     first = next(recording.records(lines.UserText), None)
     if first is None:
         raise UsageError("The recorded run ended before its first request: there is nothing to replay.")
-    converse(session, first.text, first.images)
+    converse(conversation, first.text, first.images)
 
 
 def _host_texts(recording: JournalFile) -> Iterator[str]:

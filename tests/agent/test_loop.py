@@ -14,7 +14,7 @@ import pytest
 
 from bot.agent.finish import Stop
 from bot.agent.journal import BusyError, Journal
-from bot.agent.loop import Hooks, Session, TurnInfo, run_loop
+from bot.agent.loop import ConversationContext, Hooks, TurnInfo, run_loop
 from bot.agent.message_history import MessageHistory
 from bot.agent.repetition import REPEAT_NOTICE
 from bot.agent.toolbox import Permission, Toolbox
@@ -593,7 +593,7 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
 
     with Journal(tmp_path / "j", str) as journal:
         journal.write(header())
-        session = Session(
+        session = ConversationContext(
             ScriptedProvider([says("Done."), says("Done.")]),
             "",
             Toolbox((), {}, lambda tool, arguments: Permission(True)),
@@ -606,9 +606,9 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
         assert run_loop(session, "second").stop is StopReason.END_TURN
 
 
-def session_of(bench: Bench) -> Session:
+def session_of(bench: Bench) -> ConversationContext:
     toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
-    return Session(ScriptedProvider([]), "", toolbox, bench.open_journal, Limits(), CancelToken())
+    return ConversationContext(ScriptedProvider([]), "", toolbox, bench.open_journal, Limits(), CancelToken())
 
 
 def refused_by_a_person(said: str) -> ToolOutcome:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bot.agent.compaction import CompactionFailure, CompactionInput, Summary
 from bot.agent.journal import Journal, JournalFile, JournalLine, read_journal
-from bot.agent.loop import Hooks, Session, run_loop
+from bot.agent.loop import ConversationContext, Hooks, run_loop
 from bot.agent.message_history import MessageHistory
 from bot.agent.repair import DIED_BEFORE_CALL, DIED_IN_CALL, ConversationError, rebuild_conversation
 from bot.agent.toolbox import Permission, Toolbox
@@ -275,7 +275,7 @@ def go_on(path: Path, before: Sequence[Message], script: Sequence[Turn]) -> Watc
     with Journal(path, str) as journal:
         journal.write(header(tools=(THEN,)))
         end = run_loop(
-            Session(
+            ConversationContext(
                 provider, SYSTEM, toolbox, journal, Limits(), CancelToken(), before=before, tools=(THEN,)
             ),
             "and the tests?",

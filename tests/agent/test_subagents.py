@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.agent.journal import Journal, JournalFile, read_journal
-from bot.agent.loop import Hooks, LoopEnd, Session, run_loop
+from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
 from bot.agent.subagents import MAX_REPORT, TYPES, AgentType, Subagents
 from bot.agent.toolbox import Handler, Permission, Toolbox
 from bot.agent.usage import SessionUsage
@@ -65,21 +65,21 @@ class Team:
             journal.write(header(tools=toolbox.specs))
             self.model = ScriptedProvider(self.script)
             self.place = (1, "c1")
-            self.session = Session(
+            self.context = ConversationContext(
                 self.model, "The run.", toolbox, journal, self.limits, self.cancel,
                 Hooks(turn_done=lambda info: None), shared_usage=SessionUsage(),
             )  # fmt: skip
             self.open = journal
-            return run_loop(self.session, "the task")
+            return run_loop(self.context, "the task")
 
     def _place(self) -> tuple[int, str]:
         return self.place
 
-    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> Session:
+    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
         self.models[name] = Closing(self.scripts(name))
         specs = [spec("echo", {"text": {"type": "string"}}), *(spec(tool) for tool in self.tools)]
         handlers: dict[str, Handler] = {"echo": lambda values, cancel: ToolOutcome(values.get("text", ""))}
-        return self.session._replace(
+        return self.context._replace(
             provider=self.models[name], system=f"You are {kind.name}.", journal=self.open.of(name), cancel=cancel,
             toolbox=Toolbox(specs, handlers | self.tools, _permit), own_turn_limit=kind.turns, is_subagent=True,
         )  # fmt: skip
@@ -179,7 +179,7 @@ def test_the_runs_minutes_go_on_in_a_subagent(tmp_path: Path) -> None:
     minutes = Limits(minutes=10)
     team = Team(tmp_path, [says("Done.")], lambda name: [], minutes)
     team.run()
-    late = team.session._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))
+    late = team.context._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))
     with Journal(tmp_path / "late.jsonl", str) as journal:
         journal.write(header())
         assert run_loop(late._replace(journal=journal, start_time=100.0), "the task").stop is StopReason.TIME

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.agent.compaction import Files
+from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.journal import Journal, read_journal
-from bot.agent.session import LoopEnd, Session
 from bot.agent.title import title_change
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
@@ -34,8 +34,8 @@ def ask(
     with Journal(folder / "journal.jsonl", str) as journal:
         journal.write(header())
         toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
-        session = Session(provider, "", toolbox, journal, limits, CancelToken())
-        title, after = title_change(session, asked, end, seconds)
+        context = ConversationContext(provider, "", toolbox, journal, limits, CancelToken())
+        title, after = title_change(context, asked, end, seconds)
     return title, after, provider
 
 

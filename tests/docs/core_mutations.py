@@ -67,7 +67,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-015": (
         "bot/agent/conversation.py",
-        "self.session.journal.write(UserText(self.turn, text, origin, tuple(images)))",
+        "self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))",
         "pass",
     ),
     "S-016": (
@@ -99,7 +99,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "for problem in checked.problems[:1])",
     ),
     "S-024": ("bot/agent/toolbox.py", "{type(error).__name__}: {error}{where}", "{where}"),
-    "S-025": ("bot/agent/calls.py", "if by_policy and self._session.stop_on_denial:", "if False:"),
+    "S-025": ("bot/agent/calls.py", "if by_policy and self._context.stop_on_denial:", "if False:"),
     "S-026": (
         "bot/agent/conversation.py",
         "self._gauge.add(self._history.add_results(results))",
@@ -112,7 +112,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-028": ("bot/agent/calls.py", 'prefix = "canceled" if', 'prefix = "Not run" if'),
     "S-029": ("bot/agent/journal.py", "if agent in self._active:", "if False:"),
-    "S-030": ("bot/agent/conversation.py", "self.session.hooks.turn_done(info)", "pass"),
+    "S-030": ("bot/agent/conversation.py", "self.context.hooks.turn_done(info)", "pass"),
     "S-031": ("bot/agent/finish.py", "used.requests >= limits.turns:", "used.requests > limits.turns:"),
     "S-032": (
         "bot/agent/finish.py",
@@ -125,7 +125,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "self._replace([Message(",
     ),
     "S-034": ("bot/agent/toolbox.py", "return _error(call, TRUNCATED)", "pass"),
-    "S-035": ("bot/agent/conversation.py", "session.hooks.request_sent(self.turn)", "pass"),
+    "S-035": ("bot/agent/conversation.py", "context.hooks.request_sent(self.turn)", "pass"),
     "S-036": (
         "bot/agent/toolbox.py",
         "return alike[0] if len(alike) == 1 else None",
@@ -144,7 +144,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-040": (
         "bot/agent/conversation.py",
-        "for text in self.session.hooks.after_results(info):",
+        "for text in self.context.hooks.after_results(info):",
         "for text in ():",
     ),
     "S-041": ("bot/providers/streaming.py", "yield from reader.read(", "reader.read("),
@@ -369,7 +369,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-111": (
         "bot/agent/conversation.py",
-        "self.session.journal.write(RecalledMessage(added.role, added.parts))",
+        "self.context.journal.write(RecalledMessage(added.role, added.parts))",
         "pass",
     ),
     "S-112": (
@@ -386,8 +386,8 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-115": ("bot/agent/subagents.py", '"enum": [one.name for one in types]},', "},"),
     "S-116": (
         "bot/agent/subagents.py",
-        "return self._outcome(name, run_loop(session, prompt))",
-        "return self._outcome(name, run_loop(session, str(arguments)))",
+        "return self._outcome(name, run_loop(context, prompt))",
+        "return self._outcome(name, run_loop(context, str(arguments)))",
     ),
     "S-117": ("bot/session/tools/subagents.py", "aids=(), read_only=True", "aids=(TODO,), read_only=True"),
     "S-118": ("bot/agent/subagents.py", "is_error=not finished,", "is_error=False,"),
@@ -398,7 +398,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-120": (
         "bot/agent/conversation.py",
-        "self.session_usage = session.shared_usage or SessionUsage()",
+        "self.session_usage = context.shared_usage or SessionUsage()",
         "self.session_usage = SessionUsage()",
     ),
     "S-121": (
@@ -418,7 +418,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "(text)",
     ),
     "S-125": ("bot/agent/todo.py", "if self._rounds_since_update < REMINDER_ROUNDS:", "if True:"),
-    "S-126": ("bot/agent/conversation.py", "self.session.hooks.turn_done(info)", "pass"),
+    "S-126": ("bot/agent/conversation.py", "self.context.hooks.turn_done(info)", "pass"),
     "S-127": ("bot/skills/tool.py", "return [text for text in pending.values() if text]", "return []"),
     "S-128": (
         "bot/session/tools/skills.py",
@@ -455,8 +455,8 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-140": ("bot/session/tools/toolbox.py", "if ask_rule.effect is not Effect.ASK:", "if False:"),
     "S-141": (
         "bot/agent/conversation.py",
-        "self._switch_provider(session.provider_override() or session.provider)",
-        "self._switch_provider(session.provider)",
+        "self._switch_provider(context.provider_override() or context.provider)",
+        "self._switch_provider(context.provider)",
     ),
     "S-142": ("skills/write-tests/SKILL.md", "name: write-tests", "name: write-more-tests"),
     "S-143": (
@@ -532,8 +532,8 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-162": ("bot/agent/todo.py", "self.items = items", "self.items = self.items or items"),
     "S-163": (
         "bot/agent/conversation.py",
-        "verbatim = (*self._continued_instruction, *self.session.hooks.verbatim_texts())",
-        "verbatim = tuple(self.session.hooks.verbatim_texts())",
+        "verbatim = (*self._continued_instruction, *self.context.hooks.verbatim_texts())",
+        "verbatim = tuple(self.context.hooks.verbatim_texts())",
     ),
     "S-164": (
         "bot/agent/conversation.py",
@@ -553,7 +553,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "_cut_middle(transcript_text(old),",
     ),
     "S-169": ("bot/agent/title.py", "end._replace(usage=usage, cost=cost)", "end"),
-    "S-170": ("bot/agent/conversation.py", "session.hooks.request_sent(self.turn)", "pass"),
+    "S-170": ("bot/agent/conversation.py", "context.hooks.request_sent(self.turn)", "pass"),
     "S-171": (
         "bot/agent/message_history.py",
         "self._messages: list[Message] = []",

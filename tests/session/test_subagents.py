@@ -26,7 +26,7 @@ from bot.recovery.replay import ReplayOptions, replay
 from bot.session.context.profiles import profile_of_verb
 from bot.session.folder.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels
-from bot.session.tools.subagents import RunSubagents, SharedSession
+from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import Gatekeeper
 from bot.skills.find import SkillSet
 from bot.workspace.sandbox.choose import Off
@@ -104,12 +104,12 @@ def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
     unused: Any = None
-    run = SharedSession(unused, Limits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
+    run = SharedSettings(unused, Limits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
     policy, profile = load_policy(None), profile_of_verb(Verb.FIX)
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         subagents = RunSubagents(
             connect=lambda: ReplayProvider((), INFO),
-            session=run,
+            shared=run,
             workspace=unused,
             gatekeeper=Gatekeeper(policy, Tier.LOCAL, "", journal.write, profile),
             profile=profile,
@@ -120,10 +120,10 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
             skills=RunSkills(SkillSet(()), RunFolder(tmp_path), Off(), "", SkillModels(str, policy, None)),
             variation=PLAIN,
         )
-        session = subagents._prepare("explore-1", TYPES[0], CancelToken())
-    assert (session.start_time, session.limits, session.identity) == (7.0, run.limits, "run-explore-1")
-    assert session.shared_usage is run.usage
-    assert session.stop_on_denial
+        context = subagents._prepare("explore-1", TYPES[0], CancelToken())
+    assert (context.start_time, session.limits, session.identity) == (7.0, run.limits, "run-explore-1")
+    assert context.shared_usage is run.usage
+    assert context.stop_on_denial
 
 
 def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Builds a session of the loop on a scripted model, with tools that are plain functions."""
+"""Builds a conversation of the loop on a scripted model, with tools that are plain functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.agent.compaction import Compaction
 from bot.agent.journal import Journal, JournalFile, read_journal
-from bot.agent.loop import Hooks, LoopEnd, Session, run_loop
+from bot.agent.loop import ConversationContext, Hooks, LoopEnd, run_loop
 from bot.agent.masking import Masking, no_mask
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
@@ -47,7 +47,7 @@ def header(**changes: Any) -> Header:
 
 @dataclass
 class Bench:
-    """A session's parts that a test wants to look at. `ran` is every call that reached a handler."""
+    """A conversation's parts that a test wants to look at. `ran` is every call that reached a handler."""
 
     script: Sequence[Turn]
     folder: Path
@@ -79,7 +79,7 @@ class Bench:
             self.open_journal = journal
             journal.write(header(tools=tuple(specs)))
             toolbox = Toolbox(specs, {item.name: self._handler(item.name) for item in specs}, self._permit)
-            session = Session(
+            context = ConversationContext(
                 self.provider,
                 SYSTEM,
                 toolbox,
@@ -95,7 +95,7 @@ class Bench:
                 before=self.before,
                 start_time=self.start_time,
             )
-            return run_loop(session, first, images)
+            return run_loop(context, first, images)
 
     def journal(self) -> JournalFile:
         return read_journal(self.path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
+from bot.agent.limits import LimitReminder
 from bot.agent.masking import requests_left_notice
-from bot.agent.session import Hooks, TurnInfo
 from bot.agent.todo import render_list
-from bot.agent.usage import LimitReminder
 from bot.contracts.model import Retrying
 from bot.session.checks.rounds import Rounds
 from bot.session.context.profiles import FINAL, Profile
@@ -33,7 +33,7 @@ class LoopHooks:
     calls: CallTracker
     watch: Callable[[TurnInfo], None]
     say: Callable[[str], None]
-    _allowance: LimitReminder = field(default_factory=LimitReminder, init=False)
+    _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -78,7 +78,7 @@ class LoopHooks:
     def _after_results(self, info: TurnInfo) -> Sequence[str]:
         recalled = self.results.todo.reminder(info.calls)
         left = requests_left_notice(info.state, self.profile.results)
-        used = self._allowance.reminder(info.shares)
+        used = self._limit_reminder.reminder(info.shares)
         return (*self.skills.after_results(), *(text for text in (recalled, left, used) if text))
 
     def _carried(self) -> Sequence[str]:

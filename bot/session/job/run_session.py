@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bot import __version__
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.journal import Journal
-from bot.agent.loop import LoopEnd, Session, run_loop
+from bot.agent.loop import ConversationContext, LoopEnd, run_loop
 from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.task import LastRun, first_message
 from bot.agent.todo import render_list
@@ -52,7 +52,7 @@ from bot.session.progress.signals import cancelled_after
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import find_skills
-from bot.session.tools.subagents import RunSubagents, SharedSession
+from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import CallTracker, RunToolbox
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.choose import candidates
@@ -179,12 +179,12 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
         context.workspace.open()
     provider = WatchedProvider(apply_overrides(connecting.result(), inputs.policy.models), spec.say)
     context.rounds.end_by(inputs.budget.minutes)
-    session, results = _session(context, provider, resumed)
+    conversation, results = _conversation(context, provider, resumed)
     forget = inputs.stop.on_fire(lambda: inputs.cancel.fire("signal"))
     try:
         with cancelled_after(inputs.cancel, inputs.budget.minutes):
-            end = _converse(context, session, results, resumed.last if resumed else None, attachments)
-            end = _with_title(context, session, results, end)
+            end = _converse(context, conversation, results, resumed.last if resumed else None, attachments)
+            end = _with_title(context, conversation, results, end)
     finally:
         forget()
         provider.close()
@@ -212,11 +212,13 @@ def _limits(context: RunContext) -> Limits:
     return Limits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 
-def _session(context: RunContext, provider: Provider, resumed: Resumed | None) -> tuple[Session, ResultTools]:
-    """The conversation's session and its result tools. Writes the journal's first lines."""
+def _conversation(
+    context: RunContext, provider: Provider, resumed: Resumed | None
+) -> tuple[ConversationContext, ResultTools]:
+    """What the conversation needs, and its result tools. Writes the journal's first lines."""
     inputs, spec, profile = context.inputs, context.inputs.spec, context.profile
     calls = CallTracker()
-    shared = SharedSession(
+    shared = SharedSettings(
         provider=provider,
         limits=_limits(context),
         usage=SessionUsage(),
@@ -255,7 +257,7 @@ def _session(context: RunContext, provider: Provider, resumed: Resumed | None) -
         inputs.journal.write(change)
     base = inputs.checkout.base_sha[:12]
     spec.say(f"at commit {base}, with {provider.info.name}, sandbox {inputs.confinement.name}")
-    session = Session(
+    conversation = ConversationContext(
         provider,
         system,
         toolbox,
@@ -274,14 +276,14 @@ def _session(context: RunContext, provider: Provider, resumed: Resumed | None) -
         tools=tools,
         provider_override=lambda: context.skills.models.provider,
     )
-    return session, results
+    return conversation, results
 
 
-def _subagents(context: RunContext, shared: SharedSession, calls: CallTracker) -> RunSubagents:
+def _subagents(context: RunContext, shared: SharedSettings, calls: CallTracker) -> RunSubagents:
     inputs, spec = context.inputs, context.inputs.spec
     return RunSubagents(
         connect=lambda: apply_overrides(spec.connect(), inputs.policy.models),
-        session=shared,
+        shared=shared,
         workspace=context.workspace,
         gatekeeper=context.gatekeeper,
         profile=context.profile,
@@ -365,7 +367,7 @@ def _header(
 
 def _converse(
     context: RunContext,
-    session: Session,
+    conversation: ConversationContext,
     results: ResultTools,
     last: LastRun | None,
     attachments: Background[Attachments] | None,
@@ -376,31 +378,33 @@ def _converse(
         return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
     diagnosed = not (context.profile.read_only or inputs.policy.diagnostics.off)
     facts = context.briefing.facts()._replace(date=inputs.started_at[:10], diagnosed=diagnosed)
-    if session.before:
+    if conversation.before:
         from bot.session.job.resume import resumption_note
 
         facts = facts._replace(notes=(*facts.notes, resumption_note(spec.resume, spec.folder.archive)))
     elif last and results.todo.items:
         last = last._replace(todo=render_list(results.todo.items))
     loaded = (attachments.result() if attachments else Attachments(context.request)).without_shown(
-        session.before
+        conversation.before
     )
     for note in (*loaded.image_notes, *loaded.omitted):
         inputs.journal.write(lines.Note(note))
     for file in loaded.files:
         inputs.journal.write(file)
     facts = facts._replace(pictures=loaded.image_notes, attached=loaded.file_notes)
-    return run_loop(session, first_message(loaded.request, facts, new_marker(), last), loaded.images)
+    return run_loop(conversation, first_message(loaded.request, facts, new_marker(), last), loaded.images)
 
 
-def _with_title(context: RunContext, session: Session, results: ResultTools, end: LoopEnd) -> LoopEnd:
+def _with_title(
+    context: RunContext, conversation: ConversationContext, results: ResultTools, end: LoopEnd
+) -> LoopEnd:
     """Ask the model for the title of a change that neither it nor a thread has described."""
     request = context.inputs.spec.request
     if context.profile.read_only or request.thread or results.describe.description.title:
         return end
     from bot.agent.title import title_change
 
-    title, end = title_change(session, request.full_instruction, end)
+    title, end = title_change(conversation, request.full_instruction, end)
     if title:
         results.describe.set_title(title)
     return end

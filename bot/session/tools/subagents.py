@@ -1,4 +1,4 @@
-"""The subagents of one run: their types under the verb, and the session of each."""
+"""The subagents of one run: their types under the verb, and the conversation of each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bot.agent.compaction import SummaryCompaction
+from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.journal import Journal
+from bot.agent.limits import LimitReminder
 from bot.agent.masking import first_and_last_mask, requests_left_notice
 from bot.agent.prompt import system_prompt
-from bot.agent.session import Hooks, Session, TurnInfo
 from bot.agent.subagents import TYPES, AgentType, Subagents
 from bot.agent.todo import Todo, render_list
-from bot.agent.usage import LimitReminder, SessionUsage
+from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.request import Limits
@@ -32,7 +33,7 @@ _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""
 
 
-class SharedSession(NamedTuple):
+class SharedSettings(NamedTuple):
     """What subagents have in common with their run's conversation: the model, the limits, the usage and the clock."""
 
     provider: Provider
@@ -49,7 +50,7 @@ class RunSubagents:
     the current thread runs."""
 
     connect: Callable[[], Provider]
-    session: SharedSession
+    shared: SharedSettings
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
     profile: Profile
@@ -65,15 +66,15 @@ class RunSubagents:
         types = tuple(kind for kind in TYPES if kind.read_only or not self.profile.read_only)
         self.tool = Subagents(types, self._prepare, self.call, self.archive)
 
-    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> Session:
-        shared = self.session
+    def _prepare(self, name: str, kind: AgentType, cancel: CancelToken) -> ConversationContext:
+        shared = self.shared
         profile = narrowed(self.profile, kind)
         skills = self.skills.for_agent()
         if not kind.read_only:
             profile = skills.offered_by(profile)
         journal = self.journal.of(name)
         calls = CallTracker(name)
-        todo, allowance = Todo(), LimitReminder()
+        todo, limit_reminder = Todo(), LimitReminder()
         own: dict[str, ResultTool] = {tool.spec.name: tool for tool in skills.tools}
         own[TODO] = todo
         toolbox = RunToolbox(
@@ -93,7 +94,7 @@ class RunSubagents:
             due = (
                 todo.reminder(info.calls),
                 requests_left_notice(info.state, ()),
-                allowance.reminder(info.shares),
+                limit_reminder.reminder(info.shares),
             )
             return [*skills.after_results(), *(text for text in due if text)]
 
@@ -104,7 +105,7 @@ class RunSubagents:
         provider = WatchedProvider(
             share_model_info(self.connect(), shared.provider), lambda line: self.say(f"{name}: {line}")
         )
-        return Session(
+        return ConversationContext(
             provider=provider,
             system=system_prompt(kind.prompt, toolbox.specs),
             toolbox=toolbox,

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from bot.agent.compaction import Compaction, Files
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
+from bot.agent.limits import LimitShare
 from bot.agent.masking import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
-from bot.agent.usage import LimitShare, SessionUsage
+from bot.agent.usage import SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, Provider, Retrying
@@ -21,7 +22,7 @@ from bot.contracts.tools import ToolSpec
 
 
 class TurnInfo(NamedTuple):
-    """One finished turn. `usage` and `cost` are the session's so far; `denied` are the ids of denied calls;
+    """One finished turn. `usage` and `cost` are the conversation's so far; `denied` are the ids of denied calls;
     `state` is that of the next request, `shares` the used shares of the limits. `failed`: a call was refused or
     failed, or a command exited with another code than 0."""
 
@@ -42,9 +43,9 @@ class Hooks(NamedTuple):
 
     `request_sent(turn)` is called before the wait for the response, `retrying(event)` before the wait for
     another attempt. `before_end()` is called when the model is done: a text is sent to the model and the
-    session continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop
-    ends the session, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls:
-    if the turn handed over the run's result, the session ends as if the model were done. Otherwise
+    conversation continues, at most twice; `None` lets it end. `stop_after_call()` is called after each call: a stop
+    ends the conversation, and the remaining calls are not run. `is_handover(info)` is called after a turn's calls:
+    if the turn handed over the run's result, the conversation ends as if the model were done. Otherwise
     `after_results(info)` returns texts that follow the turn's results, for the model only. `verbatim_texts()`
     returns texts that a compaction keeps word for word. While `has_result()`, the conversation is not
     compacted, except if the model's API refuses it as too long.
@@ -61,14 +62,14 @@ class Hooks(NamedTuple):
     has_result: Callable[[], bool] = lambda: False
 
 
-class Session(NamedTuple):
+class ConversationContext(NamedTuple):
     """Everything one conversation needs, injected.
 
-    `journal` has its header already; `system` and the tools are frozen for the whole session (invariant 3).
+    `journal` has its header already; `system` and the tools are frozen for the whole conversation (invariant 3).
     `stop_on_denial` is the policy's `on_deny: stop`; `price` returns the cost of a response in USD. Without
     `compaction` the conversation ends when it no longer fits the model's window. `identity` is the vendor's
-    cache key. `shared_usage` is shared with other sessions, `own_turn_limit` is a limit for this session alone;
-    `start_time` is the start of the time limit by `clock`, if it is not the session's start. A session with
+    cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
+    `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
     `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte (S-050).
     `provider_override` returns the provider of the next request in place of `provider`, `None` for no override
