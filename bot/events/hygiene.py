@@ -6,12 +6,15 @@ that emoji and Persian or Indic words need. Linear in the text's length.
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.events.code import mark_code
-from bot.events.markup import Markup
-from bot.events.removals import Removals, lines_of
+from bot.events.code import BEGIN, END, mark_code
+from bot.events.elements import BREAK, TAKEN_OUT, TEXT, without_elements
+from bot.events.removals import Removals, lines_of, lines_with
+from bot.events.rendering import rendered_code, without_surplus_cells, without_undrawn, without_unreferenced
 
 MAX_PASSES = 4
 
@@ -41,6 +44,7 @@ _UNREAL_RUN = re.compile(
     f"|(?:(?<={_WIDE}[\ufe0e\ufe0f])|(?<=[0-9#*][\ufe0e\ufe0f]))(?!{_RUN})){_RUN}*"
 )
 COMMENT, CHARACTER = "HTML comment", "invisible character"
+ENTITY = "invisible character reference"
 
 _OPEN, _CLOSE = "<!--", "-->"
 # `<!-->` and `<!--->` are whole comments: the closing may share the opening's dashes.
@@ -75,7 +79,7 @@ def clean(text: str) -> CleanText:
     it defines is text.
     """
     removals = Removals()
-    markup = Markup(visible)
+    markup = _Markup()
     for _ in range(MAX_PASSES):
         before, visible_text = text, visible(text)
         if len(visible_text) != len(text):
@@ -132,3 +136,114 @@ def _without_comments(text: str, removals: Removals) -> str:
             removals.add(COMMENT, 1, lines_of(text, [opening.end()]))
             rest = text[at : opening.end()]
     return "".join([*parts[:-1], rest])
+
+
+# Splits into text, code, text ...
+_CODE = re.compile(f"{BEGIN}([^{BEGIN}{END}]*+){END}")
+_NO_MARKS = {ord(BEGIN): None, ord(END): None}
+_IMAGE = re.compile(r"!\[((?:[^\[\]\\\n\0]|\\[^\n\0]){1,2000})\](?=[\[(])")
+# Splits into text, what stays of a link with a title, text ...
+_TITLE = re.compile(
+    r"""(\]\(\s{0,9}[^\s()\0]{1,2000})\s++(?:"[^"\n\0]{1,2000}"|'[^'\n\0]{1,2000}')(?=\s{0,9}\))"""
+)
+
+
+class _Markup:
+    """Removes markup that a page does not show: alternative texts and titles, elements that are off the screen, and
+    references to invisible characters. Code is kept, since all of it is shown; a folded `<details>` is kept, too.
+
+    Its texts have passed `visible`, so they contain no `BREAK`.
+    """
+
+    def __init__(self) -> None:
+        self._entities = _Entities()
+
+    def without_hidden(self, text: str, removals: Removals) -> str:
+        """Remove the marks and hidden text from the marked `text`; count it in `removals`."""
+        text = without_surplus_cells(text, removals)
+        if BEGIN not in text and END not in text:
+            return self._cleaned(text, removals)
+        parts = _CODE.split(text)
+        codes = _rendered_codes(parts, removals)
+        if text.count(BEGIN) + text.count(END) > 2 * len(codes):
+            # A comment took the other mark with it.
+            parts[::2] = [part.translate(_NO_MARKS) for part in parts[::2]]
+        # Each code is replaced by its line ends, so that line numbers stay right.
+        parts[1::2] = ["\n" * code.count("\n") if "\n" in code else "" for code in codes]
+        text = self._cleaned(BREAK.join(parts), removals)
+        parts = text.split(BREAK)
+        if TAKEN_OUT in text:
+            codes = ["" if TAKEN_OUT in part else code for part, code in zip(parts[1::2], codes, strict=True)]
+        parts[1::2] = codes
+        return "".join(parts)
+
+    def _cleaned(self, text: str, removals: Removals) -> str:
+        if not any(sign in text for sign in ("<", "&", "](", "][", "![", "]:", "$")):
+            return text
+        text = without_undrawn(without_unreferenced(text, removals), removals)
+        text = self._entities.remove_invisible(without_elements(text, removals), removals)
+        remaining_text, count = _IMAGE.subn("![]", text)
+        removals.add(TEXT, count, lines_with(_IMAGE, text))
+        parts = _TITLE.split(remaining_text)
+        removals.add(TEXT, len(parts) // 2, _lines(_TITLE, remaining_text))
+        return "".join(parts)
+
+
+def _rendered_codes(parts: list[str], removals: Removals) -> list[str]:
+    codes: list[str] = []
+    lines = 0
+    for before, code in zip(parts[::2], parts[1::2], strict=False):
+        lines += before.count("\n")
+        codes.append(rendered_code(code, before[-1:], lines, removals))
+        lines += code.count("\n")
+    return codes
+
+
+def _lines(pattern: re.Pattern[str], text: str) -> Iterator[int]:
+    return lines_of(text, (one.start() for one in pattern.finditer(text)))
+
+
+_ENTITY = re.compile(r"(&(?:#[xX][0-9a-fA-F]{1,6}|#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{1,30});)")
+
+
+class _Entities:
+    """Removes references to invisible characters. Each reference is classified once."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._nothing: set[str] = set()
+
+    def remove_invisible(self, text: str, removals: Removals) -> str:
+        """`text` without references to invisible characters."""
+        # Every second part is a reference.
+        parts = _ENTITY.split(text)
+        references = set(parts[1::2])
+        self._classify(list(references - self._known))
+        invisible = references & self._nothing
+        if not invisible:
+            return text
+        remaining = [part for part in parts if part not in invisible]
+        removals.add(
+            ENTITY, len(parts) - len(remaining), lines_with(_ENTITY, text, lambda one: one[0] in invisible)
+        )
+        return "".join(remaining)
+
+    def _classify(self, references: list[str]) -> None:
+        """Classify all in one call of `visible`, each between two letters on a line of its own."""
+        self._known.update(references)
+        candidates = [
+            (one, stands)
+            for one, stands in zip(references, map(_character, references), strict=True)
+            if one != stands and "\n" not in stands and not stands.isspace()
+        ]
+        seen = visible("\n".join([f"a{stands}a" for _, stands in candidates])).split("\n")
+        self._nothing.update(one for (one, _), shown in zip(candidates, seen, strict=False) if shown == "aa")
+
+
+def _character(reference: str) -> str:
+    """The same as `html.unescape`, faster for most references."""
+    if reference[1] == "#":
+        code = int(reference[3:-1], 16) if reference[2] in "xX" else int(reference[2:-1])
+        if 0x9F < code < 0xD800 or 0xE000 <= code < 0xFDD0 or 0x10000 <= code < 0x1FFFE:
+            return chr(code)
+    return html.unescape(reference)
