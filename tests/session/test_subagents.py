@@ -121,7 +121,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
             variation=PLAIN,
         )
         context = subagents._prepare("explore-1", TYPES[0], CancelToken())
-    assert (context.start_time, session.limits, session.identity) == (7.0, run.limits, "run-explore-1")
+    assert (context.start_time, context.limits, context.identity) == (7.0, run.limits, "run-explore-1")
     assert context.shared_usage is run.usage
     assert context.stop_on_denial
 
