@@ -25,7 +25,7 @@ class Candidate:
 @dataclass(slots=True)
 class Candidates:
     """The candidates of the project in `folder`, whose files are `paths`. `folders` are those of other projects.
-    Installs are in `requirements` and `node_installs`."""
+    Installs are in `requirements`, `node_installs` and `cargo_tools`."""
 
     paths: frozenset[str]
     read: Read
@@ -34,6 +34,8 @@ class Candidates:
     checks: list[Candidate] = field(default_factory=list)
     requirements: python.Requirements = field(default_factory=python.Requirements)
     node_installs: list[Command] = field(default_factory=list)
+    cargo_tools: dict[str, str] = field(default_factory=dict)
+    """The `cargo install` of each tool that CI installs, such as `hack`."""
     omissions: list[Omission] = field(default_factory=list)
 
     def of_job(self, job: Job) -> None:
@@ -41,7 +43,9 @@ class Candidates:
         installs: list[Command] = []
         build: list[Command] = []
         checks: list[Candidate] = []
-        for action in () if self.folder else job.actions:
+        for action, inputs in () if self.folder else job.actions.items():
+            for tool in native.cargo_tools_of(action, inputs):
+                self.cargo_tools.setdefault(tool, f"cargo install --locked cargo-{tool}")
             if re.search(r"pre-commit|prek|golangci-lint|staticcheck", action):
                 self.omissions.append(
                     Omission(source_of(action), "this action downloads its own tools", job.source)
@@ -83,12 +87,18 @@ class Candidates:
         program = unwrapped(command.words)[0]
         if program in ("npm", "pnpm", "yarn") and not command.folder:
             self.node_installs.insert(0 if first else len(self.node_installs), command)
+        elif program == "cargo" and (tool := native.cargo_tool(command.words)):
+            self.cargo_tools.setdefault(tool, joined(replace(command, folder="")))
         elif not command.folder:
             python.installed_by(command.words, self.requirements, command.source)
 
     def _with_build(self, command: Command, build: Sequence[Command]) -> Command:
         """Put the build in front of checks of C and C++: a build in the setup would be older than the change."""
-        if unwrapped(command.words)[0] not in ("ctest", "meson", "make", "cmake", "ninja") or not build:
+        inner = unwrapped(command.words)
+        if inner[:2] == ("meson", "test") and not any("setup" in step.words for step in build):
+            folder = inner[inner.index("-C") + 1] if "-C" in inner[:-1] else "build"
+            build = (*build, Command(("meson", "setup", folder), command.source))
+        if inner[0] not in ("ctest", "meson", "make", "cmake", "ninja") or not build:
             return command
         steps = [
             step

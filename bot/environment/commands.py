@@ -19,6 +19,7 @@ _CONTROL = re.compile(
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
+_FLAGS = re.compile(r"(?:C|CXX|CPP|LD|MAKE|GO|RUST)FLAGS")  # empty unless a step sets them
 _SHELL_SYNTAX = re.compile(r"[|<>`()]|(?<!&)&(?!&)")
 _ARRAY = re.compile(r"^[ \t]*([A-Za-z_]\w*)(\+?)=\(([^()`$<>|&;]*)\)[ \t]*$", re.MULTILINE)
 _MOST_LINES = 60
@@ -111,7 +112,7 @@ def _plain_words(piece: str, environment: Mapping[str, str]) -> list[str] | None
     """Return the words of a plain command with known variables substituted, `None` if it needs a shell."""
     if _SHELL_SYNTAX.search(re.sub(r"'[^']*'", "", piece)) and not re.search(r"'[^']*[|<>`&][^']*'", piece):
         return None
-    filled = _REFERENCE.sub(lambda match: environment.get(match[1] or match[2], match[0]), piece)
+    filled = _REFERENCE.sub(lambda match: _value(match[1] or match[2], environment, match[0]), piece)
     if _SHELL_SYNTAX.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", filled)):
         return None
     unknown = re.search(r"\$\{?\w", re.sub(r"'[^']*'", "", filled.replace("$PWD", "").replace("$HOME", "")))
@@ -123,6 +124,10 @@ def _plain_words(piece: str, environment: Mapping[str, str]) -> list[str] | None
         return shlex.split(filled)
     except ValueError:
         return None
+
+
+def _value(name: str, environment: Mapping[str, str], reference: str) -> str:
+    return environment.get(name, "" if _FLAGS.fullmatch(name) else reference)
 
 
 def unwrapped(words: Sequence[str]) -> tuple[str, ...]:
@@ -270,7 +275,10 @@ def _tool_use(program: str, arguments: Sequence[str]) -> Use:
         if any(word.startswith("+") for word in arguments) or "-Z" in arguments:
             return Use.OTHER
         fmt = Use.LINT if "--check" in arguments else Use.OTHER
-        return {"test": Use.TESTS, "nextest": Use.TESTS, "clippy": Use.LINT, "fmt": fmt}.get(first, Use.OTHER)
+        uses = {"test": Use.TESTS, "nextest": Use.TESTS, "clippy": Use.LINT, "fmt": fmt}
+        if first == "hack":
+            return next((uses[word] for word in arguments if word in uses), Use.OTHER)
+        return uses.get(first, Use.OTHER)
     if program in ("mvn", "./mvnw"):
         skips = any("skip" in word.lower() and "test" in word.lower() for word in arguments)
         goals = {"test", "verify", "install", "package"}.intersection(arguments)

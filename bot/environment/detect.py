@@ -205,7 +205,7 @@ class _FolderDetection:
         """Turn the candidates into checks, up to the limit of each kind."""
         for kind in Kind:
             chosen = [candidate for candidate in self.candidates.checks if candidate.kind is kind]
-            for candidate in sorted(_without_coverage(chosen), key=_is_partial):
+            for candidate in sorted(_with_fewest_variables(_without_coverage(chosen)), key=_is_partial):
                 if sum(check.kind is kind for check in self.checks) < _MOST[kind]:
                     self._check(candidate)
         self.candidates.checks.clear()
@@ -305,6 +305,11 @@ class _FolderDetection:
             self.setup.append(step)
         if any(re.search(r"\bcargo\b", line) for line in used):
             self.setup.append(native.rust_setup(self.paths, self.read))
+        for tool, install in self.candidates.cargo_tools.items():
+            if any(f"cargo {tool} " in line for line in used):
+                self.setup.append(
+                    Step(native.cargo_tool_setup(tool, install, self.read), "Cargo.toml", ("rust",))
+                )
         self._compile()
         maven = next((check for check in self.checks if native.MAVEN_HOME in check.command), None)
         if maven is not None:
@@ -366,6 +371,16 @@ def _without_coverage(candidates: Sequence[Candidate]) -> list[Candidate]:
         candidate for candidate in candidates if not re.search(r"cov", " ".join(candidate.command.words))
     ]
     return plain or list(candidates)
+
+
+def _with_fewest_variables(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Of jobs that run the same command, return the one that sets the fewest variables."""
+    plain: dict[tuple[str, ...], Candidate] = {}
+    for candidate in candidates:
+        words = candidate.command.words
+        if words not in plain or len(candidate.command.environment) < len(plain[words].command.environment):
+            plain[words] = candidate
+    return list(plain.values())
 
 
 def _is_partial(candidate: Candidate) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from bot.environment.detection import DetectedCheck, Read, Step, Version
 
@@ -39,6 +40,27 @@ def rust_setup(paths: Collection[str], read: Read) -> Step:
     return Step(command, "Cargo.toml", ("rust",), CARGO_HOME)
 
 
+_CARGO_TOOL = re.compile(r"cargo-(hack|nextest)(?:@[\w.]+)?")
+
+
+def cargo_tool(words: Sequence[str]) -> str:
+    """Return `hack` for `cargo install cargo-hack`; empty for tools that no check needs."""
+    return next((match[1] for word in words if (match := _CARGO_TOOL.fullmatch(word))), "")
+
+
+def cargo_tools_of(action: str, inputs: Mapping[str, Any]) -> list[str]:
+    """Return the tools that `taiki-e/install-action` installs for cargo."""
+    if not action.endswith("/install-action"):
+        return []
+    return [match[1] for match in _CARGO_TOOL.finditer(str(inputs.get("tool", "")))]
+
+
+def cargo_tool_setup(tool: str, install: str, read: Read) -> str:
+    """Return the command that installs `tool` where `cargo` finds it."""
+    command = f'CARGO_HOME="$PWD/{CARGO_HOME}" {_toolchain(read)}{install}'
+    return f"[ -x {CARGO_HOME}/bin/cargo-{tool} ] || {command}"
+
+
 def rust_command(line: str, read: Read) -> str:
     return f'CARGO_HOME="$PWD/{CARGO_HOME}" CARGO_NET_OFFLINE=true {_toolchain(read)}{line}'
 
@@ -54,7 +76,7 @@ def _toolchain(read: Read) -> str:
 
 _COMPILE_COMMANDS = (
     (re.compile(r"\bgo test\b"), "go test -exec true"),  # in place of each test binary, `true` is run
-    (re.compile(r"\bcargo (test|nextest run)\b"), r"cargo \1 --no-run"),
+    (re.compile(r"\bcargo ((?:hack )?test|nextest run)\b"), r"cargo \1 --no-run"),
     (re.compile(r"\b(go vet|cargo clippy)\b"), r"\1"),
 )
 _COMPILE_SECONDS = 600

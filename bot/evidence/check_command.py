@@ -109,8 +109,9 @@ def _report_by_pytest(command: str, rest: list[str], report: str) -> CheckComman
 
 
 def _report_by_environment(command: str, report: str) -> CheckCommand:
-    """Use the variable that pytest reads, for scripts and makefiles. Other programs ignore it."""
+    """Use the variables that pytest and go read, for scripts and makefiles. Other programs ignore them."""
     options = f"PYTEST_ADDOPTS=\"${{PYTEST_ADDOPTS:-}} --junitxml='$TMPDIR/{report}'\""
+    options += ' GOFLAGS="${GOFLAGS:-} -v"'
     return CheckCommand(f"export {options}; {command}", report)
 
 

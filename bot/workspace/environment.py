@@ -92,6 +92,14 @@ def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: 
     return variables
 
 
+def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
+    """The variables for the Python environment that setup made in `tree`, seen at `root`: tests call its programs."""
+    made = tree / ".venv"
+    if made.is_symlink() or not (made / "bin").is_dir():
+        return {}
+    return {"PATH": f"{root}/.venv/bin:{path}", "VIRTUAL_ENV": f"{root}/.venv"}
+
+
 def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
     """The folders of tools that Python environments need: the Python that each was made with, and itself if it is
     outside of the tree."""

@@ -70,6 +70,7 @@ def plan_start(
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
+    variables |= environment.of_tree(tree, root, variables["PATH"])
     toolchains = (*tools.folders, *environment.behind(dependencies.folders))
     own: dict[str, str] = {}
     if not confinement.confines:

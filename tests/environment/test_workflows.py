@@ -475,3 +475,55 @@ def test_a_devcontainer_that_never_ends_is_read_in_one_pass(piece: str) -> None:
     """Breaks: the `\\Z` of each pattern in bot/environment/devcontainer.py; then this takes minutes."""
     text = piece * (390_000 // len(piece))
     assert setup(detection({**PYTEST, ".devcontainer.json": text})) == setup(detection(PYTEST))
+
+
+def test_compiler_flags_that_no_step_sets_are_empty() -> None:
+    """As recp/cglm does it: `export` in an earlier step does not reach this one."""
+    text = workflow("""
+- run: ./autogen.sh
+- run: ./configure CFLAGS="$CFLAGS"
+- run: make
+- run: make check
+""")
+    [command] = commands(detection({"configure.ac": "", "Makefile.am": ""}, text))
+    assert command == "./autogen.sh && ./configure CFLAGS= && make && make check"
+
+
+def test_meson_tests_get_a_build_folder_if_no_step_made_one() -> None:
+    files = {"meson.build": ""}
+    [command] = commands(detection(files, workflow("- run: meson test -C out")))
+    assert command == "meson setup out && meson test -C out"
+    [command] = commands(detection(files, workflow("- run: meson setup out\n- run: meson test -C out")))
+    assert command == "meson setup out && meson test -C out"
+
+
+def test_of_two_jobs_with_one_command_the_plainer_is_taken() -> None:
+    """As samber/lo does it: one workflow tests with an experiment, the next without."""
+    experiment = workflow("- run: make test\n  env:\n    GOEXPERIMENT: simd")
+    files = {
+        "go.mod": "module m\n",
+        "Makefile": "test:\n\tgo test ./...\n",
+        ".github/workflows/test.simd.yml": experiment,
+        ".github/workflows/test.yml": workflow("- run: make test"),
+    }
+    assert commands(detection(files)) == ["make test"]
+
+
+@pytest.mark.parametrize(
+    "install",
+    [
+        "- run: cargo install cargo-hack",
+        "- uses: taiki-e/install-action@v2\n  with:\n    tool: cargo-hack@0.6,cargo-nextest",
+    ],
+)
+def test_a_tool_of_cargo_that_ci_installs_is_installed_where_cargo_finds_it(install: str) -> None:
+    """As bitflags/bitflags does it."""
+    files = {"Cargo.toml": "", "src/lib.rs": ""}
+    detected = detection(files, workflow(f"{install}\n- run: cargo hack test --feature-powerset"))
+    assert [line.partition(" cargo ")[2] for line in commands(detected)] == ["hack test --feature-powerset"]
+    installs = [step.command for step in detected.setup if "install" in step.command]
+    assert len(installs) == 1
+    assert installs[0].startswith(
+        '[ -x .cargo-home/bin/cargo-hack ] || CARGO_HOME="$PWD/.cargo-home" cargo install'
+    )
+    assert all("|| CARGO" not in step.command or step.egress == ("rust",) for step in detected.setup)

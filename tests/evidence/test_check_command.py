@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -99,6 +100,20 @@ def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) ->
         check=True,
     )
     assert done.stdout == "-x --junitxml='/a b/r.xml'\n"
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
+def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
+    """Breaks: bot/evidence/check_command.py "GOFLAGS:-"."""
+    (tmp_path / "go.mod").write_text("module m\n")
+    (tmp_path / "a_test.go").write_text('package m\nimport "testing"\nfunc TestA(t *testing.T) {}\n')
+    (tmp_path / "Makefile").write_text("test:\n\t@go vet ./...\n\t@go test ./...\n")
+    script = report_command("make test", "r.xml").command
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env={**os.environ, "GOFLAGS": "-count=1"}, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert "--- PASS: TestA" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -88,3 +88,19 @@ def test_python_leaves_no_bytecode_in_the_tree(bench: Bench) -> None:
     bash(workspace, "cd src && python3 -c 'import b'")
     assert bash(workspace, "find . -name '*.pyc'").content.startswith("(no output)")
     assert ".pyc" in bash(workspace, 'find "$TMPDIR" -name "*.pyc"').content
+
+
+def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) -> None:
+    """Breaks: bot/workspace/plan.py "environment.of_tree(tree, root"."""
+    program = bench.tree / ".venv/bin/greet"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\necho hello from $VIRTUAL_ENV\n")
+    program.chmod(0o755)
+    assert bash(bench.start(), "greet").content.startswith("hello from /")
+
+
+def test_a_link_is_no_environment_that_setup_made(tmp_path: Path) -> None:
+    """Breaks: bot/workspace/environment.py "made.is_symlink()"."""
+    (tmp_path / "elsewhere/bin").mkdir(parents=True)
+    (tmp_path / ".venv").symlink_to(tmp_path / "elsewhere")
+    assert environment.of_tree(tmp_path, "/tree", "/usr/bin") == {}

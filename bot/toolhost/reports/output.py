@@ -145,6 +145,11 @@ def phpunit(lines: Sequence[str]) -> ParsedTests | None:
     return tests
 
 
+def _unexplained(lines: Sequence[str]) -> Iterator[reasons.Reason]:
+    """For runners whose word for the state is the reason."""
+    return iter(())
+
+
 _RUNNERS: Sequence[tuple[_Reader, _Explainer]] = (
     (python_output.pytest, reasons.pytest),
     (python_output.unittest, reasons.unittest),
@@ -152,6 +157,9 @@ _RUNNERS: Sequence[tuple[_Reader, _Explainer]] = (
     (compiled_output.go_json, reasons.go_json),
     (compiled_output.cargo, reasons.rust),
     (compiled_output.nextest, reasons.rust),
+    (compiled_output.ctest, _unexplained),
+    (compiled_output.meson, _unexplained),
+    (compiled_output.automake, _unexplained),
     (script_output.jest, reasons.jest),
     (script_output.vitest, reasons.vitest),
     (script_output.mocha, reasons.mocha),
