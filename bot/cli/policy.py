@@ -109,13 +109,18 @@ def _check_rules(policy: Policy, file: Path, text: str) -> None:
     from bot.policy.nodes import place_of
     from bot.session.context.base import finder_of
 
-    folder = file.resolve().parent
-    root = folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
+    root = _root(file)
     try:
         finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
     except UsageError as error:
         line, column = place_of(text, ("detector", "rules"))
         raise PolicyError(str(file), [Problem(line, column, str(error))]) from error
+
+
+def _root(file: Path) -> Path:
+    """The repository of a policy file, or the folder that it lies in."""
+    folder = file.resolve().parent
+    return folder.parent if folder.name == Path(POLICY_FILE).parent.name else folder
 
 
 def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]) -> dict[str, Any]:
@@ -136,7 +141,8 @@ def _explain(arguments: argparse.Namespace) -> ExitCode:
     verb = Verb(arguments.verb) if arguments.verb else None
     from bot.session.local.explain_call import explain_call
 
-    explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb)
+    root = str(_root(arguments.file))
+    explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb, root=root)
     decision = explanation.decision
     if arguments.json:
         fields = {

@@ -1,9 +1,9 @@
 """Shell commands that are denied by default: they destroy work, or do what a run never needs.
 
 The sandbox is the boundary; these rules only guide the model. Only plain commands count. They are split by `shlex` and
-not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. A
-command on a folder outside of the work tree is allowed, since tests make repositories in `$TMPDIR`. A policy lifts a
-rule by its name: `dangerous: {allow: [git-commit]}`.
+not by the grammar of `bot.policy.shell`, which does not say what `$HOME` and `*` stand for or what a pipe joins. Git
+and `rm` of a relative path are allowed in a folder outside of the work tree, since tests make repositories in
+`$TMPDIR`. A policy lifts a rule by its name: `dangerous: {allow: [git-commit]}`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ Words = list[str]
 
 
 class Dangerous(NamedTuple):
-    """`matches` is given the words of one command, the first without its folder, and the root of the work tree."""
+    """`matches` is given the words of one command, the first without its folder, the root of the work tree, and whether
+    the command runs outside of it. `nearest` is the nearest allowed way, empty if there is none."""
 
     name: str
     reason: str
     nearest: str
-    matches: Callable[[Words, str], bool]
+    matches: Callable[[Words, str, bool], bool]
 
 
 _MENTIONED = re.compile(
@@ -42,22 +43,26 @@ def _flags(words: Words) -> str:
     return "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
 
 
-def _deletes_all(words: Words, root: str) -> bool:
+def _deletes_all(words: Words, root: str, outside: bool) -> bool:
     if words[0] != "rm" or not ({*_flags(words)} & {"r", "R"} or "--recursive" in words):
         return False
-    return any(_is_all(word, root) for word in words[1:] if not word.startswith("-"))
+    return any(_is_all(word, root, outside) for word in words[1:] if not word.startswith("-"))
 
 
-def _is_all(word: str, root: str) -> bool:
+def _is_all(word: str, root: str, outside: bool) -> bool:
     plain = posixpath.normpath(("/" if word == "/*" else word.removesuffix("/*")).removeprefix("*") or ".")
     if plain.startswith("/"):
         return plain.strip("/") == "" or plain in {root, f"{root}/.git", posixpath.dirname(root)}
-    return plain in {".", "..", "~", "$HOME", "${HOME}", ".git"}
+    if plain in {"~", "$HOME", "${HOME}"}:
+        return True
+    return not outside and plain in {".", "..", ".*", "$PWD", "${PWD}", ".git", "$PWD/.git", "${PWD}/.git"}
 
 
-def _git(verb: str, options: Callable[[Words], bool] = lambda rest: True) -> Callable[[Words, str], bool]:
-    def matches(words: Words, root: str) -> bool:
-        if words[0] != "git":
+def _git(
+    verb: str, options: Callable[[Words], bool] = lambda rest: True
+) -> Callable[[Words, str, bool], bool]:
+    def matches(words: Words, root: str, outside: bool) -> bool:
+        if words[0] != "git" or outside:
             return False
         rest = words[1:]
         while rest and rest[0].startswith("-"):
@@ -70,8 +75,8 @@ def _git(verb: str, options: Callable[[Words], bool] = lambda rest: True) -> Cal
     return matches
 
 
-def _named(*names: str) -> Callable[[Words, str], bool]:
-    return lambda words, root: words[0].split(".")[0] in names
+def _named(*names: str) -> Callable[[Words, str, bool], bool]:
+    return lambda words, root, outside: words[0].split(".")[0] in names
 
 
 RULES = (
@@ -92,7 +97,7 @@ RULES = (
         "disk",
         "it writes to a device or makes a file system",
         "`dd` to a file",
-        lambda words, root: (
+        lambda words, root, outside: (
             words[0].startswith("mkfs")
             or (
                 words[0] == "dd"
@@ -126,31 +131,31 @@ _PIPE_TO_SHELL = Dangerous(
     "pipe-to-shell",
     "it runs what a server sends, unseen",
     "to download to a file, look at it, and run that",
-    lambda words, root: words[0] in {"curl", "wget"},
+    lambda words, root, outside: words[0] in {"curl", "wget"},
 )
-_BOMB = Dangerous(
-    "fork-bomb", "it starts processes without end", "nothing like it", lambda words, root: False
-)
+_BOMB = Dangerous("fork-bomb", "it starts processes without end", "", lambda words, root, outside: False)
 NAMES = tuple(rule.name for rule in (*RULES, _PIPE_TO_SHELL, _BOMB))
 
 
-def dangerous(command: str, root: str, lifted: Collection[str] = ()) -> Dangerous | None:
+def dangerous(
+    command: str, root: str, lifted: Collection[str] = (), *, outside: bool = False
+) -> Dangerous | None:
     """The first built-in rule that `command` breaks and whose name is not `lifted`; `None` for none. `root` is the work
-    tree as commands see it, empty if not known."""
+    tree as commands see it, empty if not known; `outside` says that the command starts outside of it."""
     if not _MENTIONED.search(command):
         return None
     if _BOMB.name not in lifted and _FORK_BOMB.search(command):
         return _BOMB
-    elsewhere, piped = False, False
+    piped = False
     for words, joint in _commands(command):
         if words[0] in {"cd", "pushd"}:
-            elsewhere = _elsewhere("".join(words[1:2]), root)
-        for rule in () if elsewhere else RULES:
-            if rule.name not in lifted and rule.matches(words, root):
+            outside = _outside_after("".join(words[1:2]), root, outside)
+        for rule in RULES:
+            if rule.name not in lifted and rule.matches(words, root, outside):
                 return rule
         if piped and words[0] in PIPE_SHELLS and _PIPE_TO_SHELL.name not in lifted:
             return _PIPE_TO_SHELL
-        piped = joint == "|" and (piped or _PIPE_TO_SHELL.matches(words, root))
+        piped = joint == "|" and (piped or _PIPE_TO_SHELL.matches(words, root, outside))
     return None
 
 
@@ -175,6 +180,13 @@ def _commands(command: str) -> Iterator[tuple[Words, str]]:
             if words:
                 yield [posixpath.basename(words[0]), *words[1:]], token.strip("\n")
             words = []
+
+
+def _outside_after(folder: str, root: str, outside: bool) -> bool:
+    """Whether a command is outside of the work tree after `cd` to `folder`: below a folder outside it still is."""
+    if outside and not folder.startswith(("/", "-")):
+        return True
+    return folder == "" or _elsewhere(folder, root)
 
 
 def _elsewhere(folder: str, root: str) -> bool:

@@ -61,19 +61,21 @@ def decide(
     *,
     can_ask: bool = False,
     root: str = "",
+    outside: bool = False,
 ) -> Decision:
-    """The decision on a call of `tool`. `root` is the work tree as the tools see it, for absolute paths.
+    """The decision on a call of `tool`. `root` is the work tree as the tools see it, for absolute paths; `outside` says
+    that commands run in a folder outside of it.
 
     With `can_ask` false, as in Actions, an `ask` comes out as `deny`, and its reason says so.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     if not rules:
-        return _built_in(policy, tool, arguments, root)
+        return _built_in(policy, tool, arguments, root, outside)
     from bot.policy import matching
 
     match = matching.call(rules, tool, arguments, root)
     if match is None:
-        return _built_in(policy, tool, arguments, root)
+        return _built_in(policy, tool, arguments, root, outside)
     rule, nearest = match
     if rule.effect is Effect.ASK and not can_ask:
         reason = "; ".join(
@@ -93,14 +95,14 @@ def allows_commands(policy: Policy, tier: Tier) -> bool:
     )
 
 
-def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str) -> Decision:
+def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str, outside: bool) -> Decision:
     """The decision if no rule of the policy matches."""
     command = arguments.get("command")
     if tool != "bash" or not isinstance(command, str):
         return Decision(Effect.ALLOW)
     from bot.policy.dangerous import dangerous
 
-    match = dangerous(command, root, policy.dangerous.allow)
+    match = dangerous(command, root, policy.dangerous.allow, outside=outside)
     if match is None:
         return Decision(Effect.ALLOW)
     return Decision(Effect.DENY, f"{BUILT_IN}{match.name}", match.reason, match.nearest)

@@ -33,7 +33,7 @@ from bot.agent.replay import (
     recorded_agent,
     recorded_calls,
 )
-from bot.agent.toolbox import CallExecution, Handler, Permit, Toolbox, skipped_call
+from bot.agent.toolbox import CallExecution, Handler, Permission, Permit, Toolbox, skipped_call
 from bot.agent.usage import SessionUsage
 from bot.checkout import local
 from bot.checkout.clone import Checkout, Source, prepare
@@ -46,7 +46,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.gate.tree import Verdict, judge_tree
-from bot.policy.decide import may_write
+from bot.policy.decide import BUILT_IN, may_write
 from bot.policy.schema import Policy
 from bot.providers.replay import ReplayProvider
 from bot.session.context.base import base_policy, base_task
@@ -170,7 +170,9 @@ def _run_recording(
     conversation = ConversationContext(
         ReplayProvider(recording.responses(), header.info),
         header.system,
-        _ReplayToolbox(header.tools, handlers, gatekeeper.permit, _skipped(recording)),
+        _ReplayToolbox(
+            header.tools, handlers, gatekeeper.permit, _skipped(recording), _recorded_decisions(recording)
+        ),
         journal,
         header.limits,
         cancel,
@@ -225,7 +227,9 @@ def _added_texts(recording: JournalFile) -> Mapping[int, list[str]]:
 
 
 class _ReplayToolbox(Toolbox):
-    """Answers the calls that were skipped after a failed edit as recorded; `skipped` is by call id."""
+    """Answers the calls that were skipped after a failed edit as recorded; `skipped` is by call id. So are `decisions`:
+    the built-in rules depend on where the run's tree was and where its commands ended, and may grow from version to
+    version, so what they decided then stands."""
 
     def __init__(
         self,
@@ -233,13 +237,31 @@ class _ReplayToolbox(Toolbox):
         handlers: Mapping[str, Handler],
         permit: Permit,
         skipped: Mapping[str, str],
+        decisions: Mapping[str, lines.PermissionDecision],
     ) -> None:
-        super().__init__(specs, handlers, permit)
+        super().__init__(specs, handlers, self._permit_as_recorded)
+        self._decide = permit
         self._skipped = skipped
+        self._decisions = decisions
+        self._call_id = ""
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
+        self._call_id = call.id
         text = self._skipped.get(call.id)
         return super().execute(call, cancel, mask) if text is None else skipped_call(call, text)
+
+    def _permit_as_recorded(self, tool: str, arguments: Mapping[str, Any]) -> Permission:
+        recorded = self._decisions.get(self._call_id)
+        if recorded is not None and recorded.rule.startswith(BUILT_IN):
+            return Permission(recorded.allow, recorded.rule, recorded.reason)
+        permission = self._decide(tool, arguments)
+        if recorded is not None and recorded.allow and permission.rule.startswith(BUILT_IN):
+            return Permission(allow=True, rule=recorded.rule)
+        return permission
+
+
+def _recorded_decisions(recording: JournalFile) -> Mapping[str, lines.PermissionDecision]:
+    return {one.call_id: one for one in recording.records(lines.PermissionDecision) if one.call_id}
 
 
 def _skipped(recording: JournalFile) -> Mapping[str, str]:

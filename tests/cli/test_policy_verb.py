@@ -141,6 +141,13 @@ def test_a_built_in_rule_is_explained_with_how_to_lift_it(said: Callable[..., Sa
     ]
 
 
+def test_a_built_in_rule_knows_where_the_repository_is(said: Callable[..., Said]) -> None:
+    """The folder of the policy file is its repository."""
+    command = f"cd {Path.cwd()} && git push"
+    assert said("explain", "--command", command)[1].startswith("deny: ")
+    assert said("explain", "--command", "cd /usr && git push")[1].startswith("allow: ")
+
+
 def test_a_protected_path_is_the_gates_whatever_a_rule_says(explained: Callable[..., str]) -> None:
     ran = explained("--tier", "maintainer", "--json", "--path", ".github/workflows/ci.yml")
     assert json.loads(ran)["decision"] == "allow"

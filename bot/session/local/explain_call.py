@@ -32,15 +32,22 @@ class CallExplanation:
 
 
 def explain_call(
-    policy: Policy, tier: Tier, tool: str, arguments: Mapping[str, Any], verb: Verb | None = None
+    policy: Policy,
+    tier: Tier,
+    tool: str,
+    arguments: Mapping[str, Any],
+    verb: Verb | None = None,
+    *,
+    root: str = "",
 ) -> CallExplanation:
-    """Raises `UsageError` for a verb whose runs call no tools. Without a `verb` only the policy counts."""
+    """Raises `UsageError` for a verb whose runs call no tools. Without a `verb` only the policy counts. `root` is the
+    work tree, for absolute paths."""
     if verb is not None and verb not in MODEL_VERBS:
         raise UsageError(f"`{verb}` starts no model, so nothing calls a tool.")
     if verb is not None and verb not in policy.tiers[tier].verbs:
         return CallExplanation(_verb_denial(policy, tier, verb))
     profile = None if verb is None else profile_of_verb(verb)
-    decision = Gatekeeper(policy, tier, "", lambda record: None, profile).decide(tool, arguments)
+    decision = Gatekeeper(policy, tier, root, lambda record: None, profile).decide(tool, arguments)
     denial = "" if decision.allowed else denial_text(Permission(False, decision.rule, decision.message))
     return CallExplanation(
         decision, denial, _grammar(tool, arguments), _withheld(policy, tier, tool, arguments)

@@ -79,6 +79,8 @@ class Gatekeeper:
         """An entry for each write of the tool host that was refused: a person's answer, empty without one."""
         self.edited: set[str] = set()
         """The paths that edit tools asked to write."""
+        self.outside = False
+        """Whether the last command ended in a folder outside of the work tree, where the next one begins."""
 
     def for_agent(
         self, profile: Profile, write: Callable[[lines.Record], None], pre_approved: PreApproved, name: str
@@ -191,7 +193,7 @@ class Gatekeeper:
         """The decision on a call or, with `writes`, on a write that the tool host proposes. Records nothing."""
         if self._profile is not None and (reason := _reason_not_offered(self._profile, tool, writes=writes)):
             return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", reason)
-        decision = decide(self._policy, self._tier, tool, arguments, root=self._root)
+        decision = decide(self._policy, self._tier, tool, arguments, root=self._root, outside=self.outside)
         if tool == SHELL and self._profile and self._profile.granted and decision == Decision(Effect.ALLOW):
             return Decision(Effect.DENY, f"the verb `{self._profile.verb}`", _NOT_GRANTED)
         if decision.allowed or writes or not (skill := self._pre_approved(tool, arguments)):
@@ -300,6 +302,8 @@ class RunToolbox(Toolbox):
             refused = len(gatekeeper.refused)
             outcome = workspace.call(tool, arguments, cancel, position=self._calls.position)
             metadata = {name: value for name, value in outcome.metadata.items() if name != PERSON}
+            if tool == SHELL and "exit_code" in metadata:
+                gatekeeper.outside = metadata.get("outside") is True
             if len(gatekeeper.refused) > refused:
                 # The host's question was answered with no: the loop counts that like a denied call.
                 metadata["denied"] = True

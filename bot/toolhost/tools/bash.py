@@ -98,6 +98,8 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         "bytes": spill.total,
         "running": len(context.jobs.running()),
     }
+    if context.cwd is not None and _is_outside(context.cwd, context):
+        metadata["outside"] = True
     return ToolOutcome(output.with_notes(excerpts[0], notes), is_error=ended.stopped, metadata=metadata)
 
 
@@ -182,5 +184,9 @@ def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
             context.cwd = None
         return [f"the working folder {where} is gone; the next command runs in {context.cwd or context.root}"]
     context.cwd = folder
-    outside = "" if inside(str(folder), os.path.realpath(context.root)) else ", outside the repository"
+    outside = ", outside the repository" if _is_outside(folder, context) else ""
     return [f"working folder is now {folder}{outside}"]
+
+
+def _is_outside(folder: Path, context: Context) -> bool:
+    return not inside(str(folder), os.path.realpath(context.root))

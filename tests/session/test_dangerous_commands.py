@@ -1,0 +1,54 @@
+"""The built-in list of dangerous commands in a whole run: where it looks, and that a replay decides alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.session.conftest import Cli
+from tests.support.fix_script import shell
+from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all
+
+pytestmark = pytest.mark.bubblewrap
+
+MODEL = "anthropic/claude-sonnet-4-5"
+COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
+
+
+def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, repo: Path) -> None:
+    """Also if another call went there. The replay does not know where the tree was, nor where commands ended."""
+    (repo / ".github" / "agent.yml").write_text("version: 1\n")
+    commit_all(repo)
+    steps = [
+        shell(f"cd {repo} && {COMMIT}"),
+        shell("cd $TMPDIR && git init -q made"),
+        shell(f"cd made && {COMMIT} && git log --format=%s"),
+        shell("git reset -q --hard && git clean -fdx"),
+        shell(f"cd {repo} && true"),
+        shell(COMMIT),
+    ]
+    results: list[str] = []
+
+    def script(asked: Asked) -> Step:
+        results[:] = asked.results
+        if asked.number < len(steps):
+            return steps[asked.number]
+        return Call("write", {"path": "new.txt", "content": "x\n"}) if asked.number == 6 else Say("Done.")
+
+    with ModelServer(script) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+    assert ran.code == 0, ran.err
+    assert ["Permission denied" in result for result in results[:6]] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert results[2].startswith("x\n")
+    replayed = cli("replay", "--repo", repo, Path(ran.json["bundle"]) / "journal.jsonl")
+    assert replayed.code == 0, replayed.said
