@@ -41,6 +41,8 @@ _SETTINGS = {
 
 # Not by `prlimit`, which containers may refuse.
 _LIMIT_SCRIPT = 'ulimit -d "$1" && ulimit -t "$2" && shift 2 && exec "$@"'
+# A fetch that keeps what it receives as one pack and leaves nothing else behind.
+FETCH = ("-c", "fetch.unpackLimit=1", "fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance")
 CPU_LIMIT = 3600
 """CPU seconds of one git process. Unpacking the history of a huge repository takes minutes."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.checkout.errors import CheckoutError, MissingRepositoryError, MissingRevisionError, NoCommitsError
-from bot.checkout.git import Git, GitError, GitProcess
+from bot.checkout.git import FETCH, Git, GitError, GitProcess
 
 # Before git 2.39.4 upload-pack fetches what a partial clone lacks, by whatever program the clone's settings name
 # (CVE-2024-32004): our own fetch may use a file's protocol, what it starts may use none.
@@ -128,13 +128,8 @@ def fetch(git: Git, path: Path, commit: LocalCommit, branch: str, depth: list[st
     config.write_text("[safe]\n\tdirectory = *\n")
     try:
         git.run(
-            "-c",
-            "fetch.unpackLimit=1",
-            "fetch",
-            "--quiet",
+            *FETCH,
             *depth,
-            "--no-write-fetch-head",
-            "--no-auto-maintenance",
             f"--upload-pack={_UPLOAD_PACK}",
             os.fspath(git_dir_of(path)),
             f"{commit.sha}:refs/heads/{branch}",

@@ -25,7 +25,15 @@ from bot.checkout.errors import (
     NoCommitsError,
     UnavailableError,
 )
-from bot.checkout.git import Git, clean_environment, git_program, last_line, limit_command, process_limits
+from bot.checkout.git import (
+    FETCH,
+    Git,
+    clean_environment,
+    git_program,
+    last_line,
+    limit_command,
+    process_limits,
+)
 from bot.checkout.tree_limits import check_tree
 from bot.contracts.errors import AgentError
 
@@ -206,16 +214,8 @@ def fetch(
     """Fetch `refs` from `url` and check the size of their trees. Raises a `CheckoutError` or `RepositoryMovedError`."""
     from git.exc import GitCommandError
 
-    arguments = [
-        "-c",
-        "fetch.unpackLimit=1",
-        "fetch",
-        "--quiet",
-        "--no-write-fetch-head",
-        "--no-auto-maintenance",
-    ]
     try:
-        run_remote_command(git_dir, url, token, [*arguments, *depth, "--end-of-options", url, *refs], pace)
+        run_remote_command(git_dir, url, token, [*FETCH, *depth, "--end-of-options", url, *refs], pace)
     except GitCommandError as error:
         # `from None`: the vendor's exception holds the whole command and its environment's traces.
         raise _checkout_error(git_dir, url, refs, token, str(error.stderr)) from None

@@ -7,20 +7,16 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from bot.cli.options import add_local_run
-from bot.cli.result import Result, git_at, print_result
-from bot.cli.terminal.printer import Printer
+from bot.cli.result import Result, git_at, print_end
 from bot.cli.view import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
-from bot.github.actions import json_text
 from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.job.interruption import recovery_commands
 from bot.session.local.fix import FixOptions, FixResult, fix
@@ -65,13 +61,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     with cleaning_up_after(os.environ), open_viewer(arguments, "fix") as viewer:
         result = fix(options, os.environ, viewer)
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
-    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
-        if arguments.json_events:
-            pass
-        elif arguments.json:
-            print(json_text(_as_json(result), indent=1))
-        else:
-            print_result(_result(result, arguments), Printer(sys.stdout, os.environ))
+    print_end(arguments, _as_json(result), _result(result, arguments))
     return result.exit_code
 
 

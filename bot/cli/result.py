@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from bot.contracts.formatting import count_of, exit_text, money
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
+from bot.github.actions import json_text
 
 _MOST_PROBLEMS = 3
 _MOST_FILES = 20
@@ -49,6 +53,15 @@ class Result:
     next: Sequence[tuple[str, str]] = ()
     review: Review | None = None
     notes: Sequence[str] = ()
+
+
+def print_end(arguments: argparse.Namespace, data: Mapping[str, object], result: Result) -> None:
+    """Print the end of a run on standard output: `data` with `--json`, nothing with `--json-events`, else `result`."""
+    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
+        if arguments.json:
+            print(json_text(data, indent=1))
+        elif not arguments.json_events:
+            print_result(result, Printer(sys.stdout, os.environ))
 
 
 def print_result(result: Result, printer: Printer) -> None:

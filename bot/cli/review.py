@@ -5,21 +5,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from bot import __version__
 from bot.cli.options import add_local_run
-from bot.cli.result import Result, print_result
-from bot.cli.terminal.printer import Printer
+from bot.cli.result import Result, print_end
 from bot.cli.view import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import EndEvent
 from bot.contracts.review import Review
-from bot.github.actions import json_text
 from bot.session.context.preflight import check_file
 from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.local.review import ReviewOptions, ReviewResult, review
@@ -61,13 +57,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         if arguments.sarif and result.review is not None:
             _write_sarif(arguments.sarif, result.review)
         viewer.tell(EndEvent(int(result.exit_code), _as_json(result)))
-    with suppress(BrokenPipeError):  # nobody reads it to its end: the run ended as it did
-        if arguments.json_events:
-            pass
-        elif arguments.json:
-            print(json_text(_as_json(result), indent=1))
-        else:
-            print_result(_result(result), Printer(sys.stdout, os.environ))
+    print_end(arguments, _as_json(result), _result(result))
     return result.exit_code
 
 

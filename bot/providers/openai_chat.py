@@ -9,7 +9,6 @@ connection every turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.messages import Image, Message, Part, Text, Thinking, ToolCall, ToolResult
@@ -30,20 +29,17 @@ from bot.providers.encoding import (
     sendable_arguments,
 )
 from bot.providers.endpoint import Endpoint
-from bot.providers.openai_client import OpenAIConnection, openai_choice
+from bot.providers.openai_client import IDLE, OpenAIWire, openai_choice
 from bot.providers.openai_responses import cache_key
 from bot.providers.presets import PLAIN, Dialect
-from bot.providers.streaming import Frame, events_of
 
 if TYPE_CHECKING:
     import httpx2
 
-# Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
-_IDLE = 300.0
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
 
 
-class OpenAIChat:
+class OpenAIChat(OpenAIWire):
     """A `bot.providers.streaming.Wire`."""
 
     def __init__(
@@ -53,26 +49,15 @@ class OpenAIChat:
         dialect: Dialect = PLAIN,
         *,
         patience: float | None = None,
-        idle: float = _IDLE,
+        idle: float = IDLE,
     ) -> None:
-        self._client = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
-        self.endpoint = endpoint
-        self.connection = self._client.connection
-        self.errors = self._client.errors
-        self.writer = f"chat/{info.name}"
-        self.info = info
+        super().__init__("chat", endpoint, info, patience=patience, idle=idle)
         self._dialect = dialect
         self._history = EncodedHistory(self._message)
         self._prefix = RequestPrefix(self._render)
 
-    def close(self) -> None:
-        self._client.close()
-
     def send(self, body: bytes) -> httpx2.Response:
-        return self._client.post("/chat/completions", body)
-
-    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        return events_of(response)
+        return self._post("/chat/completions", body)
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
         return ChatReader(assembly, len(request.messages))

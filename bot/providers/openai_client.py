@@ -6,26 +6,35 @@ The Messages API gets no `tool_choice`: `bot/providers/anthropic_messages.py` (`
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from bot.contracts.model import ModelInfo, ModelRequest
 from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
+from bot.providers.streaming import Frame, events_of
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
+# Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
+IDLE = 300.0
 
-from bot.contracts.model import ModelInfo, ModelRequest
 
+class OpenAIWire:
+    """The part of a `bot.providers.streaming.Wire` that OpenAI's formats have in common. `errors` are the exceptions
+    of sending and reading; `format` is part of `writer`."""
 
-class OpenAIConnection:
-    """One endpoint's client and its connection. `errors` are the exceptions of sending and reading."""
-
-    def __init__(self, endpoint: Endpoint, *, patience: float, idle: float) -> None:
+    def __init__(
+        self, format: str, endpoint: Endpoint, info: ModelInfo, *, patience: float | None, idle: float
+    ) -> None:
         import httpx2
         import openai
 
+        self.endpoint = endpoint
+        self.info = info
+        self.writer = f"{format}/{info.name}"
         self.connection = ActiveConnection()
         self.errors: tuple[type[Exception], ...] = (openai.OpenAIError, httpx2.HTTPError, httpx2.StreamError)
         # Servers on the own machine need no key, but the package insists on one.
@@ -41,16 +50,21 @@ class OpenAIConnection:
             base_url=url._replace(query="").geturl(),
             default_query=dict(parse_qsl(url.query)),
             max_retries=0,
-            http_client=open_client(endpoint, self.connection, headers, patience=patience, idle=idle),
+            http_client=open_client(
+                endpoint, self.connection, headers, patience=patience or info.timeout, idle=idle
+            ),
         )
 
-    def post(self, path: str, body: bytes) -> httpx2.Response:
+    def _post(self, path: str, body: bytes) -> httpx2.Response:
         """Return the streamed response to `body`, sent unchanged. Raises the package's errors for anything but
         success."""
         import httpx2
 
         options: Any = {"headers": {"Content-Type": "application/json"}}
         return self._client.post(path, cast_to=httpx2.Response, content=body, options=options, stream=True)
+
+    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
+        return events_of(response)
 
     def close(self) -> None:
         self._client.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -31,44 +30,30 @@ from bot.providers.encoding import (
     sendable_arguments,
 )
 from bot.providers.endpoint import Endpoint
-from bot.providers.openai_client import OpenAIConnection, openai_choice
+from bot.providers.openai_client import IDLE, OpenAIWire, openai_choice
 from bot.providers.responses_reader import ResponsesReader
-from bot.providers.streaming import Frame, events_of
 
 if TYPE_CHECKING:
     import httpx2
 
-# There are no pings here, and a model that reasons is silent meanwhile.
-_IDLE = 300.0
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEY = 64
 # The least the API takes for `max_output_tokens`.
 _MIN_OUTPUT = 16
 
 
-class OpenAIResponses:
+class OpenAIResponses(OpenAIWire):
     """A `bot.providers.streaming.Wire`."""
 
     def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = IDLE
     ) -> None:
-        self._client = OpenAIConnection(endpoint, patience=patience or info.timeout, idle=idle)
-        self.endpoint = endpoint
-        self.connection = self._client.connection
-        self.errors = self._client.errors
-        self.writer = f"responses/{info.name}"
-        self.info = info
+        super().__init__("responses", endpoint, info, patience=patience, idle=idle)
         self._history = EncodedHistory(self._message)
         self._prefix = RequestPrefix(self._render)
 
-    def close(self) -> None:
-        self._client.close()
-
     def send(self, body: bytes) -> httpx2.Response:
-        return self._client.post("/responses", body)
-
-    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        return events_of(response)
+        return self._post("/responses", body)
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ResponsesReader:
         return ResponsesReader(assembly, len(request.messages))

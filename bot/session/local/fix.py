@@ -6,29 +6,27 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bot.checkout.clone import Source
 from bot.checkout.local import repository_root
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
 from bot.contracts.outcome import Outcome
-from bot.contracts.progress import NoteEvent, View
-from bot.contracts.request import ALLOW_DELETIONS, Actor, Request, Tier, Verb
+from bot.contracts.progress import View
+from bot.contracts.request import ALLOW_DELETIONS, Verb
 from bot.providers.connect import default_model
-from bot.session.context.models import connect_model
 from bot.session.context.preflight import (
     check_file,
     check_folder,
     check_machine,
     check_new_branch,
-    policy_note,
 )
 from bot.session.folder.run_folder import RunFolder, new_folder
 from bot.session.job.interruption import cut_off, note_work_on_error
 from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunResult, RunSpec
+from bot.session.job.spec import RunResult
+from bot.session.local.local_spec import local_request, local_spec
 from bot.session.progress.signals import cancelled_by_signals
 from bot.session.tools.approvals import own_recording
 from bot.workspace.sandbox.choose import Setting
@@ -79,36 +77,19 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     model = options.model or default_model(environment)
     last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
     folder = new_folder(environment)
-    note = policy_note(repo)
-    if note:
-        view.tell(NoteEvent(note))
-    spec = RunSpec(
-        request=Request(
-            Verb.CONTINUE if last else Verb.FIX,
-            options.instruction.strip() or CONTINUE_INSTRUCTION,
-            Actor("you", 0, Tier.LOCAL),
-            "",
-            "",
-            str(repo),
-            options=_request_options(options, last, folder),
-        ),
-        source=Source(str(repo), "HEAD"),
-        folder=folder,
-        connect=lambda: connect_model(model, environment),
-        connect_named=lambda name: connect_model(name, environment),
-        environment=environment,
-        sandbox=options.sandbox,
-        origin=repo,
-        budget_usd=options.budget_usd,
-        resume=last,
-        notes=(note,) if note else (),
-        say=lambda text: view.tell(NoteEvent(text)),
-        view=view,
+    request = local_request(
+        Verb.CONTINUE if last else Verb.FIX,
+        options.instruction.strip() or CONTINUE_INSTRUCTION,
+        repo,
+        _request_options(options, last, folder),
+    )
+    spec = local_spec(
+        request, folder, model, environment, view, sandbox=options.sandbox, budget_usd=options.budget_usd
     )
     stop = CancelToken()
     at_once = cut_off(folder, options.out, view, "slash-agent fix")
     with note_work_on_error(folder, goes_on=True), cancelled_by_signals(stop, view.interrupted, at_once):
-        return _deliver(options, repo, folder, run_session(spec, stop))
+        return _deliver(options, repo, folder, run_session(replace(spec, resume=last), stop))
 
 
 def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) -> dict[str, str]:

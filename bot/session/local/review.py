@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout import layout
-from bot.checkout.clone import Source
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, alternate_objects_env, git_dir_of, repository_root, resolve
@@ -16,19 +15,18 @@ from bot.checkout.objects import diff_between
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
-from bot.contracts.progress import NoteEvent, View
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.progress import View
+from bot.contracts.request import Verb
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
 from bot.review.diff import parse_diff
 from bot.review.diff_text import changed_since
-from bot.session.context.models import connect_model
-from bot.session.context.preflight import check_folder, check_machine, policy_note
+from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
 from bot.session.folder.run_folder import new_folder
 from bot.session.job.interruption import cut_off
 from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunSpec
+from bot.session.local.local_spec import local_request, local_spec
 from bot.session.progress.signals import cancelled_by_signals
 from bot.workspace.sandbox.choose import Setting
 
@@ -71,29 +69,21 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     model = options.model or default_model(environment)
     instruction = options.instruction.strip() or f"Review what HEAD changes since it left {base}."
     folder = new_folder(environment)
-    note = policy_note(repo)
-    if note:
-        view.tell(NoteEvent(note))
-    spec = RunSpec(
-        request=Request(Verb.REVIEW, instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo)),
-        source=Source(str(repo), review_range.head_sha),
-        folder=folder,
-        connect=lambda: connect_model(model, environment),
-        connect_named=lambda name: connect_model(name, environment),
-        environment=environment,
+    spec = local_spec(
+        local_request(Verb.REVIEW, instruction, repo),
+        folder,
+        model,
+        environment,
+        view,
         sandbox=options.sandbox,
-        origin=repo,
         budget_usd=options.budget_usd,
-        range=review_range,
-        notes=(note,) if note else (),
-        say=lambda text: view.tell(NoteEvent(text)),
-        view=view,
+        revision=review_range.head_sha,
     )
     stop = CancelToken()
     with cancelled_by_signals(
         stop, view.interrupted, cut_off(folder, options.out, view, "slash-agent review")
     ):
-        result = run_session(spec, stop)
+        result = run_session(replace(spec, range=review_range), stop)
         from bot.checkout.branches import count_uncommitted
         from bot.session.job.result import write_run_bundle
         from bot.session.verdict.conclude import exit_code
