@@ -84,7 +84,14 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         _request_options(options, last, folder),
     )
     spec = local_spec(
-        request, folder, model, environment, view, sandbox=options.sandbox, budget_usd=options.budget_usd
+        request,
+        repo,
+        folder,
+        model,
+        environment,
+        view,
+        sandbox=options.sandbox,
+        budget_usd=options.budget_usd,
     )
     stop = CancelToken()
     at_once = cut_off(folder, options.out, view, "slash-agent fix")

@@ -22,6 +22,7 @@ def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, s
 
 def local_spec(
     request: Request,
+    repo: Path,
     folder: RunFolder,
     model: str,
     environment: Mapping[str, str],
@@ -31,8 +32,7 @@ def local_spec(
     budget_usd: float | None,
     revision: str = "HEAD",
 ) -> RunSpec:
-    """The spec of a run of `request` at `revision`. A policy that is not committed is noted in `view` and outcome."""
-    repo = Path(request.repository)
+    """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed."""
     note = policy_note(repo)
     if note:
         view.tell(NoteEvent(note))

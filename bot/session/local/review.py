@@ -71,6 +71,7 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     folder = new_folder(environment)
     spec = local_spec(
         local_request(Verb.REVIEW, instruction, repo),
+        repo,
         folder,
         model,
         environment,
