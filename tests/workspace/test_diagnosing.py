@@ -93,7 +93,7 @@ def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
 
 
 def test_what_was_shown_is_not_shown_again(real: Workspace) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "if counts[key := _without_line(problem)]:"."""
+    """Breaks: bot/toolhost/lsp/reported.py "if counts[key := _without_line(problem)]:"."""
     call(real, "view", path="app.py")
     outcome = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int")
     assert "missing-argument" in found(outcome)[1]
@@ -295,7 +295,7 @@ def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> N
 
 def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Played) -> None:
     """What it changed is told with the next result, when it was scanned for: breaks bot/toolhost/diagnosing.py
-    "and self._session is not None"."""
+    "and self._loader is not None"."""
     workspace = played.start(LONG, ty=pulls([["items", []]], [["items", [item("by a command")]]]))
     assert found(call(workspace, "bash", command="echo '# more' >> app.py; rm lib.py")) == []
     workspace.scan()

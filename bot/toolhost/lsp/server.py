@@ -1,4 +1,4 @@
-"""A language server with its open documents: diagnostics within a deadline, and a restart of a process that died.
+"""A language server with its open documents: diagnostics within a deadline.
 
 Every request ends as one of the three values of `Answer`; a server that does not answer never counts as "no problems".
 """
@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.evidence import Answer, ServerUse
-from bot.contracts.plain_text import printable
 from bot.toolhost.lsp import process
-from bot.toolhost.lsp.client import Client
 from bot.toolhost.lsp.jsonrpc import ConnectionClosedError, ResponseError
 from bot.toolhost.lsp.process import FileDiagnostics, ServerConfig
 from bot.toolhost.lsp.protocol import Document, lines_of, parse_diagnostics, sendable
 from bot.toolhost.lsp.server_loop import ServerLoop
+from bot.toolhost.lsp.server_process import ServerProcess, one_line
 
 _MAX_TIMEOUTS = 2
 """After so many timeouts in a row the server is restarted without the largest file that it did not answer for: the
 cause is more often the file than the server. Where that does not help it is turned off."""
 
-_MAX_STARTS = 2
-_STOPPED = "stopped"
 _NOT_OPEN = FileDiagnostics(Answer.UNAVAILABLE, note="not open")
 
 
@@ -326,114 +323,8 @@ class LanguageServer:
         return FileDiagnostics(Answer.TIMED_OUT, note=_no_answer(seconds))
 
 
-class ServerProcess:
-    """The server's process, restarted once where it dies. `on_start` is called when a process is ready that has no open
-    files yet, `on_off` when none will be started any more; `on_published` is the client's."""
-
-    def __init__(
-        self,
-        config: ServerConfig,
-        on_start: Callable[[], None],
-        on_off: Callable[[], None],
-        on_published: Callable[[str], None],
-    ) -> None:
-        self.off_reason = ""
-        self.version = ""
-        self.started_at = 0.0
-        self._config = config
-        self._on_start = on_start
-        self._on_off = on_off
-        self._on_published = on_published
-        self.client = Client(config, self._ended, on_published)
-        self._starting: asyncio.Task[None] | None = None
-        self._starts = 0
-
-    @property
-    def ready(self) -> bool:
-        """Whether it runs and has all open files."""
-        starting = self._starting
-        return not self.off_reason and starting is not None and starting.done() and self.client.pid != 0
-
-    @property
-    def may_restart(self) -> bool:
-        return self._starts < _MAX_STARTS
-
-    async def usable(self) -> bool:
-        """Wait for a start in progress; return whether the server can be used."""
-        if self._starting is not None:
-            await asyncio.shield(self._starting)
-        return not self.off_reason
-
-    def start(self) -> None:
-        self._starts += 1
-        self.started_at = asyncio.get_running_loop().time()
-        self._starting = asyncio.create_task(self._start())
-
-    def restart(self, reason: str) -> None:
-        """End the process; a new one is started as after a crash, with all open files."""
-        self.client.close(reason)
-
-    def turn_off(self, reason: str, *, close: bool = True) -> None:
-        if not self.off_reason:
-            self.off_reason = one_line(reason)
-        self._on_off()
-        if close:
-            self.client.close(self.off_reason)
-
-    async def stop(self) -> None:
-        self.turn_off(_STOPPED, close=False)
-        if self._starting is not None and not self._starting.done():
-            self._starting.cancel()
-            self.client.close(_STOPPED)
-        await self.client.stop()
-
-    def kill(self) -> None:
-        """From any thread, for a loop that is stuck."""
-        self.off_reason = self.off_reason or _STOPPED
-        if self.client.pid and self.client.connection is not None:
-            process.kill(self.client.connection.process)
-
-    async def _start(self) -> None:
-        """Ends when the server has all open files, or is off."""
-        client = self.client
-        if self.off_reason:
-            return None
-        try:
-            await client.start()
-        except OSError as error:  # TimeoutError is one, but comes from the wait for `initialize` alone
-            timed_out = isinstance(error, TimeoutError)
-            reason = (
-                f"its start took more than {self._config.timeouts.start:g} s" if timed_out else str(error)
-            )
-            return self.turn_off(f"could not be started: {reason}")
-        except (ResponseError, ConnectionClosedError, ValueError) as error:
-            return self.turn_off(f"could not be started: {error}{_last_line(client.stderr_tail)}")
-        self.version = one_line(client.capabilities.version)
-        self._on_start()
-        return None
-
-    def _ended(self) -> None:
-        if self.off_reason or self._starting is None or not self._starting.done():
-            return  # it was stopped, or `_start` handles it
-        reason = self.client.connection.closed_reason if self.client.connection is not None else ""
-        if not self.may_restart:
-            self.turn_off(f"ended twice: {reason}{_last_line(self.client.stderr_tail)}")
-        else:
-            self.client = Client(self._config, self._ended, self._on_published)
-            self.start()
-
-
-def one_line(text: str, limit: int = 300) -> str:
-    return " ".join(printable(text).split())[:limit]
-
-
 def _no_answer(seconds: float) -> str:
     return f"no answer in {seconds:.3g} s"
-
-
-def _last_line(stderr: str) -> str:
-    lines = [line.strip() for line in printable(stderr).split("\n") if line.strip()]
-    return f": {lines[-1]}" if lines else ""
 
 
 def _now() -> float:

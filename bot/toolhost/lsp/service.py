@@ -6,12 +6,10 @@ late ones come with a later report.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from zlib import crc32
 
@@ -19,25 +17,18 @@ from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.toolhost.context import Context
 from bot.toolhost.lsp import text_checkers
 from bot.toolhost.lsp.baseline import Change, MissingPackages, certain, compare, merge
+from bot.toolhost.lsp.importers import importers_of
 from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, Settings
 from bot.toolhost.lsp.process import FileDiagnostics
 from bot.toolhost.lsp.registry import SERVERS, ServerSpec, is_checked, is_shell
-from bot.toolhost.lsp.report import Report, count_fitting, display_path
+from bot.toolhost.lsp.report import Report, display_path
+from bot.toolhost.lsp.reported import ReportedProblems
 from bot.toolhost.lsp.server_loop import ServerLoop
-from bot.toolhost.lsp.workers import DiagnosticsRequest, WatchedFile, Worker, WorkerPool
+from bot.toolhost.lsp.worker_pool import WorkerPool
+from bot.toolhost.lsp.workers import DiagnosticsRequest, WatchedFile, Worker
 
 MAX_FILES = 20
 """Changed files that are checked after one call."""
-
-MAX_IMPORTERS = 10
-
-_IMPORTING = re.compile(
-    r"^[ \t]*(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include)|\b(?:require|import)\b"
-)
-"""Begins the part of a line that may name another file."""
-
-_AS_A_WHOLE = r"""(?:/(?:index|mod)(?:\.\w+)?)?(?=['"\s;,]|$)"""
-"""Follows the name of an imported folder."""
 
 _SETTINGS = (".toml", ".json")
 """Suffixes of files whose content may change the problems of others: pyproject.toml, tsconfig.json."""
@@ -60,8 +51,7 @@ class DiagnosticsService:
     _files: dict[str, WatchedFile] = field(default_factory=dict)
     _refused: dict[str, str] = field(default_factory=dict)
     _announced: set[str] = field(default_factory=set)
-    _reported: Counter[Problem] = field(default_factory=Counter)
-    _compared: set[tuple[str, str]] = field(default_factory=set)
+    _reported: ReportedProblems = field(default_factory=ReportedProblems)
     _late: list[tuple[Worker, DiagnosticsRequest]] = field(default_factory=list)
     _waited_for: set[Worker] = field(default_factory=set)
     _condition: threading.Condition = field(default_factory=threading.Condition)
@@ -221,30 +211,14 @@ class DiagnosticsService:
         ]
 
     def _send_request(self, worker: Worker, files: Sequence[WatchedFile], until: float) -> DiagnosticsRequest:
-        others = tuple(self._importers(worker, files))
+        others = importers_of(
+            files, (file for file in self._files.values() if worker.spec.language(file.name))
+        )
         request = DiagnosticsRequest(
             tuple(files), others, self.settings.wait, until, {file.name: file.now for file in files}
         )
         worker.request(request)
         return request
-
-    def _importers(self, worker: Worker, changed: Sequence[WatchedFile]) -> list[WatchedFile]:
-        """The open files that seem to import a changed one, by any path or alias: first those that name it, then
-        those that name its folder, which may re-export it."""
-        stems = {stem for file in changed for stem in _stems(file.name)}
-        folders = {PurePosixPath(file.name).parent.name for file in changed}
-        uses = [
-            re.compile(rf"\b(?:{'|'.join(map(re.escape, names))}){then}")
-            for names, then in ((stems - {""}, r"\b"), (folders - {""}, _AS_A_WHOLE))
-            if names
-        ]
-        rest = [
-            file
-            for file in self._files.values()
-            if file not in changed and file.now is not None and worker.spec.language(file.name)
-        ]
-        importers = [file for pattern in uses for file in rest if _imports(file.now or "", pattern)]
-        return list({file.name: file for file in importers}.values())[:MAX_IMPORTERS]
 
     def _is_known_to_load(self, worker: Worker) -> bool:
         """Whether it was loading during an earlier wait and still is: it is not waited for again."""
@@ -329,7 +303,7 @@ class DiagnosticsService:
 
     def _record(self, file: WatchedFile, tool: str, change: Change) -> Change:
         """Record the new errors for the end of the run, and that this tool was compared."""
-        self._compared.add((tool, file.name))
+        self._reported.compared.add((tool, file.name))
         if file.now is not None:
             text, errors = self._standing.get(file.name, ("", ()))
             others = tuple(problem for problem in errors if problem.tool != tool) if text == file.now else ()
@@ -355,7 +329,7 @@ class DiagnosticsService:
         return Report(
             tuple(results.items()),
             change,
-            self._unreported(change.new),
+            self._reported.select_new(change.new),
             waited=0.0 if late else time.monotonic() - began,
             limit=self.settings.wait,
             late=late,
@@ -365,24 +339,6 @@ class DiagnosticsService:
             loading=loading,
             uses=self.uses(),
         )
-
-    def _unreported(self, new: Sequence[Problem]) -> tuple[Problem, ...]:
-        """Those that were not reported before. A reported one that disappeared from a checked file counts as new
-        again."""
-        now = Counter(map(_without_line, new))
-        for key, times in list(self._reported.items()):
-            if (key.tool, key.path) in self._compared:
-                self._reported[key] = min(times, now[key])
-        self._compared.clear()
-        counts = Counter(self._reported)
-        unreported: list[Problem] = []
-        for problem in new:
-            if counts[key := _without_line(problem)]:
-                counts[key] -= 1
-            else:
-                unreported.append(problem)
-        self._reported.update(map(_without_line, unreported[: count_fitting(unreported)]))
-        return tuple(unreported)
 
     def _announcements(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         """Notes on servers and checkers that are missing or off for these files; each once a run, by a key."""
@@ -416,27 +372,3 @@ class DiagnosticsService:
         new = key not in self._announced
         self._announced.add(key)
         return new
-
-
-def _without_line(problem: Problem) -> Problem:
-    """The same for any position in its file."""
-    return replace(problem, line=0, column=0, end_line=0, end_column=0, snippet="")
-
-
-def _imports(text: str, pattern: re.Pattern[str]) -> bool:
-    """Search line by line, in time linear in the text: a bundle is a line of a megabyte."""
-    for line in text.split("\n"):
-        if (match := _IMPORTING.search(line)) is not None and pattern.search(line, match.end()):
-            return True
-    return False
-
-
-def _stems(name: str) -> Iterator[str]:
-    """The names by which others import a file."""
-    path = PurePosixPath(name)
-    if path.stem in ("__init__", "index", "mod"):
-        yield path.parent.name
-    else:
-        yield path.stem
-    if path.suffix == ".go":
-        yield path.parent.name

@@ -17,7 +17,7 @@ from bot.contracts.evidence import Answer
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.lsp import workers
+from bot.toolhost.lsp import worker_pool
 from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings, environment_of
 from bot.toolhost.lsp.registry import SERVERS
 from bot.toolhost.lsp.report import Report, text
@@ -110,8 +110,8 @@ def said(report: Report | None) -> str:
 def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/toolhost/lsp/workers.py "server.stop()"."""
-    monkeypatch.setattr(workers, "_MEMORY_INTERVAL", 0.02)
+    """Breaks: bot/toolhost/lsp/worker_pool.py "worker.stop()"."""
+    monkeypatch.setattr(worker_pool, "_MEMORY_INTERVAL", 0.02)
     looked = begin(memory=1 << 20, ty=pulls(CLEAN))
     looked.read("a.py", "a\n")
     assert eventually(lambda: bool(looked.session.uses()[0].note))
@@ -220,7 +220,7 @@ def test_a_file_that_a_server_takes_too_long_over_is_named_once(begin: Begin) ->
 
 
 def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/workers.py "{command.root}" (taken out of the key)."""
+    """Breaks: bot/toolhost/lsp/worker_pool.py "{command.root}" (taken out of the key)."""
     looked = begin(
         ty=pulls(
             CLEAN, CLEAN, [["items", [item("new")]]], lives={"1": pulls(CLEAN, [["items", [item("b")]]])}
@@ -261,7 +261,7 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
 def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
     begin: Begin, text: str, is_asked: bool
 ) -> None:
-    """By whatever alias. Breaks: bot/toolhost/lsp/service.py "(folders - {""}, _AS_A_WHOLE)"."""
+    """By whatever alias. Breaks: bot/toolhost/lsp/importers.py "(folders - {""}, _AS_A_WHOLE)"."""
     looked = begin(ty=pulls(CLEAN))
     (looked.root / "pkg").mkdir()
     looked.read("pkg/used.py", "a\n")
@@ -272,7 +272,7 @@ def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
 
 
 def test_a_bundle_is_looked_through_in_no_time(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "pattern.search(line, match.end())" (with `.*` before both)."""
+    """Breaks: bot/toolhost/lsp/importers.py "pattern.search(line, match.end())" (with `.*` before both)."""
     looked = begin(ty=pulls(CLEAN))
     looked.read("used.py", "a\n")
     looked.read("bundle.py", "x = 1; import " + "import use " * 60_000)
