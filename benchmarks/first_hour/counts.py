@@ -12,6 +12,7 @@ _CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) igno
 _MAVEN = re.compile(r"Tests run: (\d+), Failures: \d+, Errors: \d+, Skipped: \d+(?!.*(?:Time elapsed|-- in))")
 _CTEST = re.compile(r"tests? failed out of (\d+)")
 _MESON = re.compile(r"^(?:Ok|Expected Fail|Fail|Unexpected Pass|Skipped|Timeout):\s+(\d+)", re.MULTILINE)
+_AUTOMAKE = re.compile(r"^# TOTAL: +(\d+)", re.MULTILINE)
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 _VITEST = re.compile(r"^\s*Tests\s+.*\((\d+)\)", re.MULTILINE)
 _JEST = re.compile(r"^Tests:.*?(\d+) total", re.MULTILINE)
@@ -28,7 +29,7 @@ def tests_in(output: str) -> int | None:
         total += sum(int(number) for number, _ in _PYTEST_PART.findall(line))
     total += _leaves(_GO.findall(text))
     total += sum(sum(map(int, numbers)) for numbers in _CARGO.findall(text))
-    for pattern in (_MAVEN, _CTEST, _MESON, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE):
+    for pattern in (_MAVEN, _CTEST, _MESON, _AUTOMAKE, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE):
         total += sum(map(int, pattern.findall(text)))
     return total or None
 

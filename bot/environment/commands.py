@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 
 from bot.environment.detection import Command
+from bot.environment.native import go_words
 from bot.environment.workflows import Script
 
 _CONTROL = re.compile(
@@ -110,7 +111,9 @@ def _split_commands(line: str) -> list[str]:
 
 def _plain_words(piece: str, environment: Mapping[str, str]) -> list[str] | None:
     """Return the words of a plain command with known variables substituted, `None` if it needs a shell."""
-    if _SHELL_SYNTAX.search(re.sub(r"'[^']*'", "", piece)) and not re.search(r"'[^']*[|<>`&][^']*'", piece):
+    if _SHELL_SYNTAX.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", piece)) and not re.search(
+        r"'[^']*[|<>`&][^']*'", piece
+    ):
         return None
     filled = _REFERENCE.sub(lambda match: _value(match[1] or match[2], environment, match[0]), piece)
     if _SHELL_SYNTAX.search(re.sub(r"'[^']*'|\"[^\"$`]*\"", "", filled)):
@@ -198,13 +201,13 @@ _NOT_A_CHECK = re.compile(
     r"|miri|fuzz|pre-commit|prek\b|playwright|cypress|e2e|\bdist/|semver-checks|outdated|audit|site\b|http://|https://"
 )
 _SCRIPT_TESTS = re.compile(
-    r"(?i)^(tests?|unit|unit-tests?|test[-:_](?:ci|unit|node|all|src|run|cov|coverage)|ci[-:]test|coverage|cov)$"
+    r"(?i)^(tests?|unit|unit-tests?|test[-:_](?!watch|browser|integration|deno|bun\b|wasm)[\w:-]+|ci[-:]test|coverage|cov)$"
 )
 _SCRIPT_TYPES = re.compile(
     r"(?i)^(type-?check|check-?types?|types|tsc|ts[-:]check|(?:test|check|lint|validate)[-:](?:types?|ts|tsc|dts|typescript))$"
 )
 _SCRIPT_LINT = re.compile(
-    r"(?i)^(lint|eslint|prettier|standard|xo|style|format[-:]check|check[-:](?:format|lint|style)|fmt[-:]check|lint[-:](?:js|ts|check|ci|code|eslint|prettier|src|all)|check)$"
+    r"(?i)^(lint|eslint|prettier|standard|xo|style|format[-:]check|check[-:](?:format|lint|style)|fmt[-:]check|test[-:](?:lint|eslint|style|format|prettier)|lint[-:](?:js|ts|check|ci|code|eslint|prettier|src|all)|check)$"
 )
 
 
@@ -214,7 +217,12 @@ def use_of(words: Sequence[str]) -> Use:
     if not inner:
         return Use.OTHER
     program, arguments = inner[0], inner[1:]
-    joined = " ".join(words)
+    if program == "cargo":
+        joined = " ".join(
+            word for word in inner[:3] if not word.startswith("-")
+        )  # `--release` publishes nothing
+    else:
+        joined = " ".join(go_words(inner) if program in ("go", "richgo") else words)
     if program in ("sudo", "apt-get", "apt", "brew", "apk", "dnf", "yum", "rustup"):
         return Use.SYSTEM
     if _installs(program, arguments):

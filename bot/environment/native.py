@@ -30,8 +30,15 @@ def go_version(read: Read) -> list[Version]:
 
 
 def go_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Replace `richgo`, which only colours the output of `go test`."""
-    return ("go", *words[1:]) if words[0].rpartition("/")[2] == "richgo" else tuple(words)
+    """Replace `richgo`, which only colours the output of `go test`, and leave out benchmarks, which test nothing."""
+    arguments = list(words[1:])
+    for option in ("-bench", "-benchtime"):
+        if option in arguments[:-1]:
+            index = arguments.index(option)
+            del arguments[index : index + 2]
+    kept = [word for word in arguments if not re.match(r"-bench(mem|time=|=|\Z)", word)]
+    program = "go" if words[0].rpartition("/")[2] == "richgo" else words[0]
+    return (program, *kept)
 
 
 def rust_setup(paths: Collection[str], read: Read) -> Step:

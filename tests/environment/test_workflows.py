@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -527,3 +528,45 @@ def test_a_tool_of_cargo_that_ci_installs_is_installed_where_cargo_finds_it(inst
         '[ -x .cargo-home/bin/cargo-hack ] || CARGO_HOME="$PWD/.cargo-home" cargo install'
     )
     assert all("|| CARGO" not in step.command or step.egress == ("rust",) for step in detected.setup)
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("go test -race -bench . -benchmem ./...", "go test -race ./..."),
+        ("go test -count 1 -bench=. -benchtime=1x ./...", "go test -count 1 ./..."),
+        ("richgo test -v -benchtime 1x -bench . ./...", "go test -v ./..."),
+    ],
+)
+def test_benchmarks_of_go_are_left_out(line: str, command: str) -> None:
+    assert commands(detection({"go.mod": "module m\n"}, workflow(f"- run: {line}"))) == [command]
+
+
+def test_options_of_cargo_publish_nothing() -> None:
+    """As rust-lang/log does it."""
+    steps = "- run: cargo test --exclude-features release_off\n- run: cargo publish --dry-run"
+    detected = detection({"Cargo.toml": "", "src/lib.rs": ""}, workflow(steps))
+    assert [line.partition(" cargo ")[2] for line in commands(detected)] == [
+        "test --exclude-features release_off"
+    ]
+
+
+def test_a_script_whose_name_begins_with_test_is_one() -> None:
+    """As vercel/ms does it."""
+    scripts = {"test": "npm run test:nodejs && npm run test:edge", "test:nodejs": "jest", "test:watch": "x"}
+    package = json.dumps({"scripts": scripts})
+    steps = "- run: npm ci\n- run: npm run test:watch\n- run: npm run ${{ matrix.task }}"
+    text = workflow(steps, "strategy: {matrix: {task: ['test:nodejs', 'test:edge']}}")
+    files = {"package.json": package, "package-lock.json": "{}"}
+    assert commands(detection(files, text))[0] == "npm run test:nodejs"
+
+
+def test_what_is_quoted_is_no_syntax_of_the_shell() -> None:
+    """As python-jsonschema/jsonschema does it."""
+    files = {
+        "noxfile.py": "import nox\n@nox.session\ndef tests(session):\n    session.run('pytest')\n",
+        **PYTEST,
+    }
+    assert commands(detection(files, workflow('- run: uvx nox -s "tests-3.14(format)"'))) == [
+        ".venv/bin/pytest"
+    ]
