@@ -34,7 +34,7 @@ _COMMENTS = {
 }  # fmt: skip
 _SUFFIXES = {
     "Python": (".py",), "JavaScript": (".js", ".ts"), "TypeScript": (".ts",), "Go": (".go",), "Rust": (".rs",),
-    "Java": (".java",), "C": (".c",),
+    "Java": (".java",), "C": (".c", ".h"),
 }  # fmt: skip
 _NO_SOURCE = (
     "test",
