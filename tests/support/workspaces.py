@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -63,6 +65,56 @@ class Bench:
     def close(self) -> None:
         for workspace in self._open:
             workspace.close()
+
+
+class SharedHost:
+    """A tool host that many tests use one after the other; its start is most of what a small test takes.
+
+    Each test finds the tree with the same files and commit, the shell in it, nothing in the background and nothing for
+    a scan to report. What else a test may leave (notes in the temporary folder, files that were viewed, numbers of
+    background commands) the next one finds: a test that minds starts a host of its own.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Mapping[str, str],
+        confinement: Callable[[], Confinement] = Off,
+        **options: Any,
+    ) -> None:
+        self.tree = make_tree(folder / "tree", files)
+        self._as_made = shutil.copytree(self.tree, folder / "as-made", symlinks=True)
+        self._bench = Bench(folder, self.tree)
+        self._confinement = confinement
+        self._options = options
+        self._workspace: Workspace | None = None
+
+    def workspace(self) -> Workspace:
+        """The workspace as described above; a new one where the last test ended it."""
+        self._restore_tree()
+        if self._workspace is None or self._workspace.closed:
+            self._workspace = self._bench.start(self._confinement(), **self._options)
+            return self._workspace
+        self._workspace.call("bash_kill", {}, CancelToken())
+        enter = f"cd {shlex.quote(self._workspace.root)}"
+        if bash(
+            self._workspace, enter
+        ).is_error:  # where the shell was is gone: it is in the tree from now on
+            bash(self._workspace, enter)
+        self._workspace.scan()
+        return self._workspace
+
+    def close(self) -> None:
+        self._bench.close()
+
+    def _restore_tree(self) -> None:
+        """The folder itself stays: the host holds it open."""
+        for entry in os.scandir(self.tree):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)
+        shutil.copytree(self._as_made, self.tree, symlinks=True, dirs_exist_ok=True)
 
 
 def bash(workspace: Workspace, command: str, **more: Any) -> ToolOutcome:

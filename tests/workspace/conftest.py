@@ -8,16 +8,47 @@ from pathlib import Path
 import pytest
 
 from bot.workspace.client import Workspace
-from tests.support.workspaces import Bench, make_tree
+from bot.workspace.sandbox.choose import bubblewrap
+from tests.support.workspaces import Bench, SharedHost, make_tree
+
+FILES = {"a.txt": "one\n", "src/b.py": "print(1)\n"}
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n", "src/b.py": "print(1)\n"}))
+    """For tests that start tool hosts of their own."""
+    made = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
     yield made
     made.close()
 
 
+@pytest.fixture(scope="session")
+def shared_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedHost]:
+    host = SharedHost(tmp_path_factory.mktemp("shared"), FILES)
+    yield host
+    host.close()
+
+
 @pytest.fixture
-def workspace(bench: Bench) -> Workspace:
-    return bench.start()
+def workspace(shared_host: SharedHost) -> Workspace:
+    """One for all tests: see `SharedHost` for what is as at the start."""
+    return shared_host.workspace()
+
+
+@pytest.fixture
+def tree(shared_host: SharedHost) -> Path:
+    """That of `workspace`."""
+    return shared_host.tree
+
+
+@pytest.fixture(scope="session")
+def confined_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedHost]:
+    host = SharedHost(tmp_path_factory.mktemp("confined"), FILES, bubblewrap)
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def confined(confined_host: SharedHost) -> Workspace:
+    """The same behind bubblewrap."""
+    return confined_host.workspace()

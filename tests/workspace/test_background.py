@@ -23,7 +23,12 @@ def start(workspace: Workspace, command: str, **more: Any) -> ToolOutcome:
     return bash(workspace, command, background=True, **more)
 
 
-def look(workspace: Workspace, number: int = 1, **more: Any) -> ToolOutcome:
+def begin(workspace: Workspace, command: str, **more: Any) -> int:
+    """Its number."""
+    return int(start(workspace, command, **more).metadata["background"])
+
+
+def look(workspace: Workspace, number: int, **more: Any) -> ToolOutcome:
     return workspace.call("bash_output", {"id": number, **more}, CancelToken())
 
 
@@ -31,9 +36,9 @@ def kill(workspace: Workspace, number: int | None = None) -> ToolOutcome:
     return workspace.call("bash_kill", {} if number is None else {"id": number}, CancelToken())
 
 
-def printed(workspace: Workspace, words: str) -> bool:
-    """Whether the first command's whole output holds `words`."""
-    return words in look(workspace, offset=1).content
+def printed(workspace: Workspace, number: int, words: str) -> bool:
+    """Whether its whole output holds `words`."""
+    return words in look(workspace, number, offset=1).content
 
 
 @pytest.fixture
@@ -42,93 +47,95 @@ def mark(tmp_path: Path) -> str:
     return f"3{abs(hash(str(tmp_path))) % 10**9}"
 
 
-def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, bench: Bench, mark: str) -> None:
+def test_it_comes_back_at_once_and_says_where_it_is(workspace: Workspace, tree: Path, mark: str) -> None:
     began = time.monotonic()
     outcome = start(workspace, f"echo up; sleep {mark}")
     assert time.monotonic() - began < 20
     assert not outcome.is_error
-    spill = outcome.metadata["spill"]
+    spill, number = outcome.metadata["spill"], outcome.metadata["background"]
     assert outcome.metadata["running"] == 1
-    assert f"[background command 1 was started in {bench.tree}; " in outcome.content
+    assert f"[background command {number} was started in {tree}; " in outcome.content
     assert f"its output goes to {spill}; see bash_output" in outcome.content
-    assert f"The working folder is still {bench.tree}]" in outcome.content
-    assert eventually(lambda: printed(workspace, "up\n"))
+    assert f"The working folder is still {tree}]" in outcome.content
+    assert eventually(lambda: printed(workspace, number, "up\n"))
     assert len(running(mark)) > 0
 
 
-def test_its_own_cd_changes_no_working_folder(workspace: Workspace, bench: Bench) -> None:
-    start(workspace, "cd src")
-    look(workspace, wait=20)
-    assert bash(workspace, "pwd").content.startswith(f"{bench.tree}\n")
+def test_its_own_cd_changes_no_working_folder(workspace: Workspace, tree: Path) -> None:
+    look(workspace, begin(workspace, "cd src"), wait=20)
+    assert bash(workspace, "pwd").content.startswith(f"{tree}\n")
 
 
-def test_it_begins_in_the_working_folder(workspace: Workspace, bench: Bench) -> None:
+def test_it_begins_in_the_working_folder(workspace: Workspace, tree: Path) -> None:
     bash(workspace, "cd src")
-    start(workspace, "pwd")
-    look(workspace, wait=20)
-    assert printed(workspace, f"{bench.tree}/src\n")
+    number = begin(workspace, "pwd")
+    look(workspace, number, wait=20)
+    assert printed(workspace, number, f"{tree}/src\n")
 
 
 def test_a_command_that_cannot_run_says_so_at_once(workspace: Workspace) -> None:
     outcome = start(workspace, "no-such-program --serve")
-    assert "no-such-program: command not found\n" in outcome.content + look(workspace, offset=1).content
-    assert eventually(lambda: "[exit code 127]" in look(workspace).content)
+    number = outcome.metadata["background"]
+    assert (
+        "no-such-program: command not found\n" in outcome.content + look(workspace, number, offset=1).content
+    )
+    assert eventually(lambda: "[exit code 127]" in look(workspace, number).content)
 
 
 def test_a_look_shows_what_is_new_and_a_line_that_has_not_ended(workspace: Workspace) -> None:
-    start(workspace, "echo one; printf two; read _ < <(sleep 3600)")
-    assert eventually(lambda: printed(workspace, "one\ntwo"))
-    again = look(workspace)
+    number = begin(workspace, "echo one; printf two; read _ < <(sleep 3600)")
+    assert eventually(lambda: printed(workspace, number, "one\ntwo"))
+    again = look(workspace, number)
     assert again.content.startswith("two\n[running for ")
     assert "one" not in again.content
 
 
 def test_a_look_at_an_offset_begins_with_that_line(workspace: Workspace) -> None:
-    start(workspace, "seq 10")
-    look(workspace, wait=20)
-    assert look(workspace, offset=9).content.startswith("9\n10\n[exit code 0]")
-    assert look(workspace).content == "(no new output)\n[exit code 0]"
+    number = begin(workspace, "seq 10")
+    look(workspace, number, wait=20)
+    assert look(workspace, number, offset=9).content.startswith("9\n10\n[exit code 0]")
+    assert look(workspace, number).content == "(no new output)\n[exit code 0]"
 
 
 def test_a_look_beyond_the_end_says_how_much_there_is(workspace: Workspace) -> None:
-    start(workspace, "seq 3")
-    look(workspace, wait=60)
-    assert look(workspace, offset=4).content == "(no new output)\n[exit code 0]"
-    assert look(workspace, offset=9).content == (
+    number = begin(workspace, "seq 3")
+    look(workspace, number, wait=60)
+    assert look(workspace, number, offset=4).content == "(no new output)\n[exit code 0]"
+    assert look(workspace, number, offset=9).content == (
         "(no new output)\n[its output has 3 whole lines so far]\n[exit code 0]"
     )
 
 
 def test_a_look_waits_for_the_end_where_it_is_asked_to(workspace: Workspace) -> None:
-    start(workspace, "sleep 0.5; echo done; exit 3")
-    outcome = look(workspace, wait=60)
+    outcome = look(workspace, begin(workspace, "sleep 0.5; echo done; exit 3"), wait=60)
     assert outcome.content.endswith("done\n[exit code 3]")
     assert outcome.metadata["exit_code"] == 3
     assert not outcome.is_error
 
 
 def test_waiting_ends_when_the_call_is_cancelled(workspace: Workspace, mark: str) -> None:
-    start(workspace, f"sleep {mark}")
+    number = begin(workspace, f"sleep {mark}")
     cancel = CancelToken()
     cancel.fire("enough")
     began = time.monotonic()
-    workspace.call("bash_output", {"id": 1, "wait": 100}, cancel)
+    workspace.call("bash_output", {"id": number, "wait": 100}, cancel)
     assert time.monotonic() - began < 50
     assert running(mark) != [], "only the look was cancelled"
 
 
 def test_two_looks_at_one_that_is_silent_differ(workspace: Workspace, mark: str) -> None:
     """Else a run that waits would be taken for one that goes round in circles."""
-    start(workspace, f"sleep {mark}")
-    first = look(workspace).content
+    number = begin(workspace, f"sleep {mark}")
+    first = look(workspace, number).content
     time.sleep(0.15)
-    assert look(workspace).content != first
+    assert look(workspace, number).content != first
 
 
 def test_long_output_is_shown_by_head_and_tail_and_can_be_paged(workspace: Workspace) -> None:
-    spill = start(workspace, "seq 100000").metadata["spill"]
-    look(workspace, wait=60)
-    text = look(workspace, offset=1).content
+    outcome = start(workspace, "seq 100000")
+    spill, number = outcome.metadata["spill"], outcome.metadata["background"]
+    look(workspace, number, wait=60)
+    text = look(workspace, number, offset=1).content
     assert text.startswith("1\n2\n3\n")
     assert text.endswith("99999\n100000\n[exit code 0]")
     assert len(text) < 31_000
@@ -138,13 +145,13 @@ def test_long_output_is_shown_by_head_and_tail_and_can_be_paged(workspace: Works
 
 def test_commands_beside_it_leave_it_alone(workspace: Workspace, mark: str) -> None:
     """The sweep after a command must not take what is in the background for the command's."""
-    start(workspace, f"setsid sleep {mark} & ( ( sleep {mark} & ) & ) ; sleep {mark}")
+    number = begin(workspace, f"setsid sleep {mark} & ( ( sleep {mark} & ) & ) ; sleep {mark}")
     assert eventually(lambda: len(running(f"sleep\0{mark}")) == 3)
     outcome = bash(workspace, "sleep 3600 & echo beside")
     assert "1 process was still running in the background and was stopped" in outcome.content
     assert bash(workspace, "git status --short; ls").metadata["exit_code"] == 0
     assert len(running(f"sleep\0{mark}")) == 3
-    assert look(workspace).metadata["running"] == 1
+    assert look(workspace, number).metadata["running"] == 1
 
 
 DAEMONS = {
@@ -156,32 +163,38 @@ DAEMONS = {
 }
 
 
-@pytest.mark.parametrize("style", DAEMONS)
-def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, style: str, mark: str) -> None:
-    start(workspace, f"echo up; {DAEMONS[style].replace('{}', mark)}")
-    assert eventually(lambda: running(f"sleep\0{mark}") != [])
-    outcome = kill(workspace, 1)
-    assert running(f"sleep\0{mark}") == []
-    assert re.search(r"\[killed after \d+\.\d s\]$", outcome.content)
-    assert outcome.metadata["running"] == 0
+def daemons(mark: str) -> dict[str, str]:
+    """A command of each style, which sleeps for a time of its own."""
+    return {style: DAEMONS[style].replace("{}", f"{mark}.{n}") for n, style in enumerate(DAEMONS, 1)}
 
 
-@pytest.mark.parametrize("style", DAEMONS)
-def test_nothing_of_it_outlives_the_workspace(workspace: Workspace, style: str, mark: str) -> None:
-    start(workspace, DAEMONS[style].replace("{}", mark))
-    assert eventually(lambda: running(f"sleep\0{mark}") != [])
+def living(mark: str) -> list[str]:
+    """The styles of which a process is left."""
+    return [style for n, style in enumerate(DAEMONS, 1) if running(f"sleep\0{mark}.{n}")]
+
+
+def test_killing_it_kills_all_that_came_from_it(workspace: Workspace, mark: str) -> None:
+    numbers = {style: begin(workspace, f"echo up; {command}") for style, command in daemons(mark).items()}
+    assert eventually(lambda: living(mark) == list(DAEMONS))
+    left = list(DAEMONS)
+    for style, number in numbers.items():
+        outcome = kill(workspace, number)
+        left.remove(style)
+        assert living(mark) == left, style
+        assert re.search(r"\[killed after \d+\.\d s\]$", outcome.content), style
+        assert outcome.metadata["running"] == len(left), style
+
+
+@pytest.mark.parametrize("sandbox", ["off", pytest.param("strict", marks=pytest.mark.bubblewrap)])
+def test_nothing_of_it_outlives_the_workspace(bench: Bench, sandbox: str, mark: str) -> None:
+    workspace = bench.start(bubblewrap() if sandbox == "strict" else None)
+    for command in daemons(mark).values():
+        start(workspace, command)
+    assert eventually(lambda: living(mark) == list(DAEMONS))
     workspace.close()
-    assert eventually(lambda: running(f"sleep\0{mark}") == [])
-
-
-@pytest.mark.bubblewrap
-@pytest.mark.parametrize("style", DAEMONS)
-def test_nothing_of_it_outlives_the_sandbox(bench: Bench, style: str, mark: str) -> None:
-    workspace = bench.start(bubblewrap())
-    start(workspace, DAEMONS[style].replace("{}", mark))
-    assert eventually(lambda: running(f"sleep\0{mark}") != [])
-    workspace.close()
-    assert running(f"sleep\0{mark}") == []
+    if sandbox == "strict":
+        assert living(mark) == []
+    assert eventually(lambda: living(mark) == []), living(mark)
 
 
 SUPERVISOR = """
@@ -193,36 +206,32 @@ from bot.workspace.client import Answer, Workspace
 folder = Path(sys.argv[1])
 workspace = Workspace.start(candidates(sys.argv[2])[0][0], tree=folder / "tree", folder=folder, environment=os.environ,
                           ask=lambda _: Answer(True))
-workspace.call("bash", {"command": sys.argv[3], "background": True}, CancelToken())
+for command in sys.argv[3:]:
+    workspace.call("bash", {"command": command, "background": True}, CancelToken())
 print("up", flush=True)
 sys.stdin.readline()
 """
 
 
 @pytest.mark.parametrize("sandbox", ["off", pytest.param("strict", marks=pytest.mark.bubblewrap)])
-@pytest.mark.parametrize("style", DAEMONS)
-def test_nothing_of_it_outlives_a_supervisor_that_was_killed(
-    bench: Bench, sandbox: str, style: str, mark: str
-) -> None:
-    command = DAEMONS[style].replace("{}", mark)
-    arguments = [sys.executable, "-c", SUPERVISOR, str(bench.folder), sandbox, command]
+def test_nothing_of_it_outlives_a_supervisor_that_was_killed(bench: Bench, sandbox: str, mark: str) -> None:
+    arguments = [sys.executable, "-c", SUPERVISOR, str(bench.folder), sandbox, *daemons(mark).values()]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
         assert supervisor.stdout is not None
         assert supervisor.stdout.readline() == b"up\n"
-        assert eventually(lambda: running(f"sleep\0{mark}") != [])
+        assert eventually(lambda: living(mark) == list(DAEMONS))
         supervisor.kill()
-    assert eventually(lambda: running(f"sleep\0{mark}") == [])
+    assert eventually(lambda: living(mark) == []), living(mark)
 
 
 def test_what_it_leaves_behind_ends_with_it(workspace: Workspace, mark: str) -> None:
-    start(workspace, f"setsid sleep {mark} >/dev/null 2>&1 & sleep 0.1; echo over")
-    assert "[exit code 0]" in look(workspace, wait=60).content
+    number = begin(workspace, f"setsid sleep {mark} >/dev/null 2>&1 & sleep 0.1; echo over")
+    assert "[exit code 0]" in look(workspace, number, wait=60).content
     assert eventually(lambda: running(f"sleep\0{mark}") == [])
 
 
 def test_a_time_limit_ends_it_and_is_an_error(workspace: Workspace, mark: str) -> None:
-    start(workspace, f"echo up; sleep {mark}", timeout=2)
-    outcome = look(workspace, wait=60)
+    outcome = look(workspace, begin(workspace, f"echo up; sleep {mark}", timeout=2), wait=60)
     assert outcome.is_error
     assert outcome.metadata["timed_out"] is True
     assert (
@@ -233,34 +242,33 @@ def test_a_time_limit_ends_it_and_is_an_error(workspace: Workspace, mark: str) -
 
 
 def test_ending_all_ends_all(workspace: Workspace, mark: str) -> None:
-    for _ in range(2):
-        start(workspace, f"sleep {mark}")
-    assert kill(workspace).content == "[background commands ended: 1, 2]"
+    first, second = (begin(workspace, f"sleep {mark}") for _ in range(2))
+    assert kill(workspace).content == f"[background commands ended: {first}, {second}]"
     assert running(f"sleep\0{mark}") == []
     assert kill(workspace).content == "[background commands ended: none was running]"
 
 
 def test_killing_what_has_ended_says_how_it_ended(workspace: Workspace) -> None:
-    start(workspace, "exit 4")
-    look(workspace, wait=60)
-    assert kill(workspace, 1).content == (
-        "(no new output)\n[background command 1 had ended already]\n[exit code 4]"
+    number = begin(workspace, "exit 4")
+    look(workspace, number, wait=60)
+    assert kill(workspace, number).content == (
+        f"(no new output)\n[background command {number} had ended already]\n[exit code 4]"
     )
 
 
 def test_only_so_many_at_once(workspace: Workspace, mark: str) -> None:
-    for _ in range(MOST):
-        assert not start(workspace, f"sleep {mark}").is_error
+    numbers = [begin(workspace, f"sleep {mark}") for _ in range(MOST)]
     refused = start(workspace, f"sleep {mark}")
     assert refused.is_error
     assert refused.content.startswith(
-        f"{MOST} commands run in the background, and no more may: 1 (sleep {mark}), 2 "
+        f"{MOST} commands run in the background, and no more may: {numbers[0]} (sleep {mark}), {numbers[1]} "
     )
-    kill(workspace, 2)
+    kill(workspace, numbers[1])
     assert not start(workspace, f"sleep {mark}").is_error
 
 
-def test_an_unknown_one_is_answered_with_those_there_are(workspace: Workspace, mark: str) -> None:
+def test_an_unknown_one_is_answered_with_those_there_are(bench: Bench, mark: str) -> None:
+    workspace = bench.start()
     assert "None was started, or they were ended for the checks." in look(workspace, 1).content
     start(workspace, f"sleep {mark}")
     outcome = kill(workspace, 7)
@@ -270,37 +278,35 @@ def test_an_unknown_one_is_answered_with_those_there_are(workspace: Workspace, m
 
 def test_exit_codes_of_both_kinds_are_their_own(workspace: Workspace) -> None:
     """Nobody reaps the other's process: a lost exit code would read as success."""
-    for _ in range(MOST):
-        start(workspace, "sleep 0.3; exit 7")
+    numbers = [begin(workspace, "sleep 0.3; exit 7") for _ in range(MOST)]
     for _ in range(10):
         assert bash(workspace, "sleep 0.05; exit 5").metadata["exit_code"] == 5
-    for number in range(1, MOST + 1):
+    for number in numbers:
         assert look(workspace, number, wait=60).metadata["exit_code"] == 7
 
 
 def test_a_very_long_command_works_in_the_background(workspace: Workspace) -> None:
-    start(workspace, f"echo {'x' * 300_000} | wc -c")
-    assert "300001\n" in look(workspace, offset=1, wait=60).content
+    number = begin(workspace, f"echo {'x' * 300_000} | wc -c")
+    assert "300001\n" in look(workspace, number, offset=1, wait=60).content
 
 
 def test_a_program_that_prints_without_end_is_bounded(workspace: Workspace) -> None:
-    spill = Path(start(workspace, "yes 'a line that is printed without end'").metadata["spill"])
-    assert eventually(lambda: look(workspace).metadata["bytes"] > 60_000_000)
-    assert "a line that is printed without end" in look(workspace).content
-    kill(workspace, 1)
+    outcome = start(workspace, "yes 'a line that is printed without end'")
+    spill, number = Path(outcome.metadata["spill"]), outcome.metadata["background"]
+    assert eventually(lambda: look(workspace, number).metadata["bytes"] > 60_000_000)
+    assert "a line that is printed without end" in look(workspace, number).content
+    kill(workspace, number)
     assert spill.stat().st_size < 54_000_000
 
 
 def test_what_it_wrote_is_found_by_the_scan(workspace: Workspace) -> None:
-    start(workspace, "echo two >> a.txt")
-    look(workspace, wait=60)
+    look(workspace, begin(workspace, "echo two >> a.txt"), wait=60)
     assert {change.path for change in workspace.scan().files} == {"a.txt"}
 
 
 def test_what_it_changed_must_be_viewed_again_before_an_edit(workspace: Workspace) -> None:
     workspace.call("view", {"path": "a.txt"}, CancelToken())
-    start(workspace, "echo two >> a.txt; echo three >> a.txt")
-    look(workspace, wait=60)
+    look(workspace, begin(workspace, "echo two >> a.txt; echo three >> a.txt"), wait=60)
     outcome = workspace.call("edit", {"path": "a.txt", "old": "one", "new": "two"}, CancelToken())
     assert outcome.is_error
     assert "changed" in outcome.content
