@@ -11,8 +11,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import bubblewrap
-from tests.support.workspaces import Bench, bash, running
+from tests.support.workspaces import bash, running
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -37,23 +36,21 @@ def bystander(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("how", KILLS)
-def test_only_the_sandboxs_own_commands_can_be_killed(bench: Bench, bystander: str, how: str) -> None:
+def test_only_the_sandboxs_own_commands_can_be_killed(confined: Workspace, bystander: str, how: str) -> None:
     if "pkill" in KILLS[how] and not shutil.which("pkill"):
         pytest.skip("there is no pkill here")
-    inside = bench.start(bubblewrap())
-    bash(inside, KILLS[how], timeout=30)
-    assert bash(inside, "echo alive").content == "alive\n[exit code 0]"
-    assert inside.facts.pid == 1
+    bash(confined, KILLS[how], timeout=30)
+    assert bash(confined, "echo alive").content == "alive\n[exit code 0]"
+    assert confined.facts.pid == 1
     assert len(running(bystander)) == 1
 
 
-def test_what_is_killed_in_the_background_says_so(bench: Bench) -> None:
-    inside = bench.start(bubblewrap())
-    bash(inside, "sleep 3600", background=True)
-    bash(inside, "kill -9 -1")
-    outcome = inside.call("bash_output", {"id": 1, "wait": 60}, CancelToken())
+def test_what_is_killed_in_the_background_says_so(confined: Workspace) -> None:
+    number = bash(confined, "sleep 3600", background=True).metadata["background"]
+    bash(confined, "kill -9 -1")
+    outcome = confined.call("bash_output", {"id": number, "wait": 60}, CancelToken())
     assert "[killed by SIGKILL]" in outcome.content
-    assert _works(inside)
+    assert _works(confined)
 
 
 def _works(inside: Workspace) -> bool:

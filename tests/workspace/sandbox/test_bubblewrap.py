@@ -11,6 +11,7 @@ import subprocess
 import textwrap
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from bot.workspace.client import Workspace
 from bot.workspace.descendants import children
 from bot.workspace.sandbox.choose import bubblewrap
-from tests.support.workspaces import Bench, bash, make_tree
+from tests.support.workspaces import Bench, SharedHost, bash, make_tree
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -26,15 +27,14 @@ CANARY = "canary-7f3a9c"
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
-    yield made
-    made.close()
+def inside(confined: Workspace) -> Workspace:
+    return confined
 
 
 @pytest.fixture
-def inside(bench: Bench) -> Workspace:
-    return bench.start(bubblewrap())
+def tree(confined_host: SharedHost) -> Path:
+    """That of `inside`."""
+    return confined_host.tree
 
 
 def python(workspace: Workspace, script: str) -> str:
@@ -47,13 +47,33 @@ def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> No
     assert inside.facts.pid == 1
 
 
-def test_no_environment_inside_holds_a_variable_of_the_supervisor(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
-    inside = bench.start(bubblewrap())
+@dataclass(frozen=True)
+class StartedWithKey:
+    """A workspace of a supervisor with a key in its environment; `programs` are the processes of bubblewrap."""
+
+    workspace: Workspace
+    programs: list[int]
+
+
+@pytest.fixture(scope="module")
+def started_with_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedWithKey]:
+    folder = tmp_path_factory.mktemp("key")
+    bench = Bench(folder, make_tree(folder / "tree", {"a.txt": "one\n"}))
+    before = children(os.getpid())
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", CANARY)
+        workspace = bench.start(bubblewrap())
+    started = set(children(os.getpid())) - set(before)
+    yield StartedWithKey(
+        workspace, [pid for pid in started if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
+    )
+    bench.close()
+
+
+def test_no_environment_inside_holds_a_variable_of_the_supervisor(started_with_key: StartedWithKey) -> None:
     outcome = bash(
-        inside, "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ; cat /proc/*/cmdline"
+        started_with_key.workspace,
+        "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ; cat /proc/*/cmdline",
     )
     assert CANARY not in outcome.content.replace("CANARY", "")
     assert "ANTHROPIC" not in outcome.content
@@ -83,17 +103,17 @@ def test_the_supervisor_and_its_parents_are_not_seen(inside: Workspace) -> None:
     assert str(os.getpid()) not in names or os.getpid() < 50
 
 
-def test_files_beside_the_tree_do_not_exist(inside: Workspace, bench: Bench) -> None:
-    secret = bench.folder / "secret"
+def test_files_beside_the_tree_do_not_exist(inside: Workspace, tree: Path) -> None:
+    secret = tree.parent / "secret"
     secret.write_text(CANARY)
     assert bash(inside, f"cat {secret}; cat ../secret").metadata["exit_code"] == 1
-    assert CANARY not in bash(inside, f"grep -rs {CANARY} {bench.folder} /home /run /var /tmp; true").content
+    assert CANARY not in bash(inside, f"grep -rs {CANARY} {tree.parent} /home /run /var /tmp; true").content
 
 
-def test_a_link_out_of_the_tree_leads_nowhere(inside: Workspace, bench: Bench) -> None:
-    (bench.folder / "secret").write_text(CANARY)
-    (bench.tree / "link").symlink_to(bench.folder / "secret")
-    assert CANARY in (bench.tree / "link").read_text()
+def test_a_link_out_of_the_tree_leads_nowhere(inside: Workspace, tree: Path) -> None:
+    (tree.parent / "secret").write_text(CANARY)
+    (tree / "link").symlink_to(tree.parent / "secret")
+    assert CANARY in (tree / "link").read_text()
     assert CANARY not in bash(inside, "cat link").content
 
 
@@ -197,12 +217,7 @@ def test_a_workspace_started_on_a_thread_outlives_the_thread(bench: Bench) -> No
     assert bash(started[0], "sleep 0.3; echo on").content.startswith("on\n")
 
 
-def test_a11_bubblewrap_itself_is_started_without_our_environment(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a11_bubblewrap_itself_is_started_without_our_environment(started_with_key: StartedWithKey) -> None:
     """The process outside, too: in other versions it is the first one inside, where everybody could read it."""
-    monkeypatch.setenv("WALL_CANARY", CANARY)
-    bench.start(bubblewrap())
-    started = [pid for pid in children(os.getpid()) if Path(f"/proc/{pid}/comm").read_text() == "bwrap\n"]
-    assert len(started) == 1
-    assert CANARY.encode() not in Path(f"/proc/{started[0]}/environ").read_bytes()
+    [outside] = started_with_key.programs
+    assert CANARY.encode() not in Path(f"/proc/{outside}/environ").read_bytes()
