@@ -23,8 +23,9 @@ from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.bundle.files import JOURNAL
 from bot.report.summary import charts_of, outcome_summary, run_summary
+from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
-from bot.session.event.run_event import EventOptions, EventResult, run_event
+from bot.session.event.run_event import run_event
 from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.job.interruption import recovery_commands
 

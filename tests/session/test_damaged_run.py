@@ -79,7 +79,7 @@ DAMAGES: dict[str, Callable[[RunFolder], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Path, damage: str) -> None:
-    """Breaks: bot/session/job/run_session.py "spec.folder.keep_header()"."""
+    """Breaks: bot/session/job/new_conversation.py "spec.folder.keep_header()"."""
     DAMAGES[damage](folder)
     outcome = salvage(folder.root, {}, tmp_path / "out").outcome
     assert [file.path for file in outcome.files] == CHANGED

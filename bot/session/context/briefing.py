@@ -130,6 +130,19 @@ class Instructions(NamedTuple):
     cut: int = 0
 
 
+def paths_of(request: Request) -> tuple[str, ...]:
+    """The paths that the request points at."""
+    anchor = (request.anchor.path,) if request.anchor else ()
+    plan = [path for step in request.plan.steps for path in step.paths] if request.plan else []
+    return (*anchor, *plan)
+
+
+def text_of(request: Request) -> str:
+    """The instruction, and the thread's title and body."""
+    thread = (request.thread.title, request.thread.body) if request.thread else ()
+    return "\n".join((request.full_instruction, *thread))
+
+
 def instructions(
     git: Git, sha: str, names: Sequence[str], near: Iterable[str] = (), about: str = ""
 ) -> tuple[Instructions, ...]:

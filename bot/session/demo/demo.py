@@ -19,8 +19,9 @@ from typing import Any
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.outcome import Outcome
 from bot.publish.result import PublishResult
+from bot.session.event.event_options import EventOptions
 from bot.session.event.publish_bundle import publish_bundle
-from bot.session.event.run_event import EventOptions, run_event
+from bot.session.event.run_event import run_event
 from bot.session.folder.run_folder import new_folder
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.choose import Setting

@@ -94,15 +94,20 @@ def existing_result_url(reader: CachingReader, thread_ref: ThreadRef, host: GitH
     return ""
 
 
-def resolve_progress_comment(reader: CachingReader, thread_ref: ThreadRef, host: GitHub, started: int) -> int:
+def resolve_progress_comment(
+    reader: CachingReader, thread_ref: ThreadRef, host: GitHub, started: int, watch: Say
+) -> int:
     """Return the progress comment to update: `started`, which the action began for this run, or the earlier one of
     another run of the same event. Deletes the surplus comment."""
-    for comment in sorted(reader.comments.values(), key=lambda one: one.id):
-        author = Account(comment.author, comment.author_id, comment.author_kind)
-        written = ThreadComment(comment.id, author, comment.body)
-        if comment.id < started and is_own(host, thread_ref, written, PROGRESS):
-            host.delete_comment(thread_ref.repository, started)
-            return comment.id
+    try:
+        for comment in sorted(reader.comments.values(), key=lambda one: one.id):
+            author = Account(comment.author, comment.author_id, comment.author_kind)
+            written = ThreadComment(comment.id, author, comment.body)
+            if comment.id < started and is_own(host, thread_ref, written, PROGRESS):
+                host.delete_comment(thread_ref.repository, started)
+                return comment.id
+    except GitHubError as error:
+        watch(f"note: the second progress comment could not be deleted: {error}")
     return started
 
 

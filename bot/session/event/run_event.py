@@ -6,14 +6,11 @@ Refusals come first: before any checkout, and before a model or a sandbox is nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.outcome import Outcome
-from bot.contracts.progress import View
 from bot.contracts.request import Request, Tier, Verb
 from bot.events.admission import tier_of
 from bot.events.command import Command
@@ -41,57 +38,15 @@ from bot.publish.thread.ref import ThreadRef, trigger_key
 from bot.publish.thread.traces import count_tries
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.session.event.clients import CachingReader, client_for
+from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
 from bot.session.event.quota import Quota, check_quota, usd_left
-from bot.session.folder.run_folder import RunFolder
-from bot.workspace.sandbox.choose import Setting
-
-if TYPE_CHECKING:
-    from bot.session.event.prepare import Phase
 
 Say = Callable[[str], None]
 
 _CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
 # What needs something that was said before in the thread.
 _NEEDS_EARLIER_RUN = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
-
-
-@dataclass(frozen=True, slots=True)
-class EventOptions:
-    """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
-
-    `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` replaces the job's log.
-    With `prepare` only that phase of `prepare.py` runs.
-    """
-
-    name: str
-    payload: Path
-    out: Path | None = None
-    dry_run: bool = False
-    model: str = ""
-    budget_usd: float | None = None
-    sandbox: Setting = "auto"
-    workspace: Path | None = None
-    instruction: str = ""
-    task: str = ""
-    view: View | None = None
-    prepare: Phase | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EventResult:
-    """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
-    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `prepared` are
-    the outputs of a prepare step. `kept_run` is the folder of a run whose tree stays."""
-
-    exit_code: ExitCode
-    reason: str
-    outcome: Outcome | None = None
-    bundle: Path | None = None
-    answered: bool = False
-    finder: Finder | None = None
-    prepared: Mapping[str, str] = field(default_factory=dict)
-    kept_run: RunFolder | None = None
 
 
 def run_event(
@@ -335,7 +290,7 @@ class EventHandler:
         return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
 
     def run_request(self, request: Request) -> EventResult:
-        from bot.session.event.queue import existing_result_url, report_dropped
+        from bot.session.event.queue import existing_result_url, report_dropped, resolve_progress_comment
         from bot.session.event.run_request import EventContext, run_request
 
         if url := existing_result_url(self.reader, self.thread_ref, self.host):
@@ -368,7 +323,9 @@ class EventHandler:
             self.inputs.now,
             budget_left,
             self.finder,
-            self._progress_comment(),
+            resolve_progress_comment(
+                self.reader, self.thread_ref, self.host, self._begun_comment, self.watch
+            ),
         )
         return run_request(context, request, self.say, self.watch)
 
@@ -377,15 +334,6 @@ class EventHandler:
         """Id of the comment that the action began for this run, or 0."""
         comment_id = self.environment.get("SLASH_AGENT_COMMENT", "")
         return int(comment_id) if comment_id.isdecimal() else 0
-
-    def _progress_comment(self) -> int:
-        from bot.session.event.queue import resolve_progress_comment
-
-        try:
-            return resolve_progress_comment(self.reader, self.thread_ref, self.host, self._begun_comment)
-        except GitHubError as error:
-            self.watch(f"note: the second progress comment could not be deleted: {error}")
-            return self._begun_comment
 
     def _report_done(self, url: str) -> EventResult:
         """Without a model: the thread has the result. The comment that the action began for this run goes."""

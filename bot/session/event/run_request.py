@@ -24,6 +24,7 @@ from bot.publish.thread.spending import spending
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.models import RECORDED, connect_model
 from bot.session.context.preflight import check_folder, check_machine
+from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.folder.run_folder import RunFolder, new_folder
 from bot.session.job.attachments import github_attachments
@@ -37,7 +38,6 @@ from bot.session.verdict import conclude
 if TYPE_CHECKING:
     from bot.contracts.request import Triage
     from bot.maintenance.task import Task
-    from bot.session.event.run_event import EventOptions, EventResult
 
 _OF_PULLS = ("pull_request", "pull_request_target")
 
@@ -62,8 +62,6 @@ class EventContext:
 
 def run_request(context: EventContext, request: Request, say: Say, watch: Say) -> EventResult:
     """Run the agent for `request`. Raises an `AgentError` where it comes to no outcome."""
-    from bot.session.event.run_event import EventResult
-
     options, environment, where = context.options, context.environment, context.where
     check_machine()
     check_folder(options.out)

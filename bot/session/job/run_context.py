@@ -30,7 +30,7 @@ from bot.session.checks.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
 from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import Preparation, checks_of, preparation_of, with_task_instruction
-from bot.session.context.briefing import Briefing, instructions
+from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import REPORT_FINDING, Profile, profile_of, without_commands
 from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor, server_permissions
@@ -140,7 +140,7 @@ class RunContext:
 
 def run_context(inputs: RunInputs, skill_set: SkillSet, provider: Background[Provider]) -> RunContext:
     """`provider` may still be connecting. Raises `UsageError`."""
-    spec, policy, checkout, journal = inputs.spec, inputs.policy, inputs.checkout, inputs.journal
+    spec, policy, journal = inputs.spec, inputs.policy, inputs.journal
     proposals = propose_writes(policy, spec.request, inputs.task, journal.write)
     models = SkillModels(lambda: provider.result().info.name, policy, spec.connect_named)
     skills = RunSkills(skill_set, spec.folder, inputs.confinement, inputs.root, models)
@@ -150,12 +150,7 @@ def run_context(inputs: RunInputs, skill_set: SkillSet, provider: Background[Pro
     for note in notes:
         spec.say(note)
     redact = inputs.detector.redactor.text
-    approvals = Approvals(
-        spec.view.person if spec.view else None,
-        inputs.cancel,
-        inputs.detector.masked,
-        earlier_approvals(spec.resume, spec.folder.root.parent) if inputs.tier is Tier.LOCAL else None,
-    )
+    approvals = _approvals(inputs)
     gatekeeper = Gatekeeper(
         policy,
         inputs.tier,
@@ -179,6 +174,19 @@ def run_context(inputs: RunInputs, skill_set: SkillSet, provider: Background[Pro
         stop=inputs.stop,
     )
     workspace = AgentWorkspace(starter, environment.workspaces.record_changes, redact, diagnostics)
+    gate = RunGate(
+        checkout=inputs.checkout,
+        policy=policy,
+        request=spec.request,
+        profile=profile,
+        trees=environment.trees,
+        workspace=workspace,
+        redactor=inputs.detector.redactor,
+        write=journal.write,
+        approved=approvals.approved,
+        links=starter.links,
+        edited=gatekeeper.edited,
+    )
     review = _review(inputs, profile, workspace)
     return RunContext(
         inputs=inputs,
@@ -196,19 +204,17 @@ def run_context(inputs: RunInputs, skill_set: SkillSet, provider: Background[Pro
         archive=Archive(spec.folder.archive, redact),
         review=review,
         briefing=_briefing(inputs, profile, environment, review),
-        gate=RunGate(
-            checkout=checkout,
-            policy=policy,
-            request=spec.request,
-            profile=profile,
-            trees=environment.trees,
-            workspace=workspace,
-            redactor=inputs.detector.redactor,
-            write=journal.write,
-            approved=approvals.approved,
-            links=starter.links,
-            edited=gatekeeper.edited,
-        ),
+        gate=gate,
+    )
+
+
+def _approvals(inputs: RunInputs) -> Approvals:
+    spec = inputs.spec
+    return Approvals(
+        spec.view.person if spec.view else None,
+        inputs.cancel,
+        inputs.detector.masked,
+        earlier_approvals(spec.resume, spec.folder.root.parent) if inputs.tier is Tier.LOCAL else None,
     )
 
 
@@ -379,21 +385,8 @@ def _briefing(
             checkout.git,
             checkout.policy_sha or checkout.base_sha,
             inputs.policy.agent.instructions,
-            _paths_of(request),
-            _text_of(request),
+            paths_of(request),
+            text_of(request),
         ),
         copies=copies,
     )
-
-
-def _paths_of(request: Request) -> tuple[str, ...]:
-    """The paths that the request points at."""
-    anchor = (request.anchor.path,) if request.anchor else ()
-    plan = [path for step in request.plan.steps for path in step.paths] if request.plan else []
-    return (*anchor, *plan)
-
-
-def _text_of(request: Request) -> str:
-    """The instruction, and the thread's title and body."""
-    thread = (request.thread.title, request.thread.body) if request.thread else ()
-    return "\n".join((request.full_instruction, *thread))

@@ -7,19 +7,15 @@ the gate judges the tree.
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot import __version__
-from bot.agent.compaction import SummaryCompaction
 from bot.agent.journal import Journal
 from bot.agent.loop import ConversationContext, LoopEnd, run_loop
-from bot.agent.prompt import new_marker, system_prompt
+from bot.agent.prompt import new_marker
 from bot.agent.task import LastRun, first_message
 from bot.agent.todo import render_list
-from bot.agent.usage import SessionUsage
 from bot.checkout.clone import prepare
 from bot.checkout.git import require_git
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
@@ -30,20 +26,17 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.model import Provider
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits, Tier, Verb
-from bot.contracts.tools import ToolSpec
+from bot.contracts.request import Tier, Verb
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.decide import may_write
 from bot.providers.connect import apply_overrides
-from bot.providers.models import cost
 from bot.providers.probe import with_served_window
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
 from bot.session.folder.run_folder import lock_folder
-from bot.session.hooks.loop_hooks import LoopHooks
-from bot.session.hooks.stop_hook import StopHook, SyntaxCheck
 from bot.session.job.attachments import Attachments, start_loading
+from bot.session.job.new_conversation import new_conversation
 from bot.session.job.run_context import RunContext, RunInputs, run_context
 from bot.session.job.spec import RunResult, RunSpec
 from bot.session.progress.background import Background
@@ -52,15 +45,13 @@ from bot.session.progress.signals import cancelled_after
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import find_skills
-from bot.session.tools.subagents import RunSubagents, SharedSettings
-from bot.session.tools.toolbox import CallTracker, RunToolbox
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.choose import candidates
 
 if TYPE_CHECKING:
     from bot.maintenance.task import Task
     from bot.publish.bundle.read import Bundle
-    from bot.session.job.resume import EarlierConversation, Resumed
+    from bot.session.job.resume import Resumed
 
 
 def run_session(spec: RunSpec, stop: CancelToken) -> RunResult:
@@ -179,7 +170,7 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
         context.workspace.open()
     provider = WatchedProvider(apply_overrides(connecting.result(), inputs.policy.models), spec.say)
     context.rounds.end_by(inputs.budget.minutes)
-    conversation, results = _conversation(context, provider, resumed)
+    conversation, results = new_conversation(context, provider, resumed)
     forget = inputs.stop.on_fire(lambda: inputs.cancel.fire("signal"))
     try:
         with cancelled_after(inputs.cancel, inputs.budget.minutes):
@@ -203,166 +194,6 @@ def _resumed(context: RunContext) -> Resumed | None:
     deletions = inputs.spec.request.allows_deletions
     rule = may_write(inputs.policy, inputs.tier, context.approvals.approved, deletions=deletions)
     return resume(inputs.last, inputs.checkout, inputs.spec.source, rule)
-
-
-def _limits(context: RunContext) -> Limits:
-    budget = context.inputs.budget
-    turns = min(budget.turns, context.profile.turns or budget.turns)
-    printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
-    return Limits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
-
-
-def _conversation(
-    context: RunContext, provider: Provider, resumed: Resumed | None
-) -> tuple[ConversationContext, ResultTools]:
-    """What the conversation needs, and its result tools. Writes the journal's first lines."""
-    inputs, spec, profile = context.inputs, context.inputs.spec, context.profile
-    calls = CallTracker()
-    shared = SharedSettings(
-        provider=provider,
-        limits=_limits(context),
-        usage=SessionUsage(),
-        began=time.monotonic(),
-        identity=new_marker(),
-        stop_on_denial=inputs.policy.on_deny == "stop",
-    )
-    subagents = _subagents(context, shared, calls)
-    results = ResultTools(
-        *((context.review.tool,) if context.review else ()),
-        *context.skills.tools,
-        subagents.tool,
-        propose=context.proposals,
-        person=context.approvals.answer,
-        mirror=context.archive.mirror,
-    )
-    toolbox = RunToolbox(
-        context.workspace,
-        context.gatekeeper,
-        profile,
-        results.of(profile),
-        calls,
-        overlaps=subagents.tool.read_only,
-        variation=spec.folder.variation,
-    )
-    system, tools = system_prompt(profile.prompt, toolbox.specs), toolbox.specs
-    earlier, notes = _earlier(context, results, provider.info.name, system, tools)
-    if earlier is not None:
-        system, tools = earlier.system, earlier.tools
-    inputs.journal.write(_header(context, provider, system, tools, shared.limits))
-    spec.folder.keep_header()
-    for note in (*notes, *context.skills.notes):
-        inputs.journal.write(lines.Note(note))
-    if resumed and resumed.files:
-        change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
-        inputs.journal.write(change)
-    base = inputs.checkout.base_sha[:12]
-    spec.say(f"at commit {base}, with {provider.info.name}, sandbox {inputs.confinement.name}")
-    conversation = ConversationContext(
-        provider,
-        system,
-        toolbox,
-        inputs.journal,
-        shared.limits,
-        inputs.cancel,
-        _hooks(context, results, calls).hooks(),
-        stop_on_denial=shared.stop_on_denial,
-        price=cost,
-        compaction=SummaryCompaction(provider, context.archive, cost),
-        identity=shared.identity,
-        shared_usage=shared.usage,
-        start_time=shared.began,
-        masking=profile.masking,
-        before=earlier.messages if earlier else (),
-        tools=tools,
-        provider_override=lambda: context.skills.models.provider,
-    )
-    return conversation, results
-
-
-def _subagents(context: RunContext, shared: SharedSettings, calls: CallTracker) -> RunSubagents:
-    inputs, spec = context.inputs, context.inputs.spec
-    return RunSubagents(
-        connect=lambda: apply_overrides(spec.connect(), inputs.policy.models),
-        shared=shared,
-        workspace=context.workspace,
-        gatekeeper=context.gatekeeper,
-        profile=context.profile,
-        journal=inputs.journal,
-        archive=context.archive,
-        say=spec.say,
-        call=calls.turn_and_id,
-        skills=context.skills,
-        variation=spec.folder.variation,
-    )
-
-
-def _hooks(context: RunContext, results: ResultTools, calls: CallTracker) -> LoopHooks:
-    inputs, spec = context.inputs, context.inputs.spec
-    stop_hook = StopHook(
-        policy=inputs.policy.agent.stop_hook,
-        profile=context.profile,
-        results=results,
-        rounds=context.rounds,
-        gate=context.gate,
-        check_syntax=SyntaxCheck(context.environment.workspaces, spec.folder, inputs.stop, spec.say),
-        instruction=context.request.instruction,
-        stop=inputs.stop,
-        diagnostics=context.diagnostics,
-    )
-    return LoopHooks(
-        workspace=context.workspace,
-        rounds=context.rounds,
-        results=results,
-        skills=context.skills,
-        stop_hook=stop_hook,
-        profile=context.profile,
-        calls=calls,
-        watch=spec.watch,
-        say=spec.say,
-    )
-
-
-def _earlier(
-    context: RunContext, results: ResultTools, model: str, system: str, tools: tuple[ToolSpec, ...]
-) -> tuple[EarlierConversation | None, tuple[str, ...]]:
-    """The conversation of the last run if this one continues it, and notes for the journal."""
-    spec = context.inputs.spec
-    if context.inputs.last is None or spec.resume is None:
-        return None, ()
-    from bot.publish.bundle.files import JOURNAL
-    from bot.session.job.resume import NewRun, conversation, last_todo, read_recording
-
-    recorded = read_recording(spec.resume / JOURNAL)
-    if isinstance(recorded, str):
-        earlier: EarlierConversation | str = recorded
-    else:
-        results.todo.items = last_todo(recorded)
-        earlier = conversation(recorded, NewRun(spec.request, model, system, tools))
-    notes = (earlier,) if isinstance(earlier, str) else earlier.notes
-    for note in notes:
-        spec.say(note)
-    return None if isinstance(earlier, str) else earlier, notes
-
-
-def _header(
-    context: RunContext, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits
-) -> lines.Header:
-    inputs = context.inputs
-    policy_sha = inputs.checkout.policy_sha
-    return lines.Header(
-        schema=lines.SCHEMA_VERSION,
-        version=__version__,
-        started_at=inputs.started_at,
-        model=provider.info.name,
-        info=provider.info,
-        base_sha=inputs.checkout.base_sha,
-        request=inputs.spec.request,
-        system=system,
-        tools=tools,
-        limits=limits,
-        sandbox=inputs.confinement.name,
-        policy_sha="" if policy_sha == inputs.checkout.base_sha else policy_sha,
-    )
 
 
 def _converse(
