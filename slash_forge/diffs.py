@@ -35,9 +35,14 @@ def changed_files(git: BareRepository, base: str, head: str) -> list[ChangedFile
 
 
 def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
-    changes = _raw(git, base, head)
-    counts = _counts(git, base, head)
-    patches = iter(_SECTION.split(git.run("diff-tree", "-r", "-p", "-M", "--no-ext-diff", base, head))[1:])
+    output = git.run(
+        *("diff-tree", "-r", "-M", "-z", "--raw", "--numstat", "-p", "--no-abbrev", "--no-ext-diff"),
+        base,
+        head,
+    )
+    changes, rest = _raw(output)
+    counts, patch = _counts(rest)
+    patches = iter(_SECTION.split(patch)[1:])
     files = []
     for status, previous, path, sha in changes:
         section = next(patches)
@@ -64,35 +69,36 @@ def empty_tree(git: BareRepository) -> str:
     return git.run("hash-object", "-w", "-t", "tree", "--stdin").decode().strip()
 
 
-def _raw(git: BareRepository, base: str, head: str) -> list[tuple[str, str | None, str, str]]:
-    output = git.run("diff-tree", "-r", "-M", "-z", "--raw", "--no-abbrev", base, head)
-    fields = iter(output.decode(errors="replace").split("\0"))
+def _raw(output: bytes) -> tuple[list[tuple[str, str | None, str, str]], bytes]:
+    """Status, previous path, path and blob of each changed file, and what follows these fields."""
     changes = []
-    for meta in fields:
-        if not meta:
-            continue
-        _, _, old, new, letter = meta.lstrip(":").split(" ")
+    while output.startswith(b":"):
+        meta, first, output = output.split(b"\0", 2)
+        _, _, old, new, letter = meta.decode().lstrip(":").split(" ")
         status = letter[0]
-        first = next(fields)
-        previous, path = (first, next(fields)) if status in "RC" else (None, first)
+        previous, path = None, _decoded(first)
+        if status in "RC":
+            second, output = output.split(b"\0", 1)
+            previous, path = path, _decoded(second)
         changes.append((status, previous, path, old if new == _NO_BLOB else new))
-    return changes
+    return changes, output
 
 
-def _counts(git: BareRepository, base: str, head: str) -> dict[str, tuple[int, int]]:
-    output = git.run("diff-tree", "-r", "-M", "-z", "--numstat", base, head)
-    fields = iter(output.decode(errors="replace").split("\0"))
+def _counts(output: bytes) -> tuple[dict[str, tuple[int, int]], bytes]:
+    """Added and removed lines by path, and the patch that follows behind an empty field."""
     counts = {}
-    for line in fields:
-        if not line:
-            continue
-        added, removed, path = line.split("\t")
-        if not path:
+    while output and not output.startswith(b"\0"):
+        line, output = output.split(b"\0", 1)
+        added, removed, name = line.split(b"\t")
+        if not name:
             # A rename: the names follow as fields of their own.
-            next(fields)
-            path = next(fields)
-        counts[path] = (0, 0) if added == "-" else (int(added), int(removed))
-    return counts
+            _, name, output = output.split(b"\0", 2)
+        counts[_decoded(name)] = (0, 0) if added == b"-" else (int(added), int(removed))
+    return counts, output.removeprefix(b"\0")
+
+
+def _decoded(path: bytes) -> str:
+    return path.decode(errors="replace")
 
 
 def _hunks(section: bytes) -> str | None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+from slash_forge.objects import nested, write_object, write_tree
+
 T = TypeVar("T")
 
 _ID_LINE = re.compile(r"[0-9a-f]{40}\n")
@@ -19,8 +21,16 @@ _FACTS = 4096
 _COMMIT_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
 _COMMIT_FIELDS = 10
 _NOTHING = "0" * 40
+# What git leaves out at both ends of a name or an address.
+_CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
+# A ref that needs no check by git: no dot, no odd character.
+_PLAIN_REF = re.compile(r"refs(/[0-9A-Za-z_-]+){2,}")
 # GitHub serves any object of the repository by its id, and partial clones.
-_CONFIG = """
+_CONFIG = """\
+[core]
+    repositoryformatversion = 0
+    filemode = true
+    bare = true
 [http]
     receivepack = true
 [uploadpack]
@@ -123,18 +133,15 @@ class BareRepository:
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> BareRepository:
-        path.mkdir(parents=True)
-        repository = cls(path)
-        repository.run(
-            "init", "--quiet", "--bare", "--template=", f"--initial-branch={default_branch}", str(path)
-        )
-        with (path / "config").open("a") as config:
-            config.write(_CONFIG)
+        for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (path / folder).mkdir(parents=True)
+        (path / "HEAD").write_text(f"ref: refs/heads/{default_branch}\n")
+        (path / "config").write_text(_CONFIG)
         hook = path / "hooks" / "update"
         hook.parent.mkdir()
         hook.write_text(_UPDATE_HOOK)
         hook.chmod(0o755)
-        return repository
+        return cls(path)
 
     def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
         """Git's standard output. Raises `GitFailed`."""
@@ -170,28 +177,58 @@ class BareRepository:
             return None
         if f"refs/heads/{revision}" in self.hidden:
             return self.hidden[f"refs/heads/{revision}"]
+        if (tip := self._loose(f"refs/heads/{revision}")) is not None:
+            return tip
+        if ("resolved", revision) in self._facts:
+            return revision
         for name in (f"refs/heads/{revision}", f"refs/tags/{revision}", revision):
             done = self._call(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), None, None)
             if done.returncode == 0:
-                return done.stdout.decode().strip()
+                sha = done.stdout.decode().strip()
+                if sha == revision:
+                    self.remembered(("resolved", sha), lambda: True)
+                return sha
         return None
 
     def branch(self, name: str) -> str | None:
         """The commit at the tip of a branch, and of nothing else that has its name."""
         if f"refs/heads/{name}" in self.hidden:
             return self.hidden[f"refs/heads/{name}"]
-        if not any(part.startswith(".") for part in name.split("/")):
-            # Asked so often that a process each time is felt.
-            try:
-                match = (self.path / "refs" / "heads" / name).read_text()
-            except (OSError, ValueError):
-                match = ""
-            if _ID_LINE.fullmatch(match):
-                return match.strip()
+        if (tip := self._loose(f"refs/heads/{name}")) is not None:
+            return tip
         ref = self.ref(f"refs/heads/{name}")
         return ref.sha if ref else None
 
+    def _loose(self, name: str) -> str | None:
+        """The id in a ref's own file, None where git has to be asked: refs are read too often for a process each."""
+        if name.endswith(".lock") or any(part.startswith(".") for part in name.split("/")):
+            return None
+        try:
+            text = (self.path / name).read_text()
+        except (OSError, ValueError):
+            return None
+        return text.strip() if _ID_LINE.fullmatch(text) else None
+
+    def branches(self) -> dict[str, str]:
+        """The commit at the tip of each branch, by the whole name of its ref."""
+        if self.hidden or (self.path / "packed-refs").exists():
+            return {ref.name: ref.sha for ref in self.refs("refs/heads")}
+        tips = {}
+        for folder, _, names in os.walk(self.path / "refs" / "heads"):
+            for file in names:
+                name = f"{os.path.relpath(folder, self.path)}/{file}"
+                if (sha := self._loose(name)) is not None:
+                    tips[name] = sha
+        return tips
+
     def ref(self, name: str) -> Ref | None:
+        if (
+            _PLAIN_REF.fullmatch(name)
+            and not self.hidden
+            and not (self.path / name).exists()
+            and not (self.path / "packed-refs").exists()
+        ):
+            return None
         return next((ref for ref in self.refs(name) if ref.name == name), None)
 
     def refs(self, prefix: str) -> list[Ref]:
@@ -219,7 +256,24 @@ class BareRepository:
         return done.stdout.decode().strip() if done.returncode == 0 else None
 
     def set_ref(self, name: str, sha: str) -> None:
+        """Raises `GitFailed` for a name or an id that cannot be, or where another ref is in the way."""
         self.run("update-ref", name, sha)
+
+    def move_ref(self, name: str, sha: str) -> None:
+        """Like `set_ref`, for a commit that is known to be there."""
+        path = self.path / name
+        lock = path.with_name(f"{path.name}.lock")
+        if not _PLAIN_REF.fullmatch(name) or path.is_dir():
+            self.set_ref(name, sha)
+            return
+        try:
+            # As git does it.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with lock.open("x") as file:
+                file.write(f"{sha}\n")
+            lock.replace(path)
+        except OSError:
+            self.set_ref(name, sha)
 
     def delete_ref(self, name: str) -> None:
         self.run("update-ref", "-d", name)
@@ -254,6 +308,8 @@ class BareRepository:
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Of two commits named by their whole ids."""
+        if ancestor == descendant:
+            return True
 
         def ask() -> bool | None:
             arguments = ("merge-base", "--is-ancestor", ancestor, descendant)
@@ -277,14 +333,12 @@ class BareRepository:
             self._facts[key] = answer
         return answer
 
-    def merges_cleanly(self, base: str, head: str) -> bool | None:
-        """None where this git is too old to say (before 2.38)."""
+    def merged_tree(self, base: str, head: str) -> str | None:
+        """None for a conflict. Raises `GitFailed` where this git is too old to say (before 2.38)."""
         done = self._call(("merge-tree", "--write-tree", base, head), None, None)
-        return {0: True, 1: False}.get(done.returncode)
-
-    def merged_tree(self, base: str, head: str) -> str:
-        """Raises `GitFailed` for a conflict."""
-        return self.text("merge-tree", "--write-tree", base, head).splitlines()[0]
+        if done.returncode not in (0, 1):
+            raise GitFailed(done.stderr.decode(errors="replace").strip())
+        return None if done.returncode else done.stdout.decode().splitlines()[0]
 
     # -- contents
 
@@ -318,7 +372,7 @@ class BareRepository:
         """Put a commit of `tree` on top of `branch`, which may not exist yet."""
         parent = self.branch(branch)
         sha = self.write_commit(tree, [parent] if parent else [], message, author)
-        self.set_ref(f"refs/heads/{branch}", sha)
+        self.move_ref(f"refs/heads/{branch}", sha)
         return sha
 
     def write_commit(
@@ -329,27 +383,27 @@ class BareRepository:
         author: Signature,
         committer: Signature | None = None,
     ) -> str:
-        signature = {}
-        for role, one in (("AUTHOR", author), ("COMMITTER", committer or author)):
-            signature[f"GIT_{role}_NAME"] = one.name
-            signature[f"GIT_{role}_EMAIL"] = one.email
-            signature[f"GIT_{role}_DATE"] = f"{one.at} +0000"
-        flags = [flag for parent in parents for flag in ("-p", parent)]
-        return self.run("commit-tree", tree, *flags, stdin=message.encode(), env=signature).decode().strip()
+        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+        lines += [f"author {_ident(author)}", f"committer {_ident(committer or author)}", "", message]
+        sha = write_object(self.path, "commit", "\n".join(lines).encode())
+        for parent in parents:
+            self.remembered(("is-ancestor", parent, sha), lambda: True)
+        return sha
 
     def write_files(
         self, parent: str | None, files: Mapping[str, bytes | None], message: str, author: Signature
     ) -> str:
         """A commit on top of `parent` in which these files have these contents; None removes one."""
-        scratch = {"GIT_INDEX_FILE": str(self.path / "files.index")}
-        self.run("read-tree", *([parent] if parent else ["--empty"]), env=scratch)
-        changes = []
+        entries = {
+            entry.path: (entry.mode, entry.sha)
+            for entry in (self.tree(parent, recursive=True) if parent else [])
+            if entry.kind != "tree"
+        }
         for path, content in files.items():
-            blob = _NOTHING if content is None else self.write_blob(content)
-            changes.append(f"{'0' if content is None else '100644'} {blob}\t{path}\0")
-        self.run("update-index", "-z", "--index-info", stdin="".join(changes).encode(), env=scratch)
-        tree = self.run("write-tree", env=scratch).decode().strip()
-        (self.path / "files.index").unlink()
+            entries.pop(path, None)
+            if content is not None:
+                entries[path] = ("100644", self.write_blob(content))
+        tree = write_tree(self.path, nested(entries))
         return self.write_commit(tree, [parent] if parent else [], message, author)
 
     def write_tree(self, base: str | None, entries: Sequence[tuple[str, str, str | None]]) -> str:
@@ -377,11 +431,17 @@ class BareRepository:
         return tree
 
     def write_blob(self, content: bytes) -> str:
-        return self.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+        return write_object(self.path, "blob", content)
 
     def take(self, source: Path, refspec: str) -> None:
         """Fetch from another repository on this disk: a fork, or one to begin with."""
         self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(source), refspec)
+
+
+def _ident(signature: Signature) -> str:
+    """As a commit has it: git leaves out of names what would end them."""
+    name, email = (re.sub(r"[\n<>\0]", "", text).strip(_CRUD) for text in (signature.name, signature.email))
+    return f"{name} <{email}> {signature.at} +0000"
 
 
 def _commit(record: str) -> Commit:

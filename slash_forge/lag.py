@@ -23,7 +23,7 @@ def after_push(state: State, repository: Repository) -> None:
         pulls.follow_branches(state, repository)
         return
     before = repository.tips
-    after = {ref.name: ref.sha for ref in repository.git.refs("refs/heads")}
+    after = repository.git.branches()
     repository.git.hidden = {
         name: before.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     }

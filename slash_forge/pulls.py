@@ -111,13 +111,13 @@ def record_head(repository: Repository, issue: Issue, pull: Pull) -> None:
     if source is not None and source is not repository:
         repository.git.take(source.git.path, f"+{pull.head_sha}:{name}")
     else:
-        repository.git.set_ref(name, pull.head_sha)
+        repository.git.move_ref(name, pull.head_sha)
 
 
 def follow_branches(state: State, pushed: Repository) -> None:
     """After a push: open pull requests take the new head, close without one, or turn out to be merged."""
     note(state, pushed)
-    tips = {ref.name.removeprefix("refs/heads/"): ref.sha for ref in pushed.git.refs("refs/heads")}
+    tips = {name.removeprefix("refs/heads/"): sha for name, sha in pushed.git.branches().items()}
     for repository, issue, pull in list(_opened_from(state, pushed)):
         head = tips.get(pull.head_ref)
         if head is None:
@@ -161,7 +161,7 @@ NOTHING = "0" * 40
 
 def note(state: State, repository: Repository) -> None:
     """Take down every branch that is not where it was when this was last called."""
-    tips = {ref.name: ref.sha for ref in repository.git.refs("refs/heads")}
+    tips = repository.git.branches()
     for ref in sorted(tips.keys() | repository.tips.keys()):
         before, after = repository.tips.get(ref, NOTHING), tips.get(ref, NOTHING)
         if before != after:
@@ -196,18 +196,19 @@ def attempt(state: State, repository: Repository, issue: Issue, pull: Pull) -> T
         return None
     if pull.trial and (pull.trial.base, pull.trial.head) == (base, pull.head_sha):
         return pull.trial
-    clean = git.merges_cleanly(base, pull.head_sha)
-    name, sha = merge_ref_name(issue.number), None
-    if clean:
+    name, sha, known = merge_ref_name(issue.number), None, True
+    try:
+        tree = git.merged_tree(base, pull.head_sha)
+    except GitFailed:
+        tree, known = None, False
+    if tree is not None:
         message = f"Merge {pull.head_sha} into {base}\n"
         signature = state.signature(issue.author or repository.owner)
-        sha = git.write_commit(
-            git.merged_tree(base, pull.head_sha), [base, pull.head_sha], message, signature
-        )
-        git.set_ref(name, sha)
+        sha = git.write_commit(tree, [base, pull.head_sha], message, signature)
+        git.move_ref(name, sha)
     elif git.ref(name):
         git.delete_ref(name)
-    pull.trial = Trial(base, pull.head_sha, sha, known=clean is not None)
+    pull.trial = Trial(base, pull.head_sha, sha, known=known)
     return pull.trial
 
 
@@ -233,10 +234,9 @@ def merge(
     git, base = repository.git, repository.git.branch(pull.base_ref)
     if base is None:
         raise ValueError(f"{repository.full_name} has no branch {pull.base_ref}")
-    try:
-        tree = git.merged_tree(base, pull.head_sha)
-    except GitFailed as error:
-        raise ValueError(f"#{issue.number} conflicts with {pull.base_ref}") from error
+    tree = git.merged_tree(base, pull.head_sha)
+    if tree is None:
+        raise ValueError(f"#{issue.number} conflicts with {pull.base_ref}")
     if method == "squash":
         parents, words = [base], f"{title or f'{issue.title} (#{issue.number})'}\n\n{message or ''}"
     else:

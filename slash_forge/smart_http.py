@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import IO
 
 from slash_forge import errors
@@ -109,7 +111,7 @@ def serve(
         f"refs/heads/{pattern}" for pattern in sorted(guarded | admitted.repository.protections.keys())
     )
     process = subprocess.Popen(
-        ["git", "http-backend"],
+        [_http_backend()],
         stdin=body,
         stdout=subprocess.PIPE,
         # What concerns the client is in the answer; the rest is about clients that hung up.
@@ -122,6 +124,15 @@ def serve(
         process.wait()
         raise errors.ApiError(500, "git http-backend does not work here: is this git complete?")
     return GitAnswer(status, answer, _pieces(process))
+
+
+@cache
+def _http_backend() -> str:
+    """Its own program: started through `git`, each request would cost a process more."""
+    folder = subprocess.run(
+        ["git", "--exec-path"], env=environment(), capture_output=True, text=True, check=True
+    )
+    return os.path.join(folder.stdout.strip(), "git-http-backend")
 
 
 def _head(stream: IO[bytes]) -> tuple[int, dict[str, str]]:

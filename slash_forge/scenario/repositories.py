@@ -142,7 +142,7 @@ class Repositories(People):
             }
             signature = self._signature(self._user(author) if author else repository.owner)
             sha = repository.git.write_files(parent, contents, f"{message}\n", signature)
-            repository.git.set_ref(f"refs/heads/{name}", sha)
+            repository.git.move_ref(f"refs/heads/{name}", sha)
             repository.pushed_at = self._state.now()
             lag.after_push(self._state, repository)
             return sha

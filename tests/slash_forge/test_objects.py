@@ -1,0 +1,109 @@
+"""Objects and refs that the forge writes itself are those that git would have written."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slash_forge.git import BareRepository, GitFailed, Signature, environment
+
+WHO = Signature("Ada", "ada@example.org", 1_700_000_000)
+ODD = Signature(' "Ada\n<L>".', "<ada@example.org>", 1_700_000_001)
+FILES = {
+    "a.txt": b"one\n",
+    "a/b.txt": b"",
+    "a/c/d.bin": b"\0\xff",
+    "a-b": b"sorts between a.txt and a/",
+    "ünd": "ö".encode(),
+}
+
+
+@pytest.fixture
+def git(tmp_path: Path) -> BareRepository:
+    return BareRepository.create(tmp_path / "lib.git", "main")
+
+
+def committed_by_git(git: BareRepository, tree: str, parents: list[str]) -> str:
+    variables = {
+        "GIT_AUTHOR_NAME": WHO.name,
+        "GIT_AUTHOR_EMAIL": WHO.email,
+        "GIT_AUTHOR_DATE": f"{WHO.at} +0000",
+        "GIT_COMMITTER_NAME": ODD.name,
+        "GIT_COMMITTER_EMAIL": ODD.email,
+        "GIT_COMMITTER_DATE": f"{ODD.at} +0000",
+    }
+    flags = [flag for parent in parents for flag in ("-p", parent)]
+    written = git.run("commit-tree", tree, *flags, stdin="Grüße\n\nText\n".encode(), env=variables)
+    return written.decode().strip()
+
+
+def test_files_and_commits_have_the_ids_that_git_gives_them(git: BareRepository, tmp_path: Path) -> None:
+    tree_folder = tmp_path / "tree"
+    for name, content in FILES.items():
+        (tree_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree_folder / name).write_bytes(content)
+    first = git.commit_folder(tree_folder, "First\n", WHO, "main")
+    other = git.write_files(None, FILES, "First\n", WHO)
+    assert other == first == git.branch("main")
+    tree = git.text("rev-parse", f"{first}^{{tree}}")
+    second = git.write_commit(tree, [first], "Grüße\n\nText\n", WHO, ODD)
+    assert second == committed_by_git(git, tree, [first])
+    assert (
+        subprocess.run(["git", "fsck", "--strict"], cwd=git.path, env=environment(), check=False).returncode
+        == 0
+    )
+
+
+def test_a_commit_of_files_keeps_the_others_and_their_modes(git: BareRepository) -> None:
+    script = git.write_blob(b"#!/bin/sh\n")
+    tree = git.write_tree(
+        None, [("bin/run", "100755", script), ("old/only", "100644", script), ("x", "120000", script)]
+    )
+    first = git.write_commit(tree, [], "First\n", WHO)
+    second = git.write_files(
+        first, {"x/y": b"a folder now\n", "old/only": None, "bin/new": b""}, "Next\n", WHO
+    )
+    assert [(entry.path, entry.mode) for entry in git.tree(second, recursive=True)] == [
+        ("bin", "040000"),
+        ("bin/new", "100644"),
+        ("bin/run", "100755"),
+        ("x", "040000"),
+        ("x/y", "100644"),
+    ]
+    assert git.is_ancestor(first, second)
+    assert not git.is_ancestor(second, first)
+
+
+@pytest.mark.parametrize("name", ["topic", "a/b/c", "with.dot", "ünd", "a"])
+def test_a_moved_ref_is_where_git_looks_for_it(git: BareRepository, name: str) -> None:
+    sha = git.write_files(None, FILES, "First\n", WHO)
+    for _ in range(2):
+        git.move_ref(f"refs/heads/{name}", sha)
+        assert git.text("for-each-ref", "--format=%(refname) %(objectname)") == f"refs/heads/{name} {sha}"
+        assert git.branches() == {f"refs/heads/{name}": sha}
+        assert git.branch(name) == git.resolve(name) == sha
+    git.run("pack-refs", "--all")
+    assert git.branches() == {f"refs/heads/{name}": sha}
+    assert git.branch(name) == git.resolve(name) == sha
+
+
+def test_a_ref_that_another_is_in_the_way_of_is_refused(git: BareRepository) -> None:
+    sha = git.write_files(None, FILES, "First\n", WHO)
+    git.move_ref("refs/heads/a/b", sha)
+    for name in ("refs/heads/a", "refs/heads/a/b/c"):
+        with pytest.raises(GitFailed):
+            git.move_ref(name, sha)
+    git.delete_ref("refs/heads/a/b")
+    git.move_ref("refs/heads/a", sha)
+    assert git.branches() == {"refs/heads/a": sha}
+
+
+def test_a_lock_is_no_branch(git: BareRepository) -> None:
+    sha = git.write_files(None, FILES, "First\n", WHO)
+    git.move_ref("refs/heads/main", sha)
+    (git.path / "refs" / "heads" / "main.lock").write_text(f"{sha}\n")
+    assert git.branches() == {"refs/heads/main": sha}
+    with pytest.raises(GitFailed):
+        git.move_ref("refs/heads/main", sha)
