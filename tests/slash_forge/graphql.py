@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 
 from slash_forge.faults import Exchange
 from tests.support.npm import installed
@@ -14,19 +16,24 @@ _SCRIPT = """
 const [schemaFile, graphqlPath] = process.argv.slice(1);
 const { buildSchema, parse, validate, execute } = require(graphqlPath);
 const schema = buildSchema(require('fs').readFileSync(schemaFile, 'utf8'), { assumeValid: true });
-const found = [];
-for (const { query, variables, data } of JSON.parse(require('fs').readFileSync(0, 'utf8'))) {
-  const wrong = validate(schema, parse(query));
-  if (wrong.length) { found.push(...wrong.map(String)); continue; }
-  if (!data) continue;
-  const typeResolver = (value) => value.__typename || 'User';
-  const fieldResolver = (source, args, context, info) => source[info.path.key];
-  const again = execute({ schema, document: parse(query), rootValue: data, variableValues: variables,
-                          typeResolver, fieldResolver });
-  found.push(...(again.errors || []).map(String));
-  if (!again.errors && JSON.stringify(again.data) !== JSON.stringify(data)) found.push('not the same: ' + query);
-}
-console.log(JSON.stringify(found));
+const findings = (exchanges) => {
+  const found = [];
+  for (const { query, variables, data } of exchanges) {
+    const wrong = validate(schema, parse(query));
+    if (wrong.length) { found.push(...wrong.map(String)); continue; }
+    if (!data) continue;
+    const typeResolver = (value) => value.__typename || 'User';
+    const fieldResolver = (source, args, context, info) => source[info.path.key];
+    const again = execute({ schema, document: parse(query), rootValue: data, variableValues: variables,
+                            typeResolver, fieldResolver });
+    found.push(...(again.errors || []).map(String));
+    if (!again.errors && JSON.stringify(again.data) !== JSON.stringify(data)) found.push('not the same: ' + query);
+  }
+  return found;
+};
+require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  console.log(JSON.stringify(findings(JSON.parse(line))));
+});
 """
 
 
@@ -48,14 +55,29 @@ def findings(exchanges: Iterable[Exchange]) -> list[str]:
                 )
     if not asked:
         return []
-    schema = installed("@octokit/graphql-schema", "15.26.1")
-    done = subprocess.run(
-        ["node", "-e", _SCRIPT, schema / "schema.graphql", schema.parents[1] / "graphql"],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    found: list[str] = json.loads(done.stdout)
+    validator = _validator()
+    assert validator.stdin is not None and validator.stdout is not None
+    validator.stdin.write(f"{json.dumps(asked)}\n")
+    validator.stdin.flush()
+    found: list[str] = json.loads(validator.stdout.readline())
     return found
+
+
+@cache
+def _validator() -> subprocess.Popen[str]:
+    """One for all tests, because reading the schema takes half a second. It answers each line of exchanges with a line
+    of findings, and ends with its input."""
+    schema = installed("@octokit/graphql-schema", "15.26.1")
+    validator = subprocess.Popen(
+        ["node", "-e", _SCRIPT, schema / "schema.graphql", schema.parents[1] / "graphql"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(_end, validator)
+    return validator
+
+
+def _end(validator: subprocess.Popen[str]) -> None:
+    with validator:
+        validator.kill()
