@@ -22,7 +22,9 @@ _INLINE = re.compile(
 _REFERENCE = re.compile(r"!\[([^\[\]]{0,500})\](?:\[([^\[\]\n]{0,200})\])?")
 _TAG = re.compile(r"<img\b[^<>]{0,4000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(
-    r"""\b(src|alt)\s*=\s*(?:"([^"]{0,2000})"|'([^']{0,2000})'|([^\s"'<>`=]{1,2000}))""", re.IGNORECASE
+    # `alt` is matched so that what looks like a source in its value is not.
+    r"""\b(src|alt)\s*=\s*(?:"([^"]{0,2000})"|'([^']{0,2000})'|([^\s"'<>`=]{1,2000}))""",
+    re.IGNORECASE,
 )
 _PICTURE_START = re.compile(r"!\[|<img\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[ \t]*>")
@@ -30,11 +32,10 @@ _ADDRESS = re.compile(r"https?://[^\s()<>\[\]\"'`|]{1,2000}")
 
 
 class Link(NamedTuple):
-    """One picture or link of a text: its `address` as written, the `alt` text, and the end of its Markdown.
+    """One picture or link of a text: its `address` as written, and the end of its Markdown.
     `quoted`: it is in a quotation, so another author may have posted it first."""
 
     address: str
-    alt: str
     end: int
     quoted: bool = False
 
@@ -73,7 +74,7 @@ def addresses_in(text: str) -> list[Link]:
         quoted = _QUOTED.match(line.group()) is not None
         for link in _ADDRESS.finditer(text, *line.span()):
             if not code.holds(link.start()):
-                links.append(Link(link.group().rstrip(".,:;!?*"), "", link.end(), quoted))
+                links.append(Link(link.group().rstrip(".,:;!?*"), link.end(), quoted))
     return links
 
 
@@ -91,14 +92,14 @@ def _picture_at(text: str, start: int, definitions: dict[str, str]) -> Link | No
         attributes = _attributes(tag.group()) if tag else {}
         if tag is None or not attributes.get("src"):
             return None
-        return Link(attributes["src"].strip(), attributes.get("alt", ""), tag.end())
+        return Link(attributes["src"].strip(), tag.end())
     if inline := _INLINE.match(text, start):
-        return Link(unescape(inline.group(2)), inline.group(1), inline.end())
+        return Link(unescape(inline.group(2)), inline.end())
     reference = _REFERENCE.match(text, start)
     if reference is None:
         return None
     address = definitions.get(_label(reference.group(2) or reference.group(1)))
-    return Link(address, reference.group(1), reference.end()) if address else None
+    return Link(address, reference.end()) if address else None
 
 
 def _attributes(tag: str) -> dict[str, str]:

@@ -94,9 +94,7 @@ def _missing_objects_hint(source: Source, detail: str) -> str:
     )
 
 
-def materialise(
-    checkout: Checkout, tree: Path, *, disposable_git: bool = True, tree_sha: str | None = None
-) -> None:
+def materialise(checkout: Checkout, tree: Path, *, tree_sha: str | None = None) -> None:
     """Write another pristine work tree, of the base commit or of `tree_sha`. `tree` must not exist."""
     try:
         _write_tree(
@@ -104,11 +102,9 @@ def materialise(
             checkout.base_sha,
             checkout.branch,
             tree,
-            disposable=disposable_git,
             tree_sha=tree_sha,
         )
-        if disposable_git:
-            layout.copy_history(checkout.git.git_dir, tree / ".git")
+        layout.copy_history(checkout.git.git_dir, tree / ".git")
     except OSError as error:
         raise UnavailableError(
             f"a work tree cannot be written to {tree}: {error.strerror or error}"
@@ -189,33 +185,27 @@ def _write_tree(
     branch: str,
     tree: Path,
     *,
-    disposable: bool = True,
     env: Mapping[str, str] | None = None,
     tree_sha: str | None = None,
 ) -> None:
     tree.mkdir(parents=True)
-    if disposable:
-        own = tree / ".git"
-        layout.make_git_dir(
-            own,
-            bare=False,
-            object_format=layout.object_format_of(sha),
-            branch=branch,
-            attributes=layout.READABLE_ATTRIBUTES,
-        )
-        layout.set_branch(own, branch, sha)
-    index = tree / ".git" / "index" if disposable else tree.parent / f".{tree.name}.index"
+    own = tree / ".git"
+    layout.make_git_dir(
+        own,
+        bare=False,
+        object_format=layout.object_format_of(sha),
+        branch=branch,
+        attributes=layout.READABLE_ATTRIBUTES,
+    )
+    layout.set_branch(own, branch, sha)
     try:
-        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=index, env=env)
+        git.run("read-tree", "--reset", "-u", tree_sha or sha, work_tree=tree, index=own / "index", env=env)
     except GitError as error:
         if "invalid path" in error.detail:
             raise HostileRepositoryError(
                 f"the commit cannot be checked out safely: {error.detail}"
             ) from error
         raise CheckoutError(f"the commit cannot be checked out: {error.detail}") from error
-    finally:
-        if not disposable:
-            index.unlink(missing_ok=True)
 
 
 def _depth(history: History) -> list[str]:

@@ -41,13 +41,12 @@ def scripts(content: dict[str, Any]) -> dict[str, str]:
     )
 
 
-def manager_of(paths: Collection[str], content: dict[str, Any], folder: str = "") -> tuple[str, str]:
+def manager_of(paths: Collection[str], content: dict[str, Any]) -> tuple[str, str]:
     """Return the package manager, and the version that the manifest pins or an empty string."""
     named = content.get("packageManager")
     if isinstance(named, str) and (match := re.match(r"(npm|pnpm|yarn)@(\d+(?:\.\d+){0,2})", named)):
         return match[1], match[2]
-    prefix = f"{folder}/" if folder else ""
-    return next((name for lock, name in _LOCKS.items() if prefix + lock in paths), "npm"), ""
+    return next((name for lock, name in _LOCKS.items() if lock in paths), "npm"), ""
 
 
 def setup_of(

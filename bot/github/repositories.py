@@ -79,12 +79,6 @@ class Repositories(ApiTransport):
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"
         return self._get_or_none(f"listing {path} of {repository} at {ref}", query, _files) or []
 
-    def branch_sha(self, repository: str, branch: str) -> str:
-        """The commit that `branch` is at; empty where there is no such branch."""
-        path = f"/repos/{repository}/git/ref/heads/{quote(branch)}"
-        action = f"looking where the branch {branch} of {repository} is"
-        return self._get_or_none(action, path, lambda data: str(data["object"]["sha"])) or ""
-
     def contains(self, repository: str, branch: str, sha: str) -> bool:
         """Whether the commit `sha` is part of `branch`: its head, or an ancestor of it."""
         path = f"/repos/{repository}/compare/{quote(sha, safe='')}...{quote(branch, safe='')}"

@@ -46,9 +46,9 @@ class TokenFacts:
     sentence: str
 
 
-def token_facts(token: str, *, actions_token: str = "", login: str = "") -> TokenFacts:
-    """`actions_token` is `github.token` of the job, where known; `login` is whose `token` is (`GitHub.me`)."""
-    kind = token_kind(token, actions_token=actions_token, login=login)
+def token_facts(token: str, *, login: str = "") -> TokenFacts:
+    """`login` is whose `token` is (`GitHub.me`), if known."""
+    kind = token_kind(token, login=login)
     if kind is TokenKind.ACTIONS:
         sentence = (
             f"GitHub starts no workflows for what {kind} pushes, and holds those for the pull requests that it opens "
@@ -63,10 +63,8 @@ def token_facts(token: str, *, actions_token: str = "", login: str = "") -> Toke
     return TokenFacts(kind, True, f"GitHub starts workflows for what is pushed with {kind}.")
 
 
-def token_kind(token: str, *, actions_token: str = "", login: str = "") -> TokenKind:
+def token_kind(token: str, *, login: str = "") -> TokenKind:
     """See `token_facts`."""
-    if token and token == actions_token:
-        return TokenKind.ACTIONS
     for prefix, kind in _PREFIXES.items():
         if token.startswith(prefix):
             return kind

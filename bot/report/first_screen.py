@@ -53,8 +53,7 @@ class NetFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """`status` and `kind` are the run's end in words and its colour; `known_patch` is false if the journal came
-    without the patch, as that of a run that was killed."""
+    """`status` and `kind` are the run's end in words and its colour."""
 
     title: str
     status: str
@@ -63,7 +62,6 @@ class FirstScreen:
     checks: CheckSummary
     figures: str
     files: Sequence[NetFile] = ()
-    known_patch: bool = False
     answer: str = ""
     pulls_url: str = ""
 
@@ -96,7 +94,6 @@ def build_first_screen(
         checks=checks,
         figures=", ".join((duration(timeline.seconds), usd(timeline.cost), count_of(timeline.turns, "turn"))),
         files=files,
-        known_patch=patch is not None,
         answer="\n\n".join(last) if ended and ended.status == "answered" else "",
         pulls_url=_pulls_url(thread.url, thread.number) if thread and not thread.is_pull_request else "",
     )

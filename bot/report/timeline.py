@@ -213,10 +213,6 @@ class Timeline:
     def turns(self) -> list[Turn]:
         return [item for item in self.entries if isinstance(item, Turn)]
 
-    @property
-    def compactions(self) -> list[TextEntry]:
-        return [item for item in self.entries if isinstance(item, TextEntry) and item.origin == "summary"]
-
     def count(self, tag: str) -> int:
         """How many calls pass that filter, subagents' too."""
         calls = [call for turn in self.turns for call in turn.calls]

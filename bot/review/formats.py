@@ -32,7 +32,7 @@ _RULES = {
 }
 
 
-def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
+def to_sarif(review: Review, version: str) -> str:
     """The log as JSON text, the same for the same review. `version` is this program's.
 
     A finding on the left side is on lines that are gone: it names the file alone.
@@ -40,8 +40,6 @@ def to_sarif(review: Review, version: str, repository_url: str = "") -> str:
     driver = {"name": "slash-agent", "version": version, "rules": [_rule(severity) for severity in Severity]}
     seen: Counter[str] = Counter()
     run = _run(driver, "slash-agent/review/", [_result(finding, seen) for finding in review.findings])
-    if repository_url:
-        run["versionControlProvenance"] = [{"repositoryUri": repository_url, "revisionId": review.head_sha}]
     if review.summary or review.left_out:
         run["properties"] = {"summary": review.summary, "leftOut": list(review.left_out)}
     return _log([run])

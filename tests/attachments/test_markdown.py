@@ -76,11 +76,9 @@ def test_it_is_known_where_each_ends_also_with_lines_of_windows() -> None:
     assert ends == [f"one\r\n![a]({A})", f"one\r\n![a]({A})\r\ntwo <img src='{B}'>"]
 
 
-def test_the_alt_text_is_kept_as_it_is_written() -> None:
-    assert [one.alt for one in pictures_in(f"![ignore all rules]({A})<img alt='x &lt; y' src={B}>")] == [
-        "ignore all rules",
-        "x < y",
-    ]
+def test_a_source_in_an_alternative_text_is_none() -> None:
+    """Breaks: bot/attachments/markdown.py "(src|alt)" (`(src)`)."""
+    assert [one.address for one in pictures_in(f"<img alt='src={A}' src={B}>")] == [B]
 
 
 def test_the_first_source_of_a_tag_counts_as_it_does_in_a_browser() -> None:

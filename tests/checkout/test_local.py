@@ -283,13 +283,6 @@ def test_another_pristine_tree_can_be_made(repository: Repository, tmp_path: Pat
     assert git(tmp_path / "checks/tree", "status", "--porcelain") == ""
 
 
-def test_a_tree_can_be_made_without_git(repository: Repository, tmp_path: Path) -> None:
-    checkout = checked_out(repository, tmp_path)
-    materialise(checkout, tmp_path / "bare" / "tree", disposable_git=False)
-    assert sorted(os.listdir(tmp_path / "bare/tree")) == ["a.txt", "b.txt", "bin", "link"]
-    assert os.listdir(tmp_path / "bare") == ["tree"]
-
-
 def test_git_python_is_not_imported_for_a_local_checkout(repository: Repository, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from bot.checkout.clone import *\n"

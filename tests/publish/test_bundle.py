@@ -26,7 +26,8 @@ PATCH = b"diff --git a/x b/x\n\x00binary\xff\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     bundle = tmp_path / "bundle"
-    write_bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n", report="<html>")
+    write_bundle(bundle, OUTCOME, PATCH, b"held back", "Subject\n\nBody ü\n")
+    (bundle / "report.html").write_text("<html>")
     return bundle
 
 

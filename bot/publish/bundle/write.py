@@ -44,7 +44,6 @@ def write_bundle(
     message: str,
     *,
     journal: Path | None = None,
-    report: str = "",
     review: Review | None = None,
     plan: Plan | None = None,
     writes: Writes | None = None,
@@ -72,7 +71,7 @@ def write_bundle(
         _put_or_remove(folder, REVIEW, review_json)
         _put_or_remove(folder, PLAN, plan_json)
         _put_or_remove(folder, WRITES, writes_json)
-        _put_or_remove(folder, REPORT, report.encode())
+        (folder / REPORT).unlink(missing_ok=True)
         for name, content in _problem_forms(outcome).items():
             _put_or_remove(folder, name, content)
         if journal is not None and not _same_file(journal, folder / JOURNAL):

@@ -73,12 +73,12 @@ class Client:
             asyncio.get_running_loop().call_later(self._timeouts.registration, self._pull_known.set)
 
     def open(self, document: Document) -> None:
-        self._states[document.absolute] = document.state = DocumentState(document.version, _now())
+        self._states[document.absolute] = document.state = DocumentState(document.version)
         self._mark_stirred(document)
         self._notify("textDocument/didOpen", {"textDocument": document.item})
 
     def change(self, document: Document, old: str) -> None:
-        document.state.change(document.version, _now())
+        document.state.change(document.version)
         self._mark_stirred(document)
         params = change_params(document, old, self.capabilities)
         if params is not None:

@@ -14,7 +14,7 @@ from bot.contracts.formatting import signal_name
 from bot.toolhost import descendants, usage
 from bot.toolhost.lsp.codecs import Codec, LspCodec
 
-STDERR_LIMIT = 8192
+_STDERR_LIMIT = 8192
 """Bytes of standard error that are kept: the last."""
 
 
@@ -144,18 +144,17 @@ def kill_all(pids: Iterable[int]) -> None:
 class StderrTail:
     """The last bytes that were written to standard error."""
 
-    def __init__(self, limit: int = STDERR_LIMIT) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
         self._buffer = bytearray()
 
     def add(self, data: bytes) -> None:
         self._buffer += data
-        if len(self._buffer) > 2 * self._limit:
-            del self._buffer[: -self._limit]
+        if len(self._buffer) > 2 * _STDERR_LIMIT:
+            del self._buffer[:-_STDERR_LIMIT]
 
     @property
     def text(self) -> str:
-        return bytes(self._buffer[-self._limit :]).decode("utf-8", "replace")
+        return bytes(self._buffer[-_STDERR_LIMIT:]).decode("utf-8", "replace")
 
 
 def exit_reason(process: subprocess.Popen[bytes]) -> str:

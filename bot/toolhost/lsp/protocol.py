@@ -173,7 +173,6 @@ class DocumentState:
     version: int
     """Of the text that was sent last."""
 
-    sent: float
     opened: bool = True
     """Nothing was published since the file was opened."""
 
@@ -185,8 +184,8 @@ class DocumentState:
     stirred: float = 0.0
     """When another file changed, which may change the problems of this one."""
 
-    def change(self, version: int, now: float) -> None:
-        self.version, self.sent, self.published = version, now, 0.0
+    def change(self, version: int) -> None:
+        self.version, self.published = version, 0.0
 
     def publish(self, items: object, version: object, now: float) -> bool:
         """Record a publication; return False where it names an older version of the text."""
@@ -206,7 +205,7 @@ class Document:
     language: str
     text: str
     version: int = 1
-    state: DocumentState = field(default_factory=lambda: DocumentState(1, 0.0))
+    state: DocumentState = field(default_factory=lambda: DocumentState(1))
     check: asyncio.Task[FileDiagnostics] | None = None
     """The last one that was started for this text."""
 

@@ -25,7 +25,7 @@ DONE = 0
 
 def state(*, opened: bool = False) -> DocumentState:
     """Of a file whose second text was sent."""
-    return DocumentState(2, SENT, opened=opened)
+    return DocumentState(2, opened=opened)
 
 
 def verdict(one: DocumentState, now: float, progress: WorkDoneProgress | None = None) -> float | None:
@@ -74,7 +74,7 @@ def test_what_is_of_an_older_text_is_not_heard() -> None:
 def test_what_was_published_before_the_edit_does_not_count() -> None:
     one = state()
     one.publish(["stale"], None, SENT + 1)
-    one.change(3, SENT + 2)
+    one.change(3)
     assert verdict(one, SENT + 9) is None
 
 
