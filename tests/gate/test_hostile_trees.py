@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -17,30 +17,49 @@ from bot.gate.errors import HostileTree, printable
 from bot.gate.limits import GateLimits
 from bot.gate.tree import Verdict
 from tests.support.source_repository import Repository, git
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
     repository.write("dir/inner.txt", "inner\n")
     (repository.path / "inside").symlink_to("a.txt")
     (repository.path / "outside").symlink_to("/etc")
     repository.commit(**{"a.txt": "one\n", "b.txt": "two\n"})
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
+
+
+@pytest.fixture
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
 
 
 def withheld(
     desk: Bench, match: str, *, path: str, limits: GateLimits | None = None, besides: Iterable[str] = ()
 ) -> Verdict:
     """The gate names `path` and lets the rest out: the file `fine`, and the changes `besides`."""
+    return all_withheld(desk, {path: match}, limits=limits, besides=besides)
+
+
+def all_withheld(
+    desk: Bench, matches: Mapping[str, str], *, limits: GateLimits | None = None, besides: Iterable[str] = ()
+) -> Verdict:
+    """The gate names each path of `matches` with a reason that its expression matches, and lets the rest out."""
     desk.write("fine", "fine\n")
     verdict = desk.judge(limits=limits or GateLimits())
     assert {file.path for file in verdict.files} == {"fine", *besides}
     reasons = {row.path: row.reason for row in verdict.unfit}
-    assert re.search(match, reasons[printable(path)]), reasons
+    unnamed = {
+        path for path, match in matches.items() if not re.search(match, reasons.get(printable(path), ""))
+    }
+    assert unnamed == set(), reasons
     assert {*verdict.unfit} <= {*verdict.withheld}
-    assert not desk.repository.path.joinpath(path).is_file() or path in desk.paths(verdict)
+    lost = {path for path in matches if desk.repository.path.joinpath(path).is_file()} - {
+        *desk.paths(verdict)
+    }
+    assert lost == set()
     return verdict
 
 
@@ -57,8 +76,11 @@ def refused(desk: Bench, match: str, *, limits: GateLimits | None = None) -> Non
 @pytest.fixture
 def canary(tmp_path: Path) -> Path:
     """A program that leaves a mark, and where it leaves it."""
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/mark\ncat\n")
+    return program_that_leaves(tmp_path / "mark", tmp_path / "program")
+
+
+def program_that_leaves(mark: Path, program: Path) -> Path:
+    program.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat\n")
     program.chmod(0o755)
     return program
 
@@ -69,26 +91,31 @@ def judged_without(desk: Bench, canary: Path) -> None:
     assert not (canary.parent / "mark").exists()
 
 
-@pytest.mark.parametrize(
-    "key",
-    ["core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "gpg.program",
-     "core.askPass", "core.alternateRefsCommand", "filter.evil.clean", "filter.evil.process", "diff.evil.textconv",
-     "diff.evil.command", "merge.evil.driver"],
-)  # fmt: skip
-def test_a_program_in_the_trees_configuration_does_not_run(desk: Bench, canary: Path, key: str) -> None:
-    git(desk.tree, "config", key, str(canary))
+def test_no_program_in_the_trees_configuration_runs(desk: Bench, tmp_path: Path) -> None:
+    (tmp_path / "marks").mkdir()
+    for key in (
+        "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "diff.external", "gpg.program",
+        "core.askPass", "core.alternateRefsCommand", "filter.evil.clean", "filter.evil.process", "diff.evil.textconv",
+        "diff.evil.command", "merge.evil.driver",
+    ):  # fmt: skip
+        program = program_that_leaves(tmp_path / "marks" / key, tmp_path / f"program-{key}")
+        git(desk.tree, "config", key, str(program))
     desk.write(".git/info/attributes", "* filter=evil diff=evil merge=evil\n")
     desk.write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
-    judged_without(desk, canary)
+    desk.write("a.txt", "changed\n")
+    assert "a.txt" in [file.path for file in desk.judge().files]
+    assert os.listdir(tmp_path / "marks") == []
 
 
-@pytest.mark.parametrize(
-    "name", ["pre-commit", "post-index-change", "reference-transaction", "post-checkout"]
-)
-def test_a_hook_of_the_tree_does_not_run(desk: Bench, canary: Path, name: str) -> None:
-    desk.write(f".git/hooks/{name}", canary.read_text(), mode=0o755)
+def test_no_hook_of_the_tree_runs(desk: Bench, tmp_path: Path) -> None:
+    (tmp_path / "marks").mkdir()
+    (desk.tree / ".git/hooks").mkdir()
+    for name in ("pre-commit", "post-index-change", "reference-transaction", "post-checkout"):
+        program_that_leaves(tmp_path / "marks" / name, desk.tree / ".git/hooks" / name)
     git(desk.tree, "config", "core.hooksPath", str(desk.tree / ".git/hooks"))
-    judged_without(desk, canary)
+    desk.write("a.txt", "changed\n")
+    assert "a.txt" in [file.path for file in desk.judge().files]
+    assert os.listdir(tmp_path / "marks") == []
 
 
 def test_a_git_file_that_leads_elsewhere_is_not_followed(desk: Bench, canary: Path, tmp_path: Path) -> None:
@@ -137,33 +164,31 @@ def test_attributes_cannot_hide_a_text_as_binary(tmp_path: Path) -> None:
 # -- links
 
 
-@pytest.mark.parametrize(
-    ("name", "target"),
-    [
-        ("new", "/etc/passwd"),
-        ("new", "../../secret"),
-        ("dir/new", "../../secret"),
-        ("new", "dir/../../secret"),
-        ("new", ".git/config"),
-        ("new", ".GIT/hooks"),
-        ("new", "./dir/../.git"),
-        ("new", "outside/passwd"),
-        ("new", "new"),
-        ("a.txt", "/etc/shadow"),
-        ("inside", "/proc/self/environ"),
-        ("new", "dir/../outside"),
-        ("new", "git~1/config"),
-        ("new", ".g\u200cit/config"),
-        ("new", "..\\..\\secret"),
-        ("new", "dir\\..\\..\\secret"),
-        ("new", "\\\\server\\share"),
-        ("new", "C:/Windows"),
-        ("new", "OUTSIDE/passwd"),
-    ],
-)
-def test_a_link_that_leads_out_is_withheld(desk: Bench, name: str, target: str) -> None:
-    desk.link(name, target)
-    withheld(desk, "the symbolic link (points|leads|goes|has a backslash)", path=name)
+def test_links_that_lead_out_are_withheld(desk: Bench) -> None:
+    targets = {
+        "absolute": "/etc/passwd",
+        "parent": "../../secret",
+        "dir/parent": "../../secret",
+        "by-folder": "dir/../../secret",
+        "git": ".git/config",
+        "git-case": ".GIT/hooks",
+        "git-by-folder": "./dir/../.git",
+        "by-link": "outside/passwd",
+        "itself": "itself",
+        "a.txt": "/etc/shadow",
+        "inside": "/proc/self/environ",
+        "to-link": "dir/../outside",
+        "git-short": "git~1/config",
+        "git-invisible": ".g\u200cit/config",
+        "backslash": "..\\..\\secret",
+        "backslash-folder": "dir\\..\\..\\secret",
+        "share": "\\\\server\\share",
+        "drive": "C:/Windows",
+        "by-link-case": "OUTSIDE/passwd",
+    }
+    for name, target in targets.items():
+        desk.link(name, target)
+    all_withheld(desk, dict.fromkeys(targets, "the symbolic link (points|leads|goes|has a backslash)"))
 
 
 def test_of_two_links_that_lead_out_together_one_is_withheld(desk: Bench) -> None:
@@ -179,19 +204,23 @@ def test_of_two_links_that_lead_out_where_case_is_ignored_one_is_withheld(desk: 
     withheld(desk, "points out of the tree", path="dir/deep/out", besides=["dir/deep/up"])
 
 
-def desk_with_links(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine_links(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("links")
+    repository = Repository(folder / "source")
     for name in ("dir/up/file", "a/b/c/file"):
         repository.write(name, "x\n")
     (repository.path / "dir/out").symlink_to("up/../secret")
     (repository.path / "dir/deep").symlink_to("../a/b/c")
     (repository.path / "dir/far").symlink_to("deep/../../../secret")
     repository.commit()
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
 
 
-def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(tmp_path: Path) -> None:
-    desk = desk_with_links(tmp_path)
+def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(
+    pristine_links: Bench, tmp_path: Path
+) -> None:
+    desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/up/file").unlink()
     (desk.tree / "dir/up").rmdir()
     desk.link("dir/up", "..")
@@ -200,9 +229,9 @@ def test_a_link_of_the_base_does_not_come_to_lead_out_by_another_one(tmp_path: P
 
 
 def test_a_link_of_the_base_does_not_come_to_lead_out_by_a_folder_in_the_place_of_another_one(
-    tmp_path: Path,
+    pristine_links: Bench, tmp_path: Path
 ) -> None:
-    desk = desk_with_links(tmp_path)
+    desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/deep").unlink()
     desk.write("dir/deep/file")
     verdict = withheld(desk, "with it the symbolic link 'dir/far' points out of the tree", path="dir/deep")
@@ -210,8 +239,10 @@ def test_a_link_of_the_base_does_not_come_to_lead_out_by_a_folder_in_the_place_o
     assert b"dir/deep/file" not in verdict.patch
 
 
-def test_a_link_of_the_base_that_goes_nowhere_else_is_left_alone(tmp_path: Path) -> None:
-    desk = desk_with_links(tmp_path)
+def test_a_link_of_the_base_that_goes_nowhere_else_is_left_alone(
+    pristine_links: Bench, tmp_path: Path
+) -> None:
+    desk = copy_of_bench(pristine_links, tmp_path)
     (desk.tree / "dir/far").unlink()
     assert [file.path for file in desk.judge().files] == ["dir/far"]
 
@@ -277,25 +308,26 @@ def test_a_setuid_file_is_withheld(desk: Bench) -> None:
 # -- nested repositories and names
 
 
-@pytest.mark.parametrize(
-    "name",
-    [".git", ".GIT", ".Git", "git~1", "GIT~2", ".git ", ".git.", ".git...", ".git::$INDEX_ALLOCATION", ".git:x",
-     ".g\u200cit", ".gi\u2060t", "\ufeff.git", "\uff0egit"],
-)  # fmt: skip
-@pytest.mark.parametrize("folder", ["new/", "dir/"])
-def test_a_folder_that_is_or_looks_like_git_is_withheld(desk: Bench, name: str, folder: str) -> None:
-    desk.write(f"{folder}{name}/config", "[core]\n")
-    desk.write(f"{folder}file")
+def test_folders_that_are_or_look_like_git_are_withheld(desk: Bench) -> None:
+    names = [
+        ".git", ".GIT", ".Git", "git~1", "GIT~2", ".git ", ".git.", ".git...", ".git::$INDEX_ALLOCATION", ".git:x",
+        ".g\u200cit", ".gi\u2060t", "\ufeff.git", "\uff0egit",
+    ]  # fmt: skip
     # A new folder with one in it is a repository; beside it in a folder of the base are files of the base.
-    is_new = folder == "new/"
-    path = "new" if is_new else f"dir/{name}"
-    withheld(desk, "git's own folder", path=path, besides=[] if is_new else ["dir/file"])
+    for number, name in enumerate(names):
+        desk.write(f"new{number}/{name}/config", "[core]\n")
+        desk.write(f"new{number}/file")
+        desk.write(f"dir/{name}/config", "[core]\n")
+    desk.write("dir/file")
+    paths = [*(f"new{number}" for number in range(len(names))), *(f"dir/{name}" for name in names)]
+    all_withheld(desk, dict.fromkeys(paths, "git's own folder"), besides=["dir/file"])
 
 
-@pytest.mark.parametrize("name", [".GIT", "git~1", ".git ", ".g\u200cit"])
-def test_a_second_git_folder_at_the_root_is_withheld(desk: Bench, name: str) -> None:
-    desk.write(f"{name}/config", "[core]\n")
-    withheld(desk, "git's own folder", path=name)
+def test_a_second_git_folder_at_the_root_is_withheld(desk: Bench) -> None:
+    names = [".GIT", "git~1", ".git ", ".g\u200cit"]
+    for name in names:
+        desk.write(f"{name}/config", "[core]\n")
+    all_withheld(desk, dict.fromkeys(names, "git's own folder"))
 
 
 def test_a_git_file_below_the_root_is_withheld(desk: Bench) -> None:
@@ -318,21 +350,19 @@ def test_ignoring_does_not_hide_a_nested_repository(tmp_path: Path) -> None:
     assert (row.path, row.reason) == (".Git", "the path is or looks like git's own folder")
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("new\nline", "control character"),
-        ("\x1b[2Jx", "control character"),
-        ("x\x7f", "control character"),
-        ("x\x85", "control character"),
-        ("gnp.\u202excod", "hides what it is"),
-        ("a\u2028b", "hides what it is"),
-        ("..\\..\\x", "backslash"),
-    ],
-)
-def test_a_name_that_deceives_is_withheld(desk: Bench, name: str, reason: str) -> None:
-    desk.write(name)
-    withheld(desk, reason, path=name)
+def test_names_that_deceive_are_withheld(desk: Bench) -> None:
+    reasons = {
+        "new\nline": "control character",
+        "\x1b[2Jx": "control character",
+        "x\x7f": "control character",
+        "x\x85": "control character",
+        "gnp.\u202excod": "hides what it is",
+        "a\u2028b": "hides what it is",
+        "..\\..\\x": "backslash",
+    }
+    for name in reasons:
+        desk.write(name)
+    all_withheld(desk, reasons)
 
 
 def test_a_name_that_is_not_utf8_is_withheld(desk: Bench) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from bot.contracts.request import Tier
 from bot.gate.path_rules import sensitive
+from bot.gate.verdict import Verdict
 from bot.policy.decide import may_write
 from bot.policy.defaults import default_policy
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
 from bot.policy.schema import AgentPolicy, DetectorPolicy, DiffPolicy
 from tests.support.source_repository import Repository, git
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
 
 PROTECTED = [
     ".github/workflows/ci.yml", ".github/agent.yml", ".github", ".GitHub/workflows/x.yml", ".github./x", "GITHUB~1/x",
@@ -31,9 +32,10 @@ PROTECTED = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
     repository.commit(
         **{
             "a.txt": "one\n",
@@ -46,32 +48,46 @@ def desk(tmp_path: Path) -> Bench:
             "AGENTS.md": "be kind\n",
         }
     )
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
 
 
-@pytest.mark.parametrize("path", PROTECTED)
-def test_a_protected_path_made_from_nothing_is_withheld(tmp_path: Path, path: str) -> None:
+@pytest.fixture
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
+
+
+def withheld_reasons(verdict: Verdict) -> dict[str, str]:
+    return {file.path: file.reason for file in verdict.withheld}
+
+
+# A file where another row has a folder, so in a tree of its own.
+@pytest.mark.parametrize("paths", [[".github"], [path for path in PROTECTED if path != ".github"]])
+def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: list[str]) -> None:
     repository = Repository(tmp_path / "source")
     repository.commit(**{"a.txt": "one\n"})
     desk = bench(tmp_path, repository)
-    desk.write(path, "planted\n")
+    for path in paths:
+        desk.write(path, "planted\n")
     desk.write("a.txt", "changed\n")
     verdict = desk.judge()
     assert [file.path for file in verdict.files] == ["a.txt"]
-    assert [file.path for file in verdict.withheld] == [path]
-    assert verdict.withheld[0].reason.startswith("protected path: ")
+    reasons = withheld_reasons(verdict)
+    assert sorted(reasons) == sorted(paths)
+    assert {
+        path: reason for path, reason in reasons.items() if not reason.startswith("protected path: ")
+    } == {}
     assert desk.paths(verdict) == ["a.txt"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y",
-     "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code"]
-)  # fmt: skip
-def test_a_path_that_is_only_similar_is_published(desk: Bench, path: str) -> None:
-    desk.write(path)
+def test_paths_that_are_only_similar_are_published(desk: Bench) -> None:
+    paths = [
+        "src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y",
+        "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code",
+    ]  # fmt: skip
+    for path in paths:
+        desk.write(path)
     verdict = desk.judge()
-    assert [file.path for file in verdict.files] == [path]
+    assert [file.path for file in verdict.files] == sorted(paths)
     assert verdict.withheld == ()
 
 
@@ -234,22 +250,31 @@ OBEYED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", OBEYED)
-def test_a70_what_another_service_obeys_is_withheld(desk: Bench, path: str) -> None:
-    desk.write(path)
+def test_a70_what_another_service_obeys_is_withheld(desk: Bench) -> None:
+    for path in OBEYED:
+        desk.write(path)
     desk.write("a.txt", "changed\n")
     verdict = desk.judge(may_write=LETS_NONE)
     assert [file.path for file in verdict.files] == ["a.txt"]
-    assert [file.path for file in verdict.withheld] == [path]
-    assert verdict.withheld[0].reason.startswith("protected path: ")
+    reasons = withheld_reasons(verdict)
+    assert sorted(reasons) == sorted(OBEYED)
+    assert {
+        path: reason for path, reason in reasons.items() if not reason.startswith("protected path: ")
+    } == {}
 
 
-@pytest.mark.parametrize(
-    "path", ["docs/.circleci/x.yml", "docs/netlify.md", "app.js", "src/renderer.py", "lib/render/yaml.py", "profile"]
-)  # fmt: skip
-def test_what_no_service_obeys_is_published(desk: Bench, path: str) -> None:
-    desk.write(path)
-    assert [file.path for file in desk.judge(may_write=LETS_NONE).files] == [path]
+def test_what_no_service_obeys_is_published(desk: Bench) -> None:
+    paths = [
+        "docs/.circleci/x.yml",
+        "docs/netlify.md",
+        "app.js",
+        "src/renderer.py",
+        "lib/render/yaml.py",
+        "profile",
+    ]
+    for path in paths:
+        desk.write(path)
+    assert [file.path for file in desk.judge(may_write=LETS_NONE).files] == sorted(paths)
 
 
 def test_the_policy_lifts_a_service_by_name_and_reviewers_still_see_it(desk: Bench) -> None:
@@ -322,16 +347,16 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> N
     assert [file.path for file in verdict.withheld] == ["c.bin"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml", "RULES.md", "web/rules.MD",
-     "ops/secrets.toml", "ops/Secrets.toml "]
-)  # fmt: skip
-def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench, path: str) -> None:
-    desk.write(path)
-    assert [file.reason for file in desk.judge(may_write=LETS).withheld] == [
-        "protected path: the policy or a file that it names"
-    ]
+def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -> None:
+    paths = [
+        "ops/agent.yml", "Ops/Agent.YML", "ops/agent.yml.", "ops/ag\u200bent.yml", "RULES.md", "web/rules.MD",
+        "ops/secrets.toml", "ops/Secrets.toml ",
+    ]  # fmt: skip
+    for path in paths:
+        desk.write(path)
+    assert withheld_reasons(desk.judge(may_write=LETS)) == dict.fromkeys(
+        paths, "protected path: the policy or a file that it names"
+    )
 
 
 @pytest.mark.parametrize(

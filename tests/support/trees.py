@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import Git
 from bot.gate.limits import DEFAULT_LIMITS, GateLimits
 from bot.gate.tree import Verdict, judge_tree
 from tests.support.source_repository import Repository
@@ -65,3 +67,11 @@ class Bench:
 
 def bench(folder: Path, repository: Repository) -> Bench:
     return Bench(prepare(Source(str(repository.path), "HEAD"), folder / "run"), repository)
+
+
+def copy_of_bench(pristine: Bench, folder: Path) -> Bench:
+    """A copy below `folder` of a bench that nobody has written to. The source repository is shared."""
+    run = folder / "run"
+    shutil.copytree(pristine.tree.parent, run, symlinks=True)
+    checkout = replace(pristine.checkout, git=Git(run / "trusted.git"), tree=run / "tree")
+    return Bench(checkout, pristine.repository)
