@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# Without bytecode each worker rewrites the asserts of all tests, and each process that a test starts compiles bot/.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-all attacks-mutate audit-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
@@ -14,7 +17,7 @@ test: $(STAMP)
 	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m "not slow" tests
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, and whatever
-# needs npm, act or Chromium. Only files that may have one are collected, since a worker takes ten seconds for all.
+# needs npm, act or Chromium. Only files that may have one are collected, since a worker takes five seconds for all.
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m slow \
 	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort)
