@@ -116,25 +116,28 @@ def _encode(image: Image) -> tuple[str, bytes]:
     raise _Rejected("pixels")
 
 
+def answer(data: bytes, kind: str) -> tuple[dict[str, object], bytes]:
+    """Return what the supervisor is told of the picture and the redrawn one: a reason and nothing if it is rejected."""
+    try:
+        image, animated = _redraw(data, kind)
+        media_type, content = _encode(image)
+    except _Rejected as reason:
+        return {"no": str(reason)}, b""
+    except MemoryError:
+        return {"no": "pixels"}, b""
+    except Exception:  # noqa: BLE001 - whatever a decoder makes of a hostile file, it is no picture
+        return {"no": "broken"}, b""
+    return {"type": media_type, "width": image.width, "height": image.height, "animated": animated}, content
+
+
 def main() -> None:
     """`sys.argv`: Pillow's folder, and the kind of picture by its first bytes."""
     _limit()
     _import_pillow(sys.argv[1])
-    header: dict[str, object]
-    content = b""
-    try:
-        size = int.from_bytes(sys.stdin.buffer.read(8), "big")
-        if size > MAX_BYTES:
-            raise _Rejected("pixels")
-        image, animated = _redraw(sys.stdin.buffer.read(size), sys.argv[2])
-        media_type, content = _encode(image)
-        header = {"type": media_type, "width": image.width, "height": image.height, "animated": animated}
-    except _Rejected as reason:
-        header = {"no": str(reason)}
-    except MemoryError:
-        header = {"no": "pixels"}
-    except Exception:  # noqa: BLE001 - whatever a decoder makes of a hostile file, it is no picture
-        header = {"no": "broken"}
+    size = int.from_bytes(sys.stdin.buffer.read(8), "big")
+    header, content = (
+        ({"no": "pixels"}, b"") if size > MAX_BYTES else answer(sys.stdin.buffer.read(size), sys.argv[2])
+    )
     sys.stdout.buffer.write(json.dumps(header).encode() + b"\n" + content)
     sys.stdout.buffer.flush()
 

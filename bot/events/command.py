@@ -192,7 +192,9 @@ def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
 
 def _with_hyphens(word: str) -> str:
     """`word` with its two hyphens where a keyboard made a dash of them, and it is an option then."""
-    written = _DASH.sub("--", word, count=1) if _DASH.match(word) else word
+    if not _DASH.match(word):
+        return word
+    written = _DASH.sub("--", word, count=1)
     match = _OPTION.fullmatch(written)
     return written if match and nearest(match.group(1), OPTIONS, slips=1) else word
 
