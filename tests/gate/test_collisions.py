@@ -9,14 +9,20 @@ import pytest
 
 from bot.gate.tree_checks import collisions
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
+    repository.commit(**{"README.md": "one\n", "src/app.py": "one\n", "caf\u00e9.txt": "one\n"})
+    return bench(folder, repository)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
-    repository.commit(**{"README.md": "one\n", "src/app.py": "one\n", "caf\u00e9.txt": "one\n"})
-    return bench(tmp_path, repository)
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
 
 
 @pytest.mark.parametrize(

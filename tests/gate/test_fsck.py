@@ -10,16 +10,22 @@ from bot.gate.errors import HostileTree
 from bot.gate.objects import scratch
 from bot.gate.tree_checks import refuse_unsound
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
 
 MODULES = '[submodule "a"]\n\tpath = a\n\turl = https://github.com/o/a\n'
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
     repository.commit("Base", **{"a.txt": "one\n", ".gitmodules": MODULES})
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
+
+
+@pytest.fixture
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
 
 
 def verdict(desk: Bench, *entries: str) -> None:

@@ -15,12 +15,13 @@ from bot.gate.limits import GateLimits
 from bot.gate.patch import judge_patch
 from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
     (repository.path / "link").symlink_to("a.txt")
     repository.commit(
         **{
@@ -31,7 +32,12 @@ def desk(tmp_path: Path) -> Bench:
             ".gitignore": "*.log\n",
         }
     )
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
+
+
+@pytest.fixture
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
 
 
 def judged(desk: Bench, patch: bytes | str, limits: GateLimits | None = None) -> Verdict:

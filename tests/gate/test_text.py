@@ -215,9 +215,10 @@ def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: i
     ],
 )
 def test_a_hostile_text_costs_linear_time(text: str) -> None:
+    text = text[:30_000]
     started = time.process_time()
     markdown(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 1.5
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
 def test_random_texts_do_nothing_on_the_page_of_cmark_gfm() -> None:
     source = random.Random(20)
     assert [
-        (sample, found) for sample in (random_text(source) for _ in range(1500)) if (found := fault(sample))
+        (sample, found) for sample in (random_text(source) for _ in range(500)) if (found := fault(sample))
     ] == []
 
 

@@ -17,7 +17,7 @@ from bot.gate.gitignore import IgnoreRules
 from bot.gate.limits import GateLimits
 from bot.gate.objects import listing, scratch
 from tests.support.source_repository import Repository, git
-from tests.support.trees import Bench, bench
+from tests.support.trees import Bench, bench, copy_of_bench
 
 BASE = {
     "a.txt": "one\ntwo\nthree\n",
@@ -30,13 +30,19 @@ BASE = {
 }
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Bench:
-    repository = Repository(tmp_path / "source")
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("pristine")
+    repository = Repository(folder / "source")
     (repository.path / "link").symlink_to("a.txt")
     repository.write("run.sh", "#!/bin/sh\n", mode=0o755)
     repository.commit("Base", **BASE)
-    return bench(tmp_path, repository)
+    return bench(folder, repository)
+
+
+@pytest.fixture
+def desk(pristine: Bench, tmp_path: Path) -> Bench:
+    return copy_of_bench(pristine, tmp_path)
 
 
 def base_tree(desk: Bench) -> str:
@@ -140,12 +146,11 @@ def test_bytes_arrive_as_they_are(desk: Bench) -> None:
     assert desk.show(verdict, "empty") == b""
 
 
-@pytest.mark.parametrize(
-    "name", ["sp ace", 'quo"te', "it's", "grün-日本", ":(top)x", "-rf", "a\u0301", "tab~", "#x"]
-)
-def test_odd_names_arrive_as_they_are(desk: Bench, name: str) -> None:
-    desk.write(f"odd/{name}", "x\n")
-    assert [file.path for file in desk.judge().files] == [f"odd/{name}"]
+def test_odd_names_arrive_as_they_are(desk: Bench) -> None:
+    names = ["sp ace", 'quo"te', "it's", "grün-日本", ":(top)x", "-rf", "a\u0301", "tab~", "#x"]
+    for name in names:
+        desk.write(f"odd/{name}", "x\n")
+    assert [file.path for file in desk.judge().files] == sorted(f"odd/{name}" for name in names)
 
 
 def test_the_patch_applies_in_a_plain_clone(desk: Bench, tmp_path: Path) -> None:
@@ -318,26 +323,23 @@ def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
 # -- what a reviewer should look at twice
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("package.json", "dependency manifest"),
-        ("web/package-lock.json", "lock file"),
-        ("Dockerfile", "build file"),
-        ("GNUmakefile", "build file"),
-        ("src/conftest.py", "can change what tests report"),
-        ("lib/evil.pth", "can change what tests report"),
-        (".circleci/config.yml", "CI"),
-        ("netlify.toml", "CI"),
-        ("ci/deploy.sh", "CI"),
-        ("requirements-dev.txt", "dependency manifest; adds the dependency x"),
-        ("src/ordinary.py", ""),
-    ],
-)
-def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench, path: str, kind: str) -> None:
-    desk.write(path)
-    (file,) = desk.judge().files
-    assert file.sensitive == kind
+def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench) -> None:
+    kinds = {
+        "package.json": "dependency manifest",
+        "web/package-lock.json": "lock file",
+        "Dockerfile": "build file",
+        "GNUmakefile": "build file",
+        "src/conftest.py": "can change what tests report",
+        "lib/evil.pth": "can change what tests report",
+        ".circleci/config.yml": "CI",
+        "netlify.toml": "CI",
+        "ci/deploy.sh": "CI",
+        "requirements-dev.txt": "dependency manifest; adds the dependency x",
+        "src/ordinary.py": "",
+    }
+    for path in kinds:
+        desk.write(path)
+    assert {file.path: file.sensitive for file in desk.judge().files} == kinds
 
 
 @pytest.mark.parametrize(
@@ -354,26 +356,21 @@ def test_weakened_tests_are_marked(desk: Bench, content: str, note: str) -> None
     assert file.sensitive == note
 
 
-TOKEN = "gh" + "p_" + "a1B2" * 9
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "note"),
-    [
-        ("x\n", f"x\n\nkey = '{TOKEN}'\n", "adds what looks like a credential (GitHub token, line 3)"),
-        (f"a\nkey = '{TOKEN}'\n", f"key = '{TOKEN}'  # moved\na\n", ""),
-        (f"key = '{TOKEN}'\n", "key = ''\n", ""),
-    ],
-)
-def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(
-    tmp_path: Path, before: str, after: str, note: str
-) -> None:
+def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: Path) -> None:
+    new, moved, gone = ("gh" + "p_" + pair * 9 for pair in ("a1B2", "c3D4", "e5F6"))
     repository = Repository(tmp_path / "source")
-    repository.commit(**{"src/app.py": before})
+    repository.commit(
+        **{"src/new.py": "x\n", "src/moved.py": f"a\nkey = '{moved}'\n", "src/gone.py": f"key = '{gone}'\n"}
+    )
     desk = bench(tmp_path, repository)
-    desk.write("src/app.py", after)
-    (file,) = desk.judge().files
-    assert file.sensitive == note
+    desk.write("src/new.py", f"x\n\nkey = '{new}'\n")
+    desk.write("src/moved.py", f"key = '{moved}'  # moved\na\n")
+    desk.write("src/gone.py", "key = ''\n")
+    assert {file.path: file.sensitive for file in desk.judge().files} == {
+        "src/new.py": "adds what looks like a credential (GitHub token, line 3)",
+        "src/moved.py": "",
+        "src/gone.py": "",
+    }
 
 
 def test_a55_characters_that_do_not_show_are_marked(desk: Bench) -> None:

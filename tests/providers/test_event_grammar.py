@@ -170,7 +170,7 @@ def test_a_call_open_when_the_stream_breaks_is_kept_but_not_complete(model: str)
     assert [call.complete for call in partial.calls] == [False]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=st.lists(st.integers(1, 6000), max_size=60).map(tuple), pieces=st.integers(1, 40))
 def test_any_split_of_the_bytes_gives_the_same_events(
     model: str, cuts: tuple[int, ...], pieces: int, shared_servers: dict[str, Any]
@@ -231,7 +231,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(frames=st.lists(_JSON, max_size=6))
 def test_nothing_a_server_sends_makes_the_adapter_raise(
     model: str, frames: list[Any], shared_raw: dict[str, Any]
