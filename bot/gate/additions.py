@@ -23,7 +23,7 @@ _END = 300
 
 
 def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names the new marks with their lines; "" where there are no more than before."""
+    """A clause that names the new marks with their lines; "" if there are no more than before."""
     pattern = _pattern_of(path.rpartition("/")[2].lower())
     if pattern is None:
         return ""
@@ -166,7 +166,7 @@ _MARK = "\ufeff"
 
 
 def unseen(removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names the characters that do not show, with their lines; "" where there are no more than before."""
+    """A clause that names the characters that do not show, with their lines; "" if there are no more than before."""
     old, new = _unseen_by_char(removed), _unseen_by_char(added)
     more = {char: lines for char, lines in new.items() if len(lines) > len(old.get(char, ()))}
     if not more:
@@ -215,7 +215,7 @@ _CREDENTIAL_FILE_LIMIT = 20
 
 
 def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names kinds and lines, never a value; "" where there is nothing of the kind."""
+    """A clause that names kinds and lines, never a value; "" if there is nothing of the kind."""
     lines = tuple(added)
     if not lines:
         return ""

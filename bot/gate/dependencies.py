@@ -26,7 +26,7 @@ _WORD = re.compile(r"[\w@][\w@/.-]*")
 
 
 def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """A clause that names them; "" where there are none, or the file declares none. `content` is the new file."""
+    """A clause that names them; "" if there are none, or the file declares none. `content` is the new file."""
     name = path.rpartition("/")[2]
     old, new = _texts(removed), _texts(added)
     if not new or content is None:

@@ -162,8 +162,8 @@ _STYLED = (
 
 
 class Reading(NamedTuple):
-    """One reading. `decoded` is true where it came out of an encoding, so that what is in it was hidden there; `bare`
-    where there is nothing left between its letters and digits."""
+    """One reading. `decoded` is true if it came out of an encoding, so that what is in it was hidden there; `bare`
+    if there is nothing left between its letters and digits."""
 
     data: bytes
     decoded: bool = False

@@ -170,7 +170,7 @@ def _block_parser(html: bool) -> MarkdownIt:
 
 
 HOSTS = frozenset({"github.com", "docs.github.com"})
-"""Where a link of anybody's may lead. An Enterprise Server's own host is added where there is one."""
+"""Where a link of anybody's may lead. An Enterprise Server's own host is added if there is one."""
 
 _BREAK = "\u200b"
 # `scheme://`, and what browsers take for it: `https:\\`, `https:/\`.

@@ -62,7 +62,7 @@ class OutboundFilter:
         return self._detector.withhold(text)
 
     def __call__(self, path: str, fields: object) -> object:
-        """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` where a name in it is not."""
+        """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` if a name in it is not."""
         return self._value(path, "", fields)
 
     def markdown(self, text: str, *, links: bool = True, repository: str = "") -> str:

@@ -57,7 +57,7 @@ class Redactor:
         return text if masked is data else masked.decode("utf-8", "surrogatepass")
 
     def mask(self, data: bytes) -> bytes:
-        """Like `text`, of bytes. The very same object where there was nothing to mask."""
+        """Like `text`, of bytes. The very same object if there was nothing to mask."""
         if not self._secrets or self.pieces.first(data, 0) is None:
             return data
         stream = StreamRedactor(self)

@@ -42,7 +42,7 @@ class Form(NamedTuple):
 
 
 def forms(value: str) -> Iterator[Form]:
-    """Every form of `value`; none where it is too short to be told from other words."""
+    """Every form of `value`; none if it is too short to be told from other words."""
     whole = value.strip()
     lines = [line.strip() for line in whole.split("\n")]
     if any(line.startswith("-----") for line in lines):

@@ -29,7 +29,7 @@ _KEYS = re.compile(
 
 
 def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """A clause that names what is set up anew; "" where nothing is. `content` is the new file."""
+    """A clause that names what is set up anew; "" if nothing is. `content` is the new file."""
     name = path.rpartition("/")[2].lower()
     if content is None or len(content) > _CONTENT_LIMIT:
         return ""

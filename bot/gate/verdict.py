@@ -38,7 +38,7 @@ _FEWEST_FILES = 20
 
 
 class MayWrite(Protocol):
-    """Why a path may not be in the diff, `None` where it may. `kind` is left out for text and for what is deleted.
+    """Why a path may not be in the diff, `None` if it may. `kind` is left out for text and for what is deleted.
     It is "deletion" of each deleted path of a change that deletes more than half of the files.
 
     `written` is the path as it is, where `path` is only another reading of it: what is excepted is so by its own name.

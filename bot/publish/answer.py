@@ -22,7 +22,7 @@ _NOTE_LIMIT = 500
 
 
 def publish_answer(context: PublishContext) -> tuple[str, ...]:
-    """Say the bundle's answer or question where somebody asked; done twice it changes nothing.
+    """Say the bundle's answer or question if somebody asked; done twice it changes nothing.
 
     Returns soft failures, a sentence each. Raises `PublishError` if the thread could not be told.
     """

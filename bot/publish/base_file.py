@@ -10,7 +10,7 @@ _FILE_LIMIT = 256 << 10
 
 
 def read_base_file(git: Git, sha: str, path: str) -> str | None:
-    """A text file of the commit, or `None` where it has no regular file there."""
+    """A text file of the commit, or `None` if it has no regular file there."""
     listing = git.run("ls-tree", "-z", "--full-tree", "-l", sha, "--", path)
     mode, _, entry = listing.partition(b" ")
     if mode not in (b"100644", b"100755"):

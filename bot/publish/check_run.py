@@ -36,7 +36,7 @@ class CheckReport:
 def post_check_run(
     github: GitHub, repository: str, one: CheckReport, *, forbidden: str = ""
 ) -> tuple[str, ...]:
-    """Soft failures, a sentence each; `forbidden` is the one where the token may not make a check run."""
+    """Soft failures, a sentence each; `forbidden` is the one if the token may not make a check run."""
     try:
         _put(github, repository, one)
     except GitHubError as error:
@@ -71,7 +71,7 @@ def _put(github: GitHub, repository: str, one: CheckReport) -> None:
 
 
 def is_by_us(run: CheckRunData, me: Account | None) -> bool:
-    """Whether our app made it. A person's token makes none: those are then by the workflow's own. Where the token may
+    """Whether our app made it. A person's token makes none: those are then by the workflow's own. If the token may
     not ask who it is, none is ours, which costs no more than a second one."""
     if me is None or not run.app:
         return False

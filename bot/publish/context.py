@@ -24,7 +24,7 @@ from bot.publish.thread.markers import is_ours
 from bot.publish.thread.ref import ThreadRef
 
 ReadFile = Callable[[str], str | None]
-"""Returns the text of a file of the base branch by its path, or `None` where there is none."""
+"""Returns the text of a file of the base branch by its path, or `None` if there is none."""
 
 LoadRules = Callable[[ReadFile | None], Finder | None]
 """Loads the base branch's own rules for secrets into the outbound filter. Without `ReadFile` it asks GitHub."""

@@ -19,9 +19,9 @@ from bot.publish.thread.traces import newest_requests, traces
 
 
 def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Plan | None:
-    """The approved plan that a `continue` at `thread_ref` goes on with; `None` where the last run carries out none.
+    """The approved plan that a `continue` at `thread_ref` goes on with; `None` if the last run carries out none.
 
-    Raises `UsageError` where that approval or plan does not stand any more as it did.
+    Raises `UsageError` if that approval or plan does not stand any more as it did.
     """
     behind = _approval_behind(github, thread_ref, thread)
     return find_plan(github, thread_ref, behind.prefix, behind.keys) if behind is not None else None
@@ -122,7 +122,7 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
 
 
 def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
-    """What stands in the comment that asked, and whether it was edited; empty where it was deleted."""
+    """What stands in the comment that asked, and whether it was edited; empty if it was deleted."""
     number, on_lines = asking_comment(key)
     review_comment = github.review_comment(thread_ref.repository, number) if on_lines else None
     if review_comment is not None:

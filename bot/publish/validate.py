@@ -50,7 +50,7 @@ def check_verb(bundle: Bundle) -> None:
 
 
 def check_request(request: Request, base_sha: str) -> PullRequest:
-    """The pull request that the bundle is for. Raises `PublishError` where its parts do not belong together."""
+    """The pull request that the bundle is for. Raises `PublishError` if its parts do not belong together."""
     pull, thread = request.pull, request.thread
     if pull is None:
         raise PublishError(
@@ -67,7 +67,7 @@ def check_request(request: Request, base_sha: str) -> PullRequest:
 
 
 def check_now(request: Request, now: PullRequest) -> None:
-    """Raises `PublishError` where what the run went by is not so any more, or never was."""
+    """Raises `PublishError` if what the run went by is not so any more, or never was."""
     if now.base_ref != request.base_ref:
         raise PublishError(
             f"The base of #{now.number} is {now.base_ref}, and the run was for {request.base_ref}: ask again."

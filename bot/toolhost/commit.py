@@ -28,7 +28,7 @@ from bot.toolhost.transaction import Step, StepFailed, carry_out
 @dataclass(frozen=True, slots=True)
 class Change:
     """One file. `before` is `None` for one that is to be created, `after` for one that is to go; a file that moves is
-    created, with its old self as `source`. `exact` are the bytes of `after` where they are known, `mode` the permission
+    created, with its old self as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
     bits of a file that is created, `known` what is known of the lines that change."""
 
     path: Path
@@ -147,7 +147,7 @@ def _check_unmoved(context: Context, proposal: _Proposal) -> None:
         raise ToolFailure(
             f"{proposal.name} became a link meanwhile; nothing was written. Look at it with ls."
         )
-    # Where there is nothing yet, creation fails by itself if something appeared.
+    # If there is nothing yet, creation fails by itself if something appeared.
     for known in filter(None, (change.before, change.source)):
         with opened(context, known.path, known.name) as (fd, _):
             if read_all(fd, known.name) != known.data:
@@ -256,7 +256,7 @@ def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
 
 
 def _keep(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
-    """Put it into the history; what to say where that fails: the change itself is made."""
+    """Put it into the history; what to say if that fails: the change itself is made."""
     changed: list[Changed] = []
     for proposal in proposals:
         change = proposal.change

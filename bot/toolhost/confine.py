@@ -69,7 +69,7 @@ def become(argv: list[str]) -> None:
 
 def confine(descriptor: int) -> None:
     """Put the plan behind `descriptor` into force. Returns in a new process, of which this one becomes the guardian.
-    Raises `OSError` where the kernel refuses a part of it: then nothing may go on."""
+    Raises `OSError` if the kernel refuses a part of it: then nothing may go on."""
     with open(descriptor, "rb") as file:
         plan = wire.decode(file.read())
     _prctl(_SET_NO_NEW_PRIVS, 1)
@@ -83,7 +83,7 @@ def confine(descriptor: int) -> None:
 
 
 def _drop_capabilities(allowed: Sequence[int]) -> None:
-    """All that this process has, and, where it may, all that it could come to have."""
+    """All that this process has, and, if it may, all that it could come to have."""
     for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
         _libc.prctl(
             _CAPBSET_DROP, capability, 0, 0, 0

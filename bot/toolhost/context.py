@@ -50,7 +50,7 @@ class Context:
 
     `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
     `busy` is for a command to call, the one call that is taken to be short, when it takes a while.
-    `echo`, where there is one, takes the last line of a command's output while it runs.
+    `echo`, if there is one, takes the last line of a command's output while it runs.
     `failed` counts, by path, the tries to change a file that failed since the last that did not.
     """
 
@@ -92,7 +92,7 @@ class Context:
 
 
 def text_argument(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """The string `name`; `default` where it is absent or null. Raises `ToolFailure` when there is neither."""
+    """The string `name`; `default` if it is absent or null. Raises `ToolFailure` when there is neither."""
     value = arguments.get(name)
     if value is None:
         value = default
@@ -118,7 +118,7 @@ def integer_argument(arguments: Mapping[str, Any], name: str, default: int, low:
 
 
 def flag_argument(arguments: Mapping[str, Any], name: str) -> bool:
-    """The boolean `name`, false where it is absent."""
+    """The boolean `name`, false if it is absent."""
     value = arguments.get(name)
     if value is None:
         return False
@@ -128,7 +128,7 @@ def flag_argument(arguments: Mapping[str, Any], name: str) -> bool:
 
 
 def choice_argument(arguments: Mapping[str, Any], name: str, allowed: Sequence[str]) -> str:
-    """One of `allowed`; the first where it is absent."""
+    """One of `allowed`; the first if it is absent."""
     value = text_argument(arguments, name, allowed[0])
     if value not in allowed:
         raise ToolFailure(f'"{name}" must be one of {", ".join(allowed)}, not "{value}".')

@@ -95,7 +95,7 @@ def signal_group(leader: int, number: signal.Signals) -> None:
 
 
 def children(pid: int | None = None) -> list[int]:
-    """The children of `pid`, of this process where it is left out; those that ended and were not waited for too."""
+    """The children of `pid`, of this process if it is left out; those that ended and were not waited for too."""
     folder = f"/proc/{pid or 'self'}/task"
     children: list[int] = []
     try:
@@ -150,7 +150,7 @@ def _state(pid: int) -> tuple[str, int]:
 
 
 def _take(pid: int, codes: dict[int, int] | None, how: int = 0) -> None:
-    """Wait for the end of a child that was killed; with WNOHANG only where it has come already."""
+    """Wait for the end of a child that was killed; with WNOHANG only if it has come already."""
     with contextlib.suppress(ChildProcessError):
         taken, status = os.waitpid(pid, how)
         if taken and codes is not None:

@@ -177,7 +177,7 @@ class Diagnosing:
             self._loader.start()
 
     def _ready(self) -> DiagnosticsService | None:
-        """The session, when all that was read has been shown to it; `None` where that takes too long."""
+        """The session, when all that was read has been shown to it; `None` if that takes too long."""
         self._context.busy()
         self._begin()
         with self._news:

@@ -24,7 +24,7 @@ Block = tuple[int, int, int, int]
 @dataclass(frozen=True, slots=True)
 class Known:
     """What somebody who made the change knows of it. `old` and `new` are all lines of both sides, where each ends in a
-    line feed; `None` where some do not."""
+    line feed; `None` if some do not."""
 
     blocks: Sequence[Block]
     old: Sequence[str] | None = None

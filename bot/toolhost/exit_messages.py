@@ -56,7 +56,7 @@ def ending(ended: Ended, timeout: float, command: str = "", background: int = 0)
 
 
 def silence(seconds: float, words: str, command: str = "") -> str:
-    """That nothing came for so many seconds that it may hang; empty where they are few."""
+    """That nothing came for so many seconds that it may hang; empty if they are few."""
     if seconds < _SILENT:
         return ""
     if (match := _FILTER.search(command)) is not None:
@@ -107,7 +107,7 @@ _SIGNS = {
     "open_files": (b"Too many open files", b"EMFILE"),
     "tmpfs": (b"No space left on device", b"ENOSPC"),
 }
-"""How programs say what the kernel told them. It is in many programs' texts too, so it counts only where one failed."""
+"""How programs say what the kernel told them. It is in many programs' texts too, so it counts only if one failed."""
 
 _FULL = 64 * 1024
 _TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
@@ -147,7 +147,7 @@ def met(exit_code: int, printed: bytes, limits: Limits, folders: Iterable[str]) 
 
 
 def _full(folder: str) -> int:
-    """The size of the file system that holds `folder`, where nothing is left of it; else 0."""
+    """The size of the file system that holds `folder`, if nothing is left of it; else 0."""
     try:
         at = os.statvfs(folder)
     except OSError:

@@ -26,7 +26,7 @@ _LOG, _CONTENT = "log.jsonl", "content"
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One state of the file `path` (relative to the root). `sha256` is `None` where it is absent; `seq` is the call's
+    """One state of the file `path` (relative to the root). `sha256` is `None` if it is absent; `seq` is the call's
     number, `mode` the permission bits."""
 
     path: str
@@ -39,7 +39,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Bytes of a file with their hash; both `None` where it is absent."""
+    """Bytes of a file with their hash; both `None` if it is absent."""
 
     data: bytes | None = None
     sha256: str | None = None
@@ -81,7 +81,7 @@ class FileHistory:
         return tuple(self._known().get(path, ()))
 
     def content(self, version: Version) -> bytes | None:
-        """The version's bytes, `None` for a deletion. Raises `LookupError` where they are gone or not what they were:
+        """The version's bytes, `None` for a deletion. Raises `LookupError` if they are gone or not what they were:
         commands of the run can write in this folder."""
         if version.sha256 is None:
             return None

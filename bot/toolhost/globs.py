@@ -116,7 +116,7 @@ def _pieces(pattern: str) -> Iterator[str]:
 
 
 def _stars(pattern: str, at: int) -> tuple[str, int]:
-    """Two or more stars cross folders, but only where they are a whole component."""
+    """Two or more stars cross folders, but only if they are a whole component."""
     end = at
     while pattern[end : end + 1] == "*":
         end += 1
@@ -163,7 +163,7 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
 
 
 def _named_class(pattern: str, at: int) -> str | None:
-    """The name in `[:name:]` at this place; `None` where it is an ordinary bracket and colon."""
+    """The name in `[:name:]` at this place; `None` if it is an ordinary bracket and colon."""
     end = pattern.find("]", at + 2)
     if end < 0 or pattern[end - 1] != ":" or end - 1 < at + 2:
         return None
@@ -309,7 +309,7 @@ def is_repository(folder: bytes) -> bool:
 
 
 def _read(path: bytes) -> bytes:
-    """An ignore file's bytes, empty where it is none. Like git, follows no link; a pipe must not hold us up."""
+    """An ignore file's bytes, empty if it is none. Like git, follows no link; a pipe must not hold us up."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -57,7 +57,7 @@ def limits(settings: Mapping[str, object]) -> Limits:
 
 
 def memory_of_the_machine() -> int:
-    """Bytes, the container's where that has fewer; 0 where nobody says."""
+    """Bytes, the container's where that has fewer; 0 if nobody says."""
     sizes = [_first_number(path) for path in _CONTAINER]
     sizes.append(_first_number(_MACHINE) * 1024)
     return min((size for size in sizes if size > 0), default=0)

@@ -46,7 +46,7 @@ def files(
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """`names` as `files` gives them; `untracked` are those that the tree's index does not list, `None` where it was
+    """`names` as `files` gives them; `untracked` are those that the tree's index does not list, `None` if it was
     not git that listed them."""
 
     names: list[str]
@@ -130,7 +130,7 @@ class ScratchRepository:
 
     @property
     def index(self) -> Path | None:
-        """The tree's own index, where it has one."""
+        """The tree's own index, if it has one."""
         index = self.root / ".git" / "index"
         return index if index.is_file() else None
 
@@ -144,7 +144,7 @@ class ScratchRepository:
         return [name for name in names if not name.endswith("/")] if b"/\0" in status.output else names
 
     def tracked(self, below: str = "") -> list[str]:
-        """What the tree's index lists; nothing where git cannot read it."""
+        """What the tree's index lists; nothing if git cannot read it."""
         if self.index is None:
             return []
         status = self.run("ls-files", "-z", "--", below or ".", index=self.index)
@@ -162,7 +162,7 @@ class ScratchRepository:
 def scratch_repository(
     root: Path, tmp: Path | None = None, cancelled: Cancellation | None = None
 ) -> Iterator[ScratchRepository | None]:
-    """A `ScratchRepository` in `tmp`, or `None` where there is no git program or no room for one."""
+    """A `ScratchRepository` in `tmp`, or `None` if there is no git program or no room for one."""
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C.UTF-8",
@@ -239,7 +239,7 @@ class FolderSnapshot:
 
 
 def snapshot_folders(root: int) -> FolderSnapshot | None:
-    """The folders as they are; `None` where there are too many. To be called before the list is made: what moves
+    """The folders as they are; `None` if there are too many. To be called before the list is made: what moves
     meanwhile is seen the next time."""
     now = time.time_ns()
     paths = itertools.chain(_RULES, (".",), _folders_and_rules(root, "."))
@@ -250,7 +250,7 @@ def snapshot_folders(root: int) -> FolderSnapshot | None:
 
 
 def file_stamp(root: int, path: str) -> Stamp | None:
-    """What moves when the file or folder `path` changes; `None` where there is none. Links are not followed."""
+    """What moves when the file or folder `path` changes; `None` if there is none. Links are not followed."""
     try:
         status = os.stat(path, dir_fd=root, follow_symlinks=False)
     except OSError:
@@ -304,7 +304,7 @@ class FileListCache:
         return _in_folder(self._names, below)
 
     def names_and_untracked(self, below: str = "") -> FileList | None:
-        """The same with what git's index does not list told apart; `None` where git would have to be asked."""
+        """The same with what git's index does not list told apart; `None` if git would have to be asked."""
         if not self._is_unchanged():
             return None
         return FileList(_in_folder(self._names, below), _in_folder(self._untracked, below))

@@ -18,7 +18,7 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Those that cannot be caught, those that stop or do nothing where nobody asked, those that Python has a use for, and
+# Those that cannot be caught, those that stop or do nothing by default, those that Python has a use for, and
 # those by which a bug of our own shows itself.
 _LEFT_ALONE = {
     _signal.SIGKILL,

@@ -1,4 +1,4 @@
-"""Find a text in a file and replace it; where it does not occur, find the closest lines and the likely cause.
+"""Find a text in a file and replace it; if it does not occur, find the closest lines and the likely cause.
 
 Lines are compared with line feeds as their ends, as a view shows them. Only the replaced spans change; every other
 character stays, mixed line ends included.
@@ -143,7 +143,7 @@ class NearMiss:
 
 
 def find_near_miss(lf: str, old: str) -> NearMiss | None:
-    """The closest place to `old` in a text with line feeds, `None` where nothing is alike."""
+    """The closest place to `old` in a text with line feeds, `None` if nothing is alike."""
     old = old.replace("\r\n", "\n")
     whole = _whole_text_causes(lf, old)
     if whole is not None:

@@ -38,7 +38,7 @@ class Start:
 
 
 def present(spill: Spill, start: Start | None = None) -> OutputExcerpt:
-    """The output for the model, with the way to the rest where some is left out."""
+    """The output for the model, with the way to the rest if some is left out."""
     if spill.binary:
         return OutputExcerpt(f"[binary output, {spill.total} bytes; all of it: {spill.path}]\n", True)
     start = start or Start()
@@ -69,7 +69,7 @@ def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str = "(no
 
 
 def line_start(spill: Spill, line: int) -> Start:
-    """Where `line`, counted from 1, begins; the end of the file where it has fewer."""
+    """Where `line`, counted from 1, begins; the end of the file if it has fewer."""
     at = lines = 0
     while lines < line - 1 and (piece := spill.read(at, _HEAD_BYTES)):
         feeds = piece.count(b"\n")

@@ -38,7 +38,7 @@ _MOST_LOOKED_AT = 16
 
 
 class Ending(NamedTuple):
-    """Why everything was ended: the limit, or `None` where a command ended the process above it; and what ran, by some
+    """Why everything was ended: the limit, or `None` if a command ended the process above it; and what ran, by some
     of the command lines."""
 
     over: Over | None
@@ -198,7 +198,7 @@ def _signals_are_bounded() -> bool:
 
 
 def _threads() -> int:
-    """How many there are on the whole machine; 0 where nobody says."""
+    """How many there are on the whole machine; 0 if nobody says."""
     with (
         contextlib.suppress(OSError, ValueError, IndexError),
         open("/proc/loadavg", "rb", buffering=0) as file,

@@ -67,7 +67,7 @@ class Records:
         return self._stored_number
 
     def stored_operations(self, number: int) -> tuple[Operation, ...]:
-        """What is kept under this number; nothing where it is not the last one, or was written since."""
+        """What is kept under this number; nothing if it is not the last one, or was written since."""
         return self._stored if number == self._stored_number else ()
 
     def drop_kept(self) -> None:
@@ -102,9 +102,9 @@ class Records:
         known: Path | None = None,
         lines: Sequence[str] | None = None,
     ) -> None:
-        """Note the model's own write: what was shown of the file before (of `known`, where it had another name) stays
+        """Note the model's own write: what was shown of the file before (of `known`, if it had another name) stays
         shown, and the lines it wrote are. A file known in full stays so. `before` is the hash of what was changed,
-        `lines` are those of `text`, where somebody has them."""
+        `lines` are those of `text`, if somebody has them."""
         old = self._records.get(known or path)
         lines = split_lines(text) if lines is None else lines
         total = len(lines)
@@ -137,7 +137,7 @@ def _hashes(text: str) -> array[int] | None:
 
 
 def _spliced(old: Record, lines: Sequence[str], blocks: Sequence[Block]) -> array[int] | None:
-    """The hashes of `lines`, of which only those in `blocks` are new; `None` where that does not add up."""
+    """The hashes of `lines`, of which only those in `blocks` are new; `None` if that does not add up."""
     if old.lines is None:
         return None
     hashes, at = array("q"), 0
@@ -171,7 +171,7 @@ def _carry(old: Record, lines: array[int] | None) -> tuple[Range, ...]:
 
 
 def _moved(old: Record | None, blocks: Sequence[Block], total: int) -> Iterator[Range]:
-    """The shown lines that no block changed, where they are now."""
+    """The shown lines that no block changed, by their numbers now."""
     if old is None:
         return
     at, here = 0, 0

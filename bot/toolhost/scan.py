@@ -38,7 +38,7 @@ _BATCH = 5000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """`digest` is `None` where nobody read the file yet."""
+    """`digest` is `None` if nobody read the file yet."""
 
     stamp: Stamp
     digest: str | None
@@ -115,7 +115,7 @@ class Scanner:
         ]
 
     def base_content(self, path: str) -> bytes | None:
-        """A file's bytes in the commit that the workspace started on; `None` where it is not in it."""
+        """A file's bytes in the commit that the workspace started on; `None` if it is not in it."""
         if not self._commit or "\n" in path:
             return None
         answer = self._git("cat-file", "--batch", stdin=os.fsencode(f"{self._commit}:{path}\n"))

@@ -83,7 +83,7 @@ class GitEngine:
     """`git grep` in a scratch repository: Perl-compatible expressions, all cores, links never followed."""
 
     def __init__(self, git: ScratchRepository, query: Query, seen: FileList | None = None) -> None:
-        """`seen` are the files beneath the query's folder, where they are known."""
+        """`seen` are the files beneath the query's folder, if they are known."""
         self._git = git
         self._query = query
         self._seen = seen

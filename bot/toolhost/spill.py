@@ -182,7 +182,7 @@ class Terminal:
         return plain(bytes(self._line))
 
     def finish(self) -> bytes:
-        """The last line, where it had no end."""
+        """The last line, if it had no end."""
         left = self.unfinished()
         self._line.clear()
         return left

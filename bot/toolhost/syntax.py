@@ -10,12 +10,12 @@ LARGEST = 1_000_000
 
 
 def language(path: PurePath) -> str:
-    """The language by which a file of this name can be judged; empty where it cannot."""
+    """The language by which a file of this name can be judged; empty if it cannot."""
     return _PARSERS.get(path.suffix.lower(), ("", _json))[0]
 
 
 def first_error(path: PurePath, text: str) -> str:
-    """Why `text` does not parse, as a clause; empty where it does, or cannot be judged."""
+    """Why `text` does not parse, as a clause; empty if it does, or cannot be judged."""
     kind, parse = _PARSERS.get(path.suffix.lower(), ("", _json))
     if not kind or len(text) > LARGEST:
         return ""
@@ -31,7 +31,7 @@ def first_error(path: PurePath, text: str) -> str:
 
 
 def _python(content: str) -> object:
-    import ast  # these three only where they are needed
+    import ast  # these three only if they are needed
     import warnings
 
     with warnings.catch_warnings():

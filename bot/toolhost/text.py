@@ -104,7 +104,7 @@ def encode(text: Text, known: str = "") -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LineEnds:
-    """How often each line end occurs. A lone carriage return counts only where nothing else ends a line."""
+    """How often each line end occurs. A lone carriage return counts only if nothing else ends a line."""
 
     lf: int
     crlf: int

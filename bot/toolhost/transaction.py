@@ -228,7 +228,7 @@ def _write(fd: int, data: bytes) -> None:
 
 def _temporary(folder: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None) -> str:
     """A new file in `folder` with these bytes; its name. Without a `mode` it gets the one a new file gets there.
-    Raises `_OthersFileError` where it would not be the `owner`'s."""
+    Raises `_OthersFileError` if it would not be the `owner`'s."""
     name = _name_in(folder)
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:

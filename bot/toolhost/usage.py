@@ -148,7 +148,7 @@ class DiskUse:
 
 def _free(folder: Path) -> tuple[int, int]:
     """The bytes that its file system still takes, and what the files are worth that it still takes; as many bytes
-    where it has no number for these."""
+    if it has no number for these."""
     at = os.statvfs(folder)
     size = at.f_bavail * at.f_frsize
     return size, at.f_favail * _LEAST if at.f_files else size
@@ -201,7 +201,7 @@ _SHM_INFO_SIZE = 128
 
 
 class Machine(NamedTuple):
-    """In bytes; zeros where nobody says."""
+    """In bytes; zeros if nobody says."""
 
     total: int = 0
     available: int = 0
@@ -255,7 +255,7 @@ def files_held(pids: Iterable[int]) -> int:
 
 
 def segments_held() -> int:
-    """Bytes in the System V segments of this namespace; none where it is the machine's own."""
+    """Bytes in the System V segments of this namespace; none if it is the machine's own."""
     return sum(segment.held for segment in _segments())
 
 

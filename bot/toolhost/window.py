@@ -22,7 +22,7 @@ _SPARSE = 32
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Lines from `first` on, without their ends; `total` of the file, `None` where it was not read to its end.
+    """Lines from `first` on, without their ends; `total` of the file, `None` if it was not read to its end.
     `more` is true when the file goes on after them, `cut` counts lines that were shortened."""
 
     first: int
@@ -106,7 +106,7 @@ def _streamed_lines(fd: int, first: int, cancelled: Cancellation) -> Iterator[st
 
 
 def _passed(fd: int, feeds: int, cancelled: Cancellation) -> int:
-    """The byte after so many line feeds; the end of the file where it has fewer."""
+    """The byte after so many line feeds; the end of the file if it has fewer."""
     at = count = 0
     if not feeds:
         return 0

@@ -52,7 +52,7 @@ class FolderNote:
         self._read = 0
 
     def variables(self, seq: int) -> dict[str, str]:
-        """What the command's environment needs; nothing where no note can be left. On a full disk commands must run all
+        """What the command's environment needs; nothing if no note can be left. On a full disk commands must run all
         the same. `seq` has not been given before."""
         try:
             if self._fd < 0 or self._read > _FULL or self._state() != self._known:
@@ -63,8 +63,8 @@ class FolderNote:
         return {"BASH_ENV": self._named}
 
     def take(self) -> str | None:
-        """Where the shell ended; empty where that folder is gone. `None` where it noted nothing: killed, replaced by
-        `exec`, with an exit trap of its own, or where there was no place for it."""
+        """Where the shell ended; empty if that folder is gone. `None` if it noted nothing: killed, replaced by
+        `exec`, with an exit trap of its own, or if there was no place for it."""
         if self._fd < 0:
             return None
         left = os.pread(self._fd, _LONGEST, self._read)

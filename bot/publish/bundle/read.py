@@ -82,7 +82,7 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
-    """A file that is there exactly when the outcome states its hash; empty where there is none."""
+    """A file that is there exactly when the outcome states its hash; empty if there is none."""
     if not stated and not os.path.lexists(folder / name):
         return b""
     content = _read(folder, name, limit)

@@ -33,7 +33,7 @@ _Rule = tuple[str, str, object]
 
 
 def outcome_error(outcome: Outcome) -> str:
-    """`field: why` for the first wrong value, empty where all is well."""
+    """`field: why` for the first wrong value, empty if all is well."""
     numbers = (
         outcome.cost,
         *(run.duration for check in outcome.checks for run in (check.before, check.after)),
@@ -166,7 +166,7 @@ _MAX_NUMBER = 10**9
 
 
 def evidence_error(outcome: Outcome) -> str:
-    """`field: why` for the first wrong value, empty where all is well."""
+    """`field: why` for the first wrong value, empty if all is well."""
     errors = (
         _counted("checks", len(outcome.checks), MAX_LISTED),
         _counted("diagnostics", len(outcome.diagnostics), MAX_TOOLS),

@@ -82,7 +82,7 @@ def write_bundle(
 
 
 def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
-    """What each file holds; empty where no checker ran, and that of diagnostics also where nothing is new."""
+    """What each file holds; empty if no checker ran, and that of diagnostics also if nothing is new."""
     if not outcome.diagnostics:
         return dict.fromkeys((RDJSONL, SARIF, JUNIT), b"")
     from bot.review.formats import problems_to_sarif, to_junit, to_rdjsonl

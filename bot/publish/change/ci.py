@@ -94,7 +94,7 @@ def _authors(context: PublishContext) -> Iterator[Account]:
 
 
 def ci_note(context: PublishContext, policy: Policy, *, foreign: bool) -> str:
-    """What the pull request says of CI; empty where it starts by itself. `foreign`: with commits from outside."""
+    """What the pull request says of CI; empty if it starts by itself. `foreign`: with commits from outside."""
     if context.starts_runs:
         return ""
     if started := _to_start(context, policy, foreign):

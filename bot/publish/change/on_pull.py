@@ -219,7 +219,7 @@ class PullHeadState:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`push_to` is the repository whose branch `now.head_ref` gets the commit, empty where a pull request of our own
+    """`push_to` is the repository whose branch `now.head_ref` gets the commit, empty if a pull request of our own
     onto `base` is the way. `note` is what its readers must know."""
 
     push_to: str
@@ -252,7 +252,7 @@ def choose_route(head: PullHeadState, policy: Policy, repository: str, default_b
 
 
 def no_suggestions(head: PullHeadState) -> str:
-    """Why there is no use in suggestions on this pull request, as a clause; empty where there may be."""
+    """Why there is no use in suggestions on this pull request, as a clause; empty if there may be."""
     if head.moved:
         return "its head has moved on since the run began"
     return "" if head.current.head_repository else "the fork is deleted, so they cannot be applied"
@@ -266,7 +266,7 @@ def is_own_branch(current: PullRequest, repository: str) -> bool:
 def check_foreign(
     head: PullHeadState, paths: Iterable[str], protected: ProtectedFiles, *, trusted: bool, starts_runs: bool
 ) -> None:
-    """Raises `PublishError` where a fork's commits may not be put on a branch of this repository.
+    """Raises `PublishError` if a fork's commits may not be put on a branch of this repository.
 
     There they could be run with this repository's secrets: by workflows that start at once, or by a workflow that
     they themselves change and that a later push starts.

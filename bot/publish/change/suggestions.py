@@ -77,7 +77,7 @@ def _changes(context: PublishContext, prepared: CheckedCommit) -> Iterator[Chang
 
 
 def _blob(context: PublishContext, commit: str, path: str) -> bytes:
-    """Empty where there is no such file."""
+    """Empty if there is no such file."""
     try:
         return context.git.run("cat-file", "blob", f"{commit}:{path}")
     except GitError:

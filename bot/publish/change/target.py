@@ -45,9 +45,9 @@ class OwnPull:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the commit goes. `expected` is what the branch holds now, empty where it is to be made.
+    """Where the commit goes. `expected` is what the branch holds now, empty if it is to be made.
 
-    `pull` is ours to edit, or `None` where one is to be opened. `left_alone` are pull requests of ours that
+    `pull` is ours to edit, or `None` if one is to be opened. `left_alone` are pull requests of ours that
     others have committed to.
     """
 

@@ -136,7 +136,7 @@ def _not_known(outcome: Outcome) -> Iterator[str]:
 
 
 def _not_covered(outcome: Outcome) -> Iterator[str]:
-    """Only where not one changed line of a file was run: a line here and there is in the table."""
+    """Only if not one changed line of a file was run: a line here and there is in the table."""
     for file in outcome.coverage.files if outcome.coverage else ():
         if file.measured > 0 and not file.covered:
             lines = count_of(file.measured, "changed line")

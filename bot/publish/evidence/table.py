@@ -45,7 +45,7 @@ class Row:
 
 
 def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
-    """The table's lines with at most `most` rows, the failing first; none where nothing was run. And how many rows were
+    """The table's lines with at most `most` rows, the failing first; none if nothing was run. And how many rows were
     left out."""
     failed = failing(outcome.checks)
     checks = sorted(outcome.checks, key=lambda check: check not in failed)

@@ -102,10 +102,10 @@ def open_findings(
 
 
 def last_reviewed(github: GitHub, repository: str, number: int) -> str:
-    """The head that our last review of the pull request looked at, empty where there was none.
+    """The head that our last review of the pull request looked at, empty if there was none.
 
     A review that found nothing is no review on GitHub: our comment on how that run ended says which head it saw, or,
-    where nobody asked and so nothing was said, a check run on that head. Only the newest commits are asked for one.
+    if nobody asked and so nothing was said, a check run on that head. Only the newest commits are asked for one.
     """
     me = github.me()
     reviews = _our_reviews(github.reviews(repository, number), me)

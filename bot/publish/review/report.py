@@ -127,7 +127,7 @@ def report_no_findings(context: ReviewContext, report: Report, history: ReviewHi
 
 
 def _post_empty_review(context: ReviewContext) -> tuple[str, ...]:
-    """Mark the head as reviewed with a check run, where the token may: the next review begins there."""
+    """Mark the head as reviewed with a check run, if the token may: the next review begins there."""
     number, head = context.pull.number, context.review.head_sha
     if not context.finished:
         return ()

@@ -40,7 +40,7 @@ _LEVELS = {
 class Report:
     """What a review's body is made of. `anchored` stand on lines of their own and are only counted; `unanchored` are
     told in the body, each with the reason. `head_sha` is the commit that the lines are of. `web` is the repository's
-    address, empty where there is none; `figures` is the run in one line; `notes` are sentences on how the review was
+    address, empty if there is none; `figures` is the run in one line; `notes` are sentences on how the review was
     posted."""
 
     review: Review

@@ -81,7 +81,7 @@ def _printable(text: str, limit: int) -> str:
 
 
 def suggestion_refusal(path: str, text: str, suggestion: str, protected: ProtectedFiles) -> str:
-    """Why a suggestion may not be posted, as a clause; empty where it may. A click makes a commit of it."""
+    """Why a suggestion may not be posted, as a clause; empty if it may. A click makes a commit of it."""
     if reason := refusal(path):
         return f"the path {reason}"
     if reason := protection(path, protected):

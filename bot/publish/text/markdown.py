@@ -127,7 +127,7 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _without_tags(line: str) -> str:
-    """`<` before a tag's name becomes `&lt;`, except in code spans, where it would show as it is written.
+    """`<` before a tag's name becomes `&lt;`, except in code spans, where it would show as written.
 
     Escaped backticks and table cells make other spans than the pattern sees; such a line has none for us.
     """

@@ -88,11 +88,11 @@ def put_result(
     *,
     fields: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Make `text` the one result of this request: the progress comment becomes it, where there is one. On lines of a
+    """Make `text` the one result of this request: the progress comment becomes it, if there is one. On lines of a
     diff, and without a progress comment, it stands in a comment of `kind`; the progress comment then shrinks to
     `headline` and a link. Done twice it changes nothing.
 
-    Returns soft failures, a sentence each. Raises `GitHubError` where the result could not be written.
+    Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
     """
     own: dict[str, ThreadComment] = {}
     for comment in comments_at(github, thread_ref):
@@ -126,7 +126,7 @@ def put_result(
 def edit_comments(
     github: GitHub, thread_ref: ThreadRef, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
 ) -> frozenset[str]:
-    """Make our comments say the text of their kind, where they are there; the thread is read once. The mark keeps
+    """Make our comments say the text of their kind, if they are there; the thread is read once. The mark keeps
     what it says and gets `fields`. Returns the kinds that were there."""
     kinds = set()
     for comment in list(comments_at(github, thread_ref)):

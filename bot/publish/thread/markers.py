@@ -62,7 +62,7 @@ def request_key(event: str, comment_id: int) -> str:
 
 
 def asking_comment(key: str) -> tuple[int, bool]:
-    """The comment that a key stands for and whether it is one on lines of a diff; 0 where no comment asked."""
+    """The comment that a key stands for and whether it is one on lines of a diff; 0 if no comment asked."""
     digits = key.removeprefix("r")
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 

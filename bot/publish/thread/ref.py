@@ -29,7 +29,7 @@ class ThreadRef:
 
 
 def thread_ref_of(request: Request) -> ThreadRef | None:
-    """`None` where nobody asked in a thread."""
+    """`None` if nobody asked in a thread."""
     if request.thread is None or not request.repository:
         return None
     trigger, pull = request.trigger, request.pull

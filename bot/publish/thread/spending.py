@@ -47,7 +47,7 @@ def cost_today(
     runs: Collection[str] | None = None,
     most: float = _MORE_THAN_ANY,
 ) -> float | None:
-    """USD of the runs that `actor` began on the day of `now`, but for the run `run`; `None` where there are more
+    """USD of the runs that `actor` began on the day of `now`, but for the run `run`; `None` if there are more
     comments than are looked at. One call for 100 comments that changed today. Raises `GitHubError`.
 
     A mark is only a text: a run counts once, with at most `most`, and if `runs` are known, only one of these."""

@@ -28,8 +28,8 @@ _KINDS = (PROGRESS, ENDED, ANSWER)
 @dataclass(frozen=True, slots=True)
 class Trace:
     """One comment of ours, with its `id`. `key` is the request's, `of` the key of the one it repeats, `run` the
-    Actions run that worked on it, 0 where the mark names none. `over` is false while that run may still be at it,
-    `queued` true where it never began. `refused` is the account whose request was refused, 0 for every other. `ours` is
+    Actions run that worked on it, 0 if the mark names none. `over` is false while that run may still be at it,
+    `queued` true if it never began. `refused` is the account whose request was refused, 0 for every other. `ours` is
     false if it only may be ours (`may_be_ours`): its words are not believed."""
 
     kind: str
@@ -66,7 +66,7 @@ def traces(
     github: GitHub, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
 ) -> list[Trace]:
     """Ours in the thread of `number`, oldest first, those on lines of a pull request's diff among them. A mark
-    counts only where we wrote it."""
+    counts only if we wrote it."""
     me = github.me()
     ref = ThreadRef(repository, number, "", since)
     results = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in comments_at(github, ref)]

@@ -48,7 +48,7 @@ class AppliedWrites:
 
 
 def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
-    """Make them, thread by thread; what is there already is not made again. Raises `PublishError` where GitHub took
+    """Make them, thread by thread; what is there already is not made again. Raises `PublishError` if GitHub took
     only some: publishing again makes the rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
         why = "the run came to no good end"

@@ -48,7 +48,7 @@ class Rows:
 
 
 def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
-    """The finds in files beneath `root`. `unit` is what columns count where it is not code points: utf-8 or utf-16.
+    """The finds in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
     `folder` is the one of `root` that the checker ran in, and named files from."""
     sources = _Sources(root)
     rows_so_far: list[Row] = []

@@ -49,7 +49,7 @@ class Client:
         self._pull_known = asyncio.Event()
 
     async def start(self) -> None:
-        """Raises `OSError` where the program cannot be started, `TimeoutError`, `ResponseError`,
+        """Raises `OSError` if the program cannot be started, `TimeoutError`, `ResponseError`,
         `ConnectionClosedError`."""
         process = self._config.spawn(self._config)
         self.connection = Connection(
@@ -127,7 +127,7 @@ class Client:
         return report["items"]
 
     async def stop(self) -> None:
-        """Shut down by the protocol; kill the process where it does not follow in time."""
+        """Shut down by the protocol; kill the process if it does not follow in time."""
         connection = self.connection
         if connection is None:
             return None
@@ -210,7 +210,7 @@ class Client:
         return diagnostics
 
     async def _wait_settled(self, state: DocumentState) -> bool:
-        """Wait until the publications are final. Return False where the server registers pull diagnostics meanwhile,
+        """Wait until the publications are final. Return False if the server registers pull diagnostics meanwhile,
         which a busy one does late."""
         while self._pull_options() is None:
             wakeup = self._wakeup

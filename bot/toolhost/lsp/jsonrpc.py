@@ -236,7 +236,7 @@ class _Pipe(asyncio.Protocol):
 
 
 def _params_field(params: object) -> Message:
-    """Omitted where there are none: some servers reject `null`."""
+    """Omitted if there are none: some servers reject `null`."""
     return {} if params is None else {"params": params}
 
 

@@ -62,7 +62,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
-    """The commit that the run began with. `content(path)` is a file of it, for a link its target; `None` where the
+    """The commit that the run began with. `content(path)` is a file of it, for a link its target; `None` if the
     commit does not have it. `export(folder)` writes all of it there and returns whether that succeeded."""
 
     content: Callable[[str], bytes | None] = lambda path: None
@@ -78,7 +78,7 @@ class LaunchGuard:
     base: BaseCommit
 
     def refusal(self, name: str, argv: Sequence[str], runs: Sequence[str] = ()) -> str:
-        """Why `argv` may not be started as the server `name`; empty where it may. `runs` are files of the tree whose
+        """Why `argv` may not be started as the server `name`; empty if it may. `runs` are files of the tree whose
         code it executes."""
         if argv[0] in self.context.programs.values():
             return ""

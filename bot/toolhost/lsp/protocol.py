@@ -70,7 +70,7 @@ def uri_of(path: str) -> str:
 
 
 def path_of(uri: object) -> str:
-    """The normalised path; empty where the URI names no local file. Servers write one file's URI in several ways:
+    """The normalised path; empty if the URI names no local file. Servers write one file's URI in several ways:
     compare paths, never URIs."""
     if not isinstance(uri, str) or uri[: len(_SCHEME)].lower() != _SCHEME:
         return ""
@@ -119,7 +119,7 @@ def initialize_params(root: Path, options: object) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ServerCapabilities:
-    """`pull` are the options of `textDocument/diagnostic`, None where the answer to `initialize` has none;
+    """`pull` are the options of `textDocument/diagnostic`, None if the answer to `initialize` has none;
     `tsserver`: it executes requests of TypeScript's own server instead."""
 
     sync: int = FULL
@@ -178,7 +178,7 @@ class DocumentState:
 
     items: object = None
     published: float = 0.0
-    """0 where nothing was published of the text that was sent last."""
+    """0 if nothing was published of the text that was sent last."""
 
     named_version: bool = False
     stirred: float = 0.0
@@ -188,7 +188,7 @@ class DocumentState:
         self.version, self.published = version, 0.0
 
     def publish(self, items: object, version: object, now: float) -> bool:
-        """Record a publication; return False where it names an older version of the text."""
+        """Record a publication; return False if it names an older version of the text."""
         named = type(version) is int
         if named and version < self.version:  # type: ignore[operator]  # an int
             return False

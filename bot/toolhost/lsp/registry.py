@@ -141,7 +141,7 @@ class LaunchCommand:
 
 
 Find = Callable[[Location], "LaunchCommand | str"]
-"""The command at a location; else why there is none, as a clause for people; empty where it is not wanted there."""
+"""The command at a location; else why there is none, as a clause for people; empty if it is not wanted there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class ServerSpec:
 
 
 def _ty(location: Location) -> LaunchCommand | str:
-    """Only where the project uses it: its rules are strict, and others' code breaks them by the hundred."""
+    """Only if the project uses it: its rules are strict, and others' code breaks them by the hundred."""
     if not (location.configured or location.uses("ty")):
         return ""
     program = location.bundled("ty") or location.anywhere("ty")

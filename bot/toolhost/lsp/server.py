@@ -20,7 +20,7 @@ from bot.toolhost.lsp.server_process import ServerProcess, one_line
 
 _MAX_TIMEOUTS = 2
 """After so many timeouts in a row the server is restarted without the largest file that it did not answer for: the
-cause is more often the file than the server. Where that does not help it is turned off."""
+cause is more often the file than the server. If that does not help it is turned off."""
 
 _NOT_OPEN = FileDiagnostics(Answer.UNAVAILABLE, note="not open")
 
@@ -280,7 +280,7 @@ class LanguageServer:
         return FileDiagnostics(Answer.UNAVAILABLE, note=self.off_reason)
 
     async def _with_timeout(self, check: Coroutine[Any, Any, object]) -> object:
-        """Raises `TimeoutError` where no result comes for so long after the server last reported progress."""
+        """Raises `TimeoutError` if no result comes for so long after the server last reported progress."""
         loop, timeout = asyncio.get_running_loop(), self.config.timeouts.answer
         timer: asyncio.TimerHandle | None = None
 

@@ -85,7 +85,7 @@ class ServerLoop:
                 loop.call_soon_threadsafe(function, *arguments)
 
     def result_of(self, function: Callable[[], _T]) -> _T | None:
-        """Return what `function` returns on the loop's thread; None where the loop does not run it in time."""
+        """Return what `function` returns on the loop's thread; None if the loop does not run it in time."""
 
         async def call() -> _T:
             return function()
@@ -93,7 +93,7 @@ class ServerLoop:
         return self._wait(call, 0.0)
 
     def _wait(self, start: Callable[[], Coroutine[Any, Any, _T]], seconds: float) -> _T | None:
-        """Return the result of a coroutine that ends by itself after `seconds`; None where the loop is stuck."""
+        """Return the result of a coroutine that ends by itself after `seconds`; None if the loop is stuck."""
         import asyncio
 
         if (loop := self._loop) is None:

@@ -38,8 +38,8 @@ _RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
 
 @dataclass(slots=True)
 class DiagnosticsService:
-    """`before(name)` returns a file's text before the agent's first change, `None` where it did not exist;
-    `now(name)` its text now, `None` where it does not exist or is not text."""
+    """`before(name)` returns a file's text before the agent's first change, `None` if it did not exist;
+    `now(name)` its text now, `None` if it does not exist or is not text."""
 
     context: Context
     settings: Settings
@@ -87,7 +87,7 @@ class DiagnosticsService:
         self._waited_for.update(worker for worker in busy() if worker.loading)
 
     def changed(self, names: Sequence[str], moved: Mapping[str, str], began: float) -> Report | None:
-        """Report the new problems in these files and in those that use them; `None` where no server or checker takes
+        """Report the new problems in these files and in those that use them; `None` if no server or checker takes
         one. `moved` maps new names to old ones; the wait counts from `began`, by `time.monotonic`."""
         until = began + self.settings.wait
         files = [file for name in names if (file := self._update(name, moved.get(name, ""))) is not None]
@@ -148,7 +148,7 @@ class DiagnosticsService:
         self._workers.end()
 
     def _update(self, name: str, old_name: str) -> WatchedFile | None:
-        """Return the file with its current text; `None` where it is unchanged or not checked."""
+        """Return the file with its current text; `None` if it is unchanged or not checked."""
         text = self.now(name)
         if not is_checked(name) and not is_shell(name, text or ""):
             return None

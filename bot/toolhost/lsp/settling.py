@@ -44,7 +44,7 @@ class WorkDoneProgress:
         return bool(self._tokens)
 
     def busy_until(self, now: float) -> float:
-        """Until when the server counts as busy without further reports; 0 where it does not."""
+        """Until when the server counts as busy without further reports; 0 if it does not."""
         last = max(self._tokens.values(), default=0.0)
         until = last + self._timeouts.stale_progress
         return until if last and until > now else 0.0
@@ -93,7 +93,7 @@ async def pull(
     unready: Callable[[Any], bool] = lambda answer: False,
 ) -> Any:
     """Return an answer that no refresh request made stale. The `first` answer of a text, and each of a server with
-    late refreshes, is waited upon; longer where it may be `unready`. Raises what `request` raises except the two
+    late refreshes, is waited upon; longer if it may be `unready`. Raises what `request` raises except the two
     errors that mean "try again". It has no time limit of its own."""
     for attempt in range(timeouts.refreshes + 1):
         seen = refreshes.count

@@ -40,7 +40,7 @@ Check = Callable[[Context, str, str, float], FileDiagnostics]
 
 @dataclass(frozen=True, slots=True)
 class TextChecker:
-    """`find` returns the check at a location, or why there is none. It runs only where all of `replaces` are
+    """`find` returns the check at a location, or why there is none. It runs only if all of `replaces` are
     missing. `program` is the program that it starts, for shell scripts."""
 
     name: str

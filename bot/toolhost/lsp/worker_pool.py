@@ -51,7 +51,7 @@ class WorkerPool:
         return Location(root, (root / name).parent, self.context.environment, self.context.programs)
 
     def missing_reason(self, spec: ServerSpec, name: str) -> str:
-        """Why there is no worker of this kind for the file; empty where there is one, or none is wanted."""
+        """Why there is no worker of this kind for the file; empty if there is one, or none is wanted."""
         worker = self._known(spec, name)
         return worker if isinstance(worker, str) else worker.missing_reason
 

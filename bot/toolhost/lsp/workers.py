@@ -27,7 +27,7 @@ _POLL = 0.05
 
 @dataclass(slots=True)
 class WatchedFile:
-    """A file with its text before the agent's first change and now, `None` where it does not exist. `base` has by tool
+    """A file with its text before the agent's first change and now, `None` if it does not exist. `base` has by tool
     the problems in the text before."""
 
     name: str
@@ -112,7 +112,7 @@ class Worker(ABC):
         self._jobs.put(None)
 
     def memory(self) -> int:
-        """Bytes; 0 where nothing stays in memory."""
+        """Bytes; 0 if nothing stays in memory."""
         return 0
 
     def stop(self) -> None:  # noqa: B027 - a checker has nothing to stop
@@ -132,7 +132,7 @@ class Worker(ABC):
 
     @abstractmethod
     def _warm_files(self, files: Iterable[WatchedFile]) -> None:
-        """Set `base` of files where it is missing."""
+        """Set `base` of files if it is missing."""
 
     @abstractmethod
     def _answer(self, request: DiagnosticsRequest) -> None: ...

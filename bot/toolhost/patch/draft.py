@@ -28,7 +28,7 @@ class Draft:
     runs: list[Run]
     file: Sequence[str] = ()
     ending: str | None = "\n"
-    """The file's one line end; `None` where they are mixed."""
+    """The file's one line end; `None` if they are mixed."""
 
     @classmethod
     def of(cls, content: str) -> Draft:

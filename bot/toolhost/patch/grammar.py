@@ -231,7 +231,7 @@ class _Reader:
         return Section(line, tuple(anchors), tuple(body), at_end)
 
     def _body(self) -> list[tuple[str, str]] | None:
-        """The lines up to the next section or header; `None` where one is none, the rest being skipped."""
+        """The lines up to the next section or header; `None` if one is none, the rest being skipped."""
         body: list[tuple[str, str]] = []
         while self._more and not self._at_header:
             line, text = self._rows[self._at]

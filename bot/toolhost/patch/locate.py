@@ -80,7 +80,7 @@ def _bare(line: str) -> str:
     return _alike(line).strip()
 
 
-# The last two ignore the indentation: good only where it is off by the same amount in every line.
+# The last two ignore the indentation: good only if it is off by the same amount in every line.
 _PASSES: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str], int], ...] = (
     (lambda lines: lines.plain, str, 0),
     (lambda lines: lines.right, str.rstrip, _CLOSE),

@@ -28,7 +28,7 @@ from bot.toolhost.window import excerpt
 
 @dataclass(slots=True)
 class _File:
-    """One file of the overlay. `draft` is `None` where it is to be gone; `source` is the file it is moved from."""
+    """One file of the overlay. `draft` is `None` if it is to be gone; `source` is the file it is moved from."""
 
     path: Path
     before: Loaded | None

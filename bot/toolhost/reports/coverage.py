@@ -43,7 +43,7 @@ class Measured:
         self._wanted = {path: frozenset(lines) for path, lines in wanted.items()}
 
     def take(self, name: str, path: Path | None = None) -> None:
-        """Read the report `name`, which lies at `path` where that is not its place in the tree."""
+        """Read the report `name`, which lies at `path` if that is not its place in the tree."""
         try:
             file, folder = path or Path(self._root) / name, path.parent if path else Path(self._root)
             content = files.read(file, folder, min(_LARGEST, self._left))

@@ -17,7 +17,7 @@ _Explainer = Callable[[Sequence[str]], Iterator[reasons.Reason]]
 
 
 def parse(text: str, drop: str = "") -> ParsedTests | None:
-    """The tests of all known runners whose words these are; `None` where there is none. `drop` is as for JUnit."""
+    """The tests of all known runners whose words these are; `None` if there is none. `drop` is as for JUnit."""
     if drop:
         text = text.replace(drop, "")
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]

@@ -145,7 +145,7 @@ def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _unittest_state(rest: str) -> str:
-    """By the end of the line; empty where it does not say."""
+    """By the end of the line; empty if it does not say."""
     if rest.endswith(("'", '"')) and "skipped " in rest:
         return SKIPPED
     return next((state for word, state in _UNITTEST_STATES.items() if rest.endswith(word)), "")

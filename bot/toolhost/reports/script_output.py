@@ -94,7 +94,7 @@ def vitest(lines: Sequence[str]) -> ParsedTests | None:
 
 
 def mocha(lines: Sequence[str]) -> ParsedTests | None:
-    """By the tree of its `spec` reporter, the one it has where nobody chose another."""
+    """By the tree of its `spec` reporter, the one it has if nobody chose another."""
     ends = [line for line in lines if _MOCHA_END.fullmatch(line)]
     if not any("passing" in line for line in ends):
         return None
@@ -175,7 +175,7 @@ def _totals(ends: Iterable[str]) -> dict[str, int]:
 def _of(
     source: str, named: Sequence[tuple[str, str]], bad: Iterable[str], totals: dict[str, int]
 ) -> ParsedTests:
-    """All that are `named` where they are as many as the runner says, else only those that fail."""
+    """All that are `named` if they are as many as the runner says, else only those that fail."""
     if named and len(named) == sum(totals.values()):
         tests = ParsedTests(source)
         for name, state in named:

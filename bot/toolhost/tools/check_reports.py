@@ -53,7 +53,7 @@ def _new(stamps_found: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list
 def _tests(
     new: Iterable[str], junit_patterns: Iterable[str], arguments: Mapping[str, Any], context: Context
 ) -> ParsedTests | None:
-    """By a report where there is a new one, else by the output."""
+    """By a report if there is a new one, else by the output."""
     drop = f"{context.real_root}/"
     printed, trouble = _output(Path(str(arguments["spill"])), context)
     notes = []

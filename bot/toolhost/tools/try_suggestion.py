@@ -36,7 +36,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _applied(content: str, first: int, last: int, text: str, suggestion: str) -> str | None:
-    """`content` with `suggestion` for its lines, each with the file's line end; `None` where they are not `text`."""
+    """`content` with `suggestion` for its lines, each with the file's line end; `None` if they are not `text`."""
     lines = content.split("\n")
     if last > len(lines) - content.endswith("\n"):
         return None

@@ -209,7 +209,7 @@ def outline(name: str, lines: Sequence[str]) -> list[str]:
 
 
 def _python(lines: Sequence[str]) -> list[Definition] | None:
-    """`None` where it does not parse."""
+    """`None` if it does not parse."""
     source = "\n".join(lines)
     if len(source) > _LARGEST:
         return None

@@ -57,7 +57,7 @@ def _size(after: Text, before: Loaded | None) -> str:
 
 
 def _like(before: Loaded, content: str) -> Text:
-    """The content in the existing file's encoding and, where it has just one, with its line ends."""
+    """The content in the existing file's encoding and, if it has just one, with its line ends."""
     ending = line_ends(before.text.content).uniform
     if before.text.encoding.mark:
         content = content.removeprefix("\ufeff")
