@@ -53,7 +53,7 @@ def _marks(pattern: re.Pattern[bytes], text: bytes) -> Iterator[str]:
 
 
 def _without(lines: Iterable[Line], there: Iterable[Line]) -> list[Line]:
-    """Those of `lines` that did not only move. Which of the others is new nobody can tell."""
+    """The lines that were not merely moved. Among equal lines it is unknown which is new."""
     moved = Counter(_bare(line) for line in there)
     left = []
     for line in lines:

@@ -47,7 +47,7 @@ class ConfinedFolder:
         self._size = ctypes.sizeof(_OpenHow)
 
     def open_file(self, name: str) -> int:
-        """A descriptor of whatever `name` is, links apart: `fstat` it before reading. Raises `OSError`."""
+        """A descriptor of `name`, whatever its type except a link: `fstat` it before reading. Raises `OSError`."""
         return self._open(name, self._how_file)
 
     def open_folder(self, name: str) -> int:

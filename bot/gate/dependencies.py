@@ -160,7 +160,7 @@ def _json(content: bytes) -> Any:
 
 
 def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
-    """What is no such file declares nothing: who uses it will say what is wrong."""
+    """A file that does not parse declares nothing: its own tool reports the error."""
     if len(content) > _CONTENT_LIMIT:
         return {}
     try:

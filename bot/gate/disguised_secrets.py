@@ -29,8 +29,9 @@ _MOST_KNOWN = 5000
 
 
 class Detector:
-    """Knows the secrets of a redactor, and what credentials look like. Immutable but for the redactor's memory, and its
-    own of short texts that hold nothing: a journal repeats names and numbers in every line."""
+    """Detects the secrets of a redactor and anything that looks like a credential, also in disguise. Immutable
+    except for the redactor's memory and a cache of short texts without a secret: a journal repeats names and numbers
+    in every line."""
 
     def __init__(self, redactor: Redactor, finder: Finder | None = None) -> None:
         self.redactor = redactor
@@ -38,8 +39,8 @@ class Detector:
         self._harmless: set[str] = set()
 
     def hidden(self, text: str) -> str | None:
-        """What `text` holds in a disguise: a secret's name, or a kind of credential. What stands there openly is
-        for the redactor to mask."""
+        """The name of a secret, or the kind of a credential, that `text` holds in disguise. Undisguised ones are
+        masked by the redactor."""
 
         data = text.encode("utf-8", "surrogatepass")
         for reading in readings(data):
@@ -62,8 +63,8 @@ class Detector:
         return self.redactor.names_hit
 
     def masked(self, text: str) -> str:
-        """`text` for storage and display: known secrets and what looks like a credential masked, and nothing of it
-        where one is hidden in it, or where that could not be found out."""
+        """`text` for storage and display, with known secrets and anything that looks like a credential masked. All
+        of it is withheld if a secret is disguised in it, or if that could not be determined."""
         if text in self._harmless:
             return text
         try:
@@ -76,8 +77,8 @@ class Detector:
         return redacted if what is None else f"(withheld: it holds {what} in a disguise)"
 
     def withhold(self, text: str) -> str | None:
-        """Why `text` must not leave, as one sentence, or `None`: it holds, openly or not, a known secret or what looks
-        like a credential, or nobody can say."""
+        """Why `text` must not leave, as one sentence, or `None`: it holds a known secret or anything that looks like
+        a credential, disguised or not, or this could not be determined."""
         try:
             return self._withhold_reason(text)
         except Exception as error:  # noqa: BLE001 - as above
@@ -112,7 +113,7 @@ def _unread(error: Exception) -> str:
 
 _DEPTH = 3
 _MOST_BYTES = 1 << 22
-"""Of all readings of a text together; what is beyond that is not looked at."""
+"""Bytes of all readings of a text together; the rest is not searched."""
 _INFLATED = 1 << 19
 _SHORTEST = 12
 
@@ -162,8 +163,8 @@ _STYLED = (
 
 
 class Reading(NamedTuple):
-    """One reading. `decoded` is true if it came out of an encoding, so that what is in it was hidden there; `bare`
-    if there is nothing left between its letters and digits."""
+    """One reading of a text. `decoded` is true if it was decoded, so that its content was hidden in the text; `bare`
+    if only letters and digits are left."""
 
     data: bytes
     decoded: bool = False
@@ -199,12 +200,12 @@ def readings(data: bytes) -> Iterator[Reading]:
 
 
 def words_only(data: bytes) -> bytes:
-    """Letters and digits alone: what is left of a text, and of a secret, whatever somebody put between them."""
+    """The letters and digits of a text or a secret alone, so that separators between them do not matter."""
     return data.translate(None, _NOT_WORD)
 
 
 def _written_out(text: bytes) -> bytes:
-    """A text within a text, as a journal has a tool's arguments: without the escapes, whatever their depth."""
+    """`text` without escapes of any depth, as in a tool's arguments in a journal."""
     return _CHARACTER.sub(
         lambda match: _character(match.group()), _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text))
     )
@@ -227,7 +228,7 @@ def _plain_letters() -> dict[int, str]:
 
 @lru_cache(4096)
 def _character(escape: bytes) -> bytes:
-    """What it stands for, in UTF-8."""
+    """The decoded character, in UTF-8."""
     kind = escape[1:2]
     digits = bytes.fromhex(escape.replace(b"\\" + kind, b"").decode())
     character = (
@@ -304,8 +305,8 @@ def _tags(text: bytes) -> Iterator[bytes]:
 
 
 def _inflated(data: bytes) -> Iterator[bytes]:
-    """What was compressed in `data`: gzip, bzip2 and xz wherever they begin, as behind another text; zlib's own mark is
-    too short to be looked for but at the start."""
+    """The decompressed content of `data`: gzip, bzip2 and xz at any offset; zlib, whose header is too short to
+    search for, only at the start."""
     if data.startswith(_DEFLATED):
         yield from _unpacked(zlib.decompressobj().decompress, data)
     for start in _starts(data, b"\x1f\x8b\x08"):

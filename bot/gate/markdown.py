@@ -109,7 +109,7 @@ class SlowText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced block: its lines, `end` excluded, and its content without the marks of what it is in."""
+    """A fenced block: its lines, `end` excluded, and its content without the markers of the blocks that contain it."""
 
     start: int
     end: int
@@ -148,7 +148,7 @@ def parsed(parser: MarkdownIt, text: str) -> list[Token]:
 
 
 def limited(parser: MarkdownIt) -> MarkdownIt:
-    """`parser`, which looks at the clock wherever it tries to find a block or an inline element."""
+    """`parser`, which checks the time limit whenever it tries to parse a block or an inline element."""
 
     def clock(state: StateBase, *_: object) -> bool:
         if thread_time() > state.env["ends"]:

@@ -39,8 +39,9 @@ class Change:
 
 
 class TreeDiff(NamedTuple):
-    """How a tree differs from the base: `changes` that a commit can hold; reasons by path in `unfit` for what is left
-    out, a row for many paths where a limit was passed; paths of the base that therefore stay as they were."""
+    """The difference between a tree and the base: the `changes` that a commit can hold; in `unfit` the reasons by
+    path for those left out, one entry for many paths if a limit was exceeded; and the paths of the base that
+    therefore stay unchanged."""
 
     changes: Sequence[Change]
     unfit: Mapping[str, str]

@@ -46,13 +46,14 @@ class _Language:
 
 
 def parts_of_other(path: str, text: str, *, inside: bool) -> list[Part]:
-    """`inside`: tests stand beside what they test, and only what follows the first one belongs to them."""
+    """`inside`: tests are in the file of the code that they test, and only what follows the first test belongs to
+    them."""
     language = _language_of(path)
     return list(_File(text, _code_of(path, text), language).parts(inside=inside))
 
 
 def _code_of(path: str, text: str) -> str:
-    """`text` with what is in comments and strings blotted out, character for character."""
+    """`text` with each character of comments and strings replaced by a blank."""
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.token import Comment, String
     from pygments.util import ClassNotFound

@@ -122,8 +122,8 @@ class OutboundFilter:
 
 
 def _without_comments(text: str) -> str:
-    """Without the hidden text of others, such as a template's hints, which nobody reads any more. One that is not
-    closed before one of ours begins stays, to be broken."""
+    """`text` without others' HTML comments, such as a template's hints. An unclosed one before a comment of ours
+    stays, and is escaped later."""
     parts: list[str] = []
     at = end_of_last = 0
     while (start := text.find("<!--", at)) >= 0:

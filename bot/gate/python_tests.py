@@ -178,7 +178,7 @@ class _Reader:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names for what comes from the two frameworks, and what each stands for."""
+    """Names imported from the two frameworks, and what each refers to."""
     for node in ast.walk(tree):
         module = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
         for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_MATCHES = 2_000
-"""Finds in one text that are masked one by one. Who writes more of them down wants to keep us busy: what comes after
+"""Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
 is masked as a whole."""
 REST = b"[redacted: the rest, with more than 2,000 finds]"
 
@@ -31,7 +31,7 @@ class Redactor:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """What it knows, by name. For what derives further values from them; never to be shown."""
+        """The secrets by name, to derive further values from. Never to be displayed."""
         return self._secrets
 
     @property
@@ -92,7 +92,7 @@ class StreamRedactor:
         self._finds = 0
 
     def feed(self, chunk: bytes) -> bytes:
-        """What can be said of the text so far."""
+        """The masked text up to where it is decided."""
         if not self._redactor.secrets:
             return chunk
         if self._finds > MAX_MATCHES:
@@ -107,8 +107,8 @@ class StreamRedactor:
         return rest
 
     def _ready(self, *, final: bool) -> Iterator[bytes]:
-        """Parts of what is held, as far as they are decided. `_from` is where the search for pieces goes on; what is
-        before it holds none, but may yet turn out to be the beginning of one."""
+        """The decided parts of the buffered text. `_from` is where the search for pieces continues; the text before
+        it holds none, but its end may be the beginning of one."""
         pieces, data = self._redactor.pieces, self._held
         floor = 0
         while True:

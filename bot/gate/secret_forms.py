@@ -35,7 +35,8 @@ class SecretMatch(NamedTuple):
 
 
 class Form(NamedTuple):
-    """`unit` is how many bytes stand for one of the value: twenty hexadecimal digits say no more than ten letters."""
+    """`unit` is how many bytes encode one byte of the value: twenty hexadecimal digits carry no more than ten
+    letters."""
 
     data: bytes
     unit: int = 1

@@ -41,7 +41,7 @@ class RuleFileError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """What is no find after all: by an expression on the secret, the match or its line, or by a word in the secret."""
+    """Exceptions from a rule: an expression on the secret, the match or its line, or a word in the secret."""
 
     regexes: tuple[Any, ...]
     stopwords: tuple[bytes, ...]
@@ -56,7 +56,7 @@ class _Allowed:
 
 @dataclass(frozen=True, slots=True)
 class FileRule:
-    """One rule. Called with a text, it gives what it finds there."""
+    """One rule. Called with a text, it returns the matches in it."""
 
     name: str
     regex: Any

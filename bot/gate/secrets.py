@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 MOST = 2_000
-"""Finds in one text that are masked one by one. Who writes more of them down wants to keep us busy: what comes after
+"""Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
 is masked as a whole."""
 REST = "[redacted: the rest, with more than 2,000 finds]"
 
@@ -178,4 +178,4 @@ HARMLESS = (
     r"(?i)example|placeholder|your[_-]|changeme|dummy|redacted|xxxxx|00000000|fake"
     r"|\*\*\*|\.\.\.|\$\{|\{\{|%\(|<[a-z]"
 )
-"""What stands in place of a credential in documentation and tests."""
+"""Placeholders for credentials in documentation and tests."""

@@ -29,7 +29,7 @@ _KEYS = re.compile(
 
 
 def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """A clause that names what is set up anew; "" if nothing is. `content` is the new file."""
+    """A clause that names the changed settings; "" if there are none. `content` is the new file."""
     name = path.rpartition("/")[2].lower()
     if content is None or len(content) > _CONTENT_LIMIT:
         return ""
@@ -45,7 +45,7 @@ def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: b
 
 
 def _telling(lines: Iterable[Line]) -> list[Line]:
-    """Those that are neither empty nor a comment."""
+    """The lines that are neither empty nor a comment."""
     return [line for line in lines if (text := line.text.strip()) and not text.startswith((b"#", b";"))]
 
 
@@ -54,7 +54,7 @@ def _by_key(lines: Sequence[Line]) -> dict[str, None]:
 
 
 def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Line]) -> list[bytes]:
-    """The old file: the new one without what was added, and with what was taken away back in its place."""
+    """The old file, reconstructed from the new one and the added and removed lines."""
     new = {line.number for line in added}
     unchanged = iter([text for number, text in enumerate(after, 1) if number not in new])
     gone = {line.number: line.text for line in removed}

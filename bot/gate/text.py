@@ -197,17 +197,18 @@ def _split(text: str) -> list[str]:
 
 
 def break_images(text: str) -> str:
-    """`text` without an image in Markdown's own form; what would be one is a link, or nothing."""
+    """`text` with a zero-width character in the markup of each image, so that it is rendered as a link or as text."""
     return _IMAGE.sub(rf"\g<0>{_ZERO_WIDTH}", text)
 
 
 def without_unseen(text: str) -> str:
-    """`text` without control and format characters, apart from the one that breaks what may not act."""
+    """`text` without control and format characters, except the one that this module inserts."""
     return "".join(char for char in text if char == _ZERO_WIDTH or is_seen(char))
 
 
 def break_commit_words(text: str) -> str:
-    """`text` with what would act in a commit message broken: closing keywords, and words that turn off CI."""
+    """`text` with what would have an effect in a commit message broken: closing keywords, and words that turn off
+    CI."""
     return _SKIPS_CI.sub(rf"\g<0>{_ZERO_WIDTH}", _CLOSING.sub(rf"\1{_ZERO_WIDTH}", text))
 
 
@@ -217,7 +218,7 @@ def _visible(text: str) -> str:
 
 
 def is_seen(char: str) -> bool:
-    """Whether `char` shows where it stands. A joiner of emoji does, by what it joins."""
+    """Whether `char` is visible at its position. A joiner of emoji is, if it joins two."""
     if " " <= char <= "~" or char in _SHOWN_ANYWAY or char in _EMOJI_JOINERS:
         return True
     if char in _NEVER_SHOWN or "\ufe00" <= char <= "\ufe0e" or "\U000e0100" <= char <= "\U000e01ef":
@@ -226,7 +227,7 @@ def is_seen(char: str) -> bool:
 
 
 def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
-    """A code block as it is, or one that says why it is not there. `source` is what it was before it was parsed."""
+    """The code block, or one that says why it was removed. `source` is its text before parsing."""
     written = block.canonical(block.info if LANGUAGE.fullmatch(block.info) else "text")
     if not all(map(is_seen, source)):
         reason = "characters that do not show"

@@ -131,7 +131,7 @@ def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[Withhel
 def _unfit(
     scratch: Scratch, diff: TreeDiff, limits: GateLimits, links: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """Why no commit may hold a path, whatever policy says."""
+    """Why no commit may contain a path, whatever the policy says."""
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
     unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit], limits)
@@ -171,8 +171,8 @@ def _links_of(
 
 
 def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict[str, str]:
-    """Reasons by path. A link that was left alone may come to lead out, since one on its way changed or is a folder
-    now; then no link of the base may change."""
+    """Reasons by path. An unchanged link may now lead out of the tree because another link or folder on its way
+    changed; then no link of the base may change."""
     touched = [change for change in changes if _is_link(change.new) or _is_link(change.old)]
     if old is None or not touched:
         return {}
@@ -193,7 +193,8 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
 
 
 def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: GateLimits) -> dict[str, str]:
-    """A patch spells out what it removes too, so that is bounded before anything is compared: the largest stay."""
+    """Reasons by path for the largest files if the replaced contents together exceed the limit: a patch contains
+    removed content, too."""
     replaced = [change for change in changes if change.old is not None]
     by_size = sorted(
         zip(sizes(scratch.git, [one.old.sha for one in replaced if one.old]), replaced, strict=True),
@@ -235,7 +236,7 @@ def _withheld(
 
 
 def _mass_deletion(base: Mapping[str, Entry], diff: TreeDiff) -> list[str]:
-    """What is deleted, if that is more than half of the files. A file that only moves is not gone: one of its name is
+    """The deleted paths if they are more than half of the files. A moved file does not count: a file of its name is
     new elsewhere."""
     deleted = [change.path for change in diff.changes if change.new is None]
     added = (change.path for change in diff.changes if change.old is None)

@@ -122,7 +122,7 @@ class _Walk:
         self._seen.add(path)
 
     def tracked(self) -> None:
-        """Compare the folders that the base has; what is new in them waits for the ignore rules."""
+        """Compare the folders that the base has; new entries in them wait for the ignore rules."""
         ahead = [""]
         while ahead:
             folder = ahead.pop()

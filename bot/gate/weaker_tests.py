@@ -160,7 +160,7 @@ def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
 
 
 def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
-    """Those of `parts` that are not among `others`, each of which stands for one."""
+    """The `parts` without a counterpart in `others`, where each of `others` matches one."""
     there = Counter((part.kind, part.key) for part in others)
     left = []
     for part in parts:
@@ -172,7 +172,7 @@ def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
 
 
 def _note(gone: Sequence[Part], came: Sequence[Part], tests: set[str]) -> str:
-    """`tests` are there on both sides: what one of them lost is not made good by what another has."""
+    """`tests` exist on both sides: what one of them lost is not made up for by another."""
     bare = {part.test for part in came if part.kind == "bare"}
     real = [part for part in came if part.kind != "test" or part.test not in bare]
     number, lines = 0, list[int]()

@@ -22,10 +22,8 @@ _NOTE_LIMIT = 500
 
 
 def publish_answer(context: PublishContext) -> tuple[str, ...]:
-    """Say the bundle's answer or question if somebody asked; done twice it changes nothing.
-
-    Returns soft failures, a sentence each. Raises `PublishError` if the thread could not be told.
-    """
+    """Post the bundle's answer or question if somebody asked; idempotent. Returns soft failures, a sentence each.
+    Raises `PublishError` if nothing could be posted."""
     github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
     text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
     if thread_ref is None:
@@ -39,8 +37,8 @@ def publish_answer(context: PublishContext) -> tuple[str, ...]:
 
 
 def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
-    """The comment, without its mark; `on_lines`, in a thread on lines of a diff, what goes beyond two sentences is
-    folded. Raises `PublishError` for a bundle that holds nothing to say."""
+    """The comment, without its mark; with `on_lines`, in a thread on lines of a diff, all after two sentences is
+    folded. Raises `PublishError` for a bundle without a text to post."""
     tail = [*run_notes(outcome), footer(outcome, links)]
     if outcome.status is Status.NEEDS_INPUT:
         question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
@@ -61,7 +59,7 @@ def posted_question(comment: str) -> str:
 
 
 def run_notes(outcome: Outcome) -> list[str]:
-    """What people are told of a run besides its result."""
+    """The notes on a run beside its result."""
     thread = outcome.request.thread
     hidden = [thread.hidden] if thread and thread.hidden else []
     return [safe_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]

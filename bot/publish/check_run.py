@@ -23,7 +23,7 @@ _COMPARED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """`key` is what it is found again by; without one it is made anew each time."""
+    """`key` identifies it on a second publishing; without one it is always created."""
 
     name: str
     head_sha: str
@@ -36,7 +36,7 @@ class CheckReport:
 def post_check_run(
     github: GitHub, repository: str, one: CheckReport, *, forbidden: str = ""
 ) -> tuple[str, ...]:
-    """Soft failures, a sentence each; `forbidden` is the one if the token may not make a check run."""
+    """Soft failures, a sentence each; `forbidden` is the one for a token that may not create a check run."""
     try:
         _put(github, repository, one)
     except GitHubError as error:
@@ -71,14 +71,15 @@ def _put(github: GitHub, repository: str, one: CheckReport) -> None:
 
 
 def is_by_us(run: CheckRunData, me: Account | None) -> bool:
-    """Whether our app made it. A person's token makes none: those are then by the workflow's own. If the token may
-    not ask who it is, none is ours, which costs no more than a second one."""
+    """Whether our app created it. A person's token cannot create any: those are then by the workflow's own token. If
+    the token may not ask for its app, none counts as ours, which at worst creates a second one."""
     if me is None or not run.app:
         return False
     return run.app == ACTIONS if me.kind != "Bot" else f"{run.app}[bot]".casefold() == me.login.casefold()
 
 
 def _says(run: CheckRunData, one: CheckReport) -> bool:
-    """Whoever else writes as our app, such as another workflow, says something else."""
+    """Whether `run` has the text of this report: another writer under our app, such as another workflow, has another
+    text."""
     actual, expected = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
     return actual[: len(expected)] == expected

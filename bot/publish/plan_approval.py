@@ -122,7 +122,7 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
 
 
 def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
-    """What stands in the comment that asked, and whether it was edited; empty if it was deleted."""
+    """The text of the comment that asked, and whether it was edited; empty if it was deleted."""
     number, on_lines = asking_comment(key)
     review_comment = github.review_comment(thread_ref.repository, number) if on_lines else None
     if review_comment is not None:

@@ -74,7 +74,7 @@ class PlanComment:
 
     @property
     def as_posted(self) -> str:
-        """What is above the mark, without the line that says what carried the plan out."""
+        """The text above the mark, without the line that names the result of the plan."""
         text = self.above_mark.replace("\r\n", "\n")
         return text.partition("\n\n")[2] if self.carried_out_by else text
 
@@ -114,7 +114,7 @@ def _lines(text: str, indent: str) -> str:
 
 
 def _limit(text: str) -> int:
-    """Escaping makes a text longer, and a plan is shown whole: its length has a limit of its own."""
+    """Escaping lengthens a text, and a plan is shown in full, so its length has a limit of its own."""
     return 4 * len(text) + 100
 
 
@@ -204,8 +204,8 @@ def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]
 
 
 def _is_changed(comment: PlanComment, plan: Plan) -> bool:
-    """Whether it says anything else than what was posted: by its text, by the plan that it would have to begin with,
-    whatever its mark says, and by GitHub's clock if we never had a reason to edit it."""
+    """Whether the comment differs from what was posted: by its text, by the plan that it must begin with, whatever
+    its mark says, and by GitHub's time of the last edit if we had no reason to edit it."""
     original = comment.as_posted
     begins = lines_of(original).startswith(lines_of(plan_markdown(plan)))
     if not begins or comment.fields.get("text") != text_hash(original):
@@ -214,10 +214,8 @@ def _is_changed(comment: PlanComment, plan: Plan) -> bool:
 
 
 def publish_plan(context: PublishContext) -> tuple[str, ...]:
-    """Post the bundle's plan where it was asked for; done twice it changes nothing.
-
-    Returns soft failures, a sentence each. Raises `PublishError`, and `GateError` for a plan that may not leave.
-    """
+    """Post the bundle's plan in its thread; idempotent. Returns soft failures, a sentence each. Raises
+    `PublishError`, and `GateError` for a plan that may not leave."""
     github, thread_ref, plan = context.github, context.thread_ref, context.bundle.plan
     if plan is None:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")

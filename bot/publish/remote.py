@@ -38,7 +38,7 @@ _OVERTAKEN = (
 
 
 class BranchMovedError(PublishError):
-    """Somebody changed or made the branch between our look and our push."""
+    """The branch was changed or created between our check and our push."""
 
 
 class ProtectedBranchError(PublishError):

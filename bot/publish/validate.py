@@ -18,7 +18,7 @@ _CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_AGAIN})
 
 
 def kind_of(bundle: Bundle) -> Status:
-    """What is there to publish: a review that was cut short still has its findings."""
+    """The status that decides what is published: a review that was cut short still has its findings."""
     partial = bundle.outcome.status is Status.PARTIAL and bundle.review is not None
     return Status.REVIEWED if partial else bundle.outcome.status
 

@@ -62,7 +62,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A heading's line (empty for what stands before the first one) and the text under it."""
+    """A heading's line (empty for the text before the first heading) and the text under it."""
 
     heading: str
     text: str
@@ -111,7 +111,7 @@ def _checkboxes(text: str) -> Iterable[str]:
 
 
 def _sections(template: str) -> Iterable[_Section]:
-    """What is left open at the end is closed, so that it does not swallow what we write beneath it."""
+    """Fences and comments that are open at the end are closed, so that they do not swallow our text after them."""
     heading, lines, fence, commented = "", list[str](), "", False
     for line in template.splitlines():
         if not commented and (match := _FENCE.match(line)):

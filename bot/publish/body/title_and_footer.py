@@ -25,7 +25,7 @@ NO_LINKS = Links()
 
 
 def footer(outcome: Outcome, links: Links) -> str:
-    """What it cost and where the run is, small."""
+    """The cost and the address of the run, in small print."""
     return small_line(figures(outcome), links)
 
 

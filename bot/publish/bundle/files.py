@@ -19,7 +19,7 @@ SARIF = "problems.sarif"
 JUNIT = "problems.junit.xml"
 
 OUTCOME_LIMIT = 8 << 20
-"""Bytes: what is longer is not read, and so not written."""
+"""Maximum size in bytes: longer files are not read, and so not written."""
 
 
 def sha256_of(content: bytes) -> str:

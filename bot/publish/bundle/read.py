@@ -38,12 +38,12 @@ _WRITES_LIMIT = 16 << 20
 
 
 class BundleError(UsageError):
-    """The folder is not a bundle, or is one that somebody tampered with."""
+    """The folder is not a bundle, or was tampered with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle as read: shape and hashes are right, but every text in it is still somebody else's."""
+    """A bundle as read. Its structure and hashes are valid; its texts are still untrusted."""
 
     folder: Path
     outcome: Outcome

@@ -40,7 +40,7 @@ def annotate(context: PublishContext, prepared: CheckedCommit) -> tuple[str, ...
 
 
 def on_lines(problems: Sequence[Problem], diff: Diff) -> list[Problem]:
-    """Those on lines that the diff shows, changed or beside one: elsewhere nobody would see an annotation."""
+    """The annotations on lines that the diff shows: nobody would see others."""
     return [problem for problem in problems if _is_shown(problem, diff)]
 
 

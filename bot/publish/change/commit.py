@@ -30,7 +30,7 @@ _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CheckedCommit:
-    """A commit that may be pushed, and what the gate said of it now."""
+    """A commit that may be pushed, and the gate's verdict on it."""
 
     sha: str
     verdict: Verdict
@@ -75,8 +75,7 @@ def build_commit(
 
 
 def commit_message(outcome: Outcome) -> str:
-    """`message.md`: the subject, what the model says of its change, and what it says to the reviewer. Publishing adds
-    the trailers."""
+    """`message.md`: the subject, the model's summary and its notes for the reviewer. Publishing adds the trailers."""
     description = outcome.description
     notes = f"\n\nFor the reviewer:\n\n{description.notes}" if description.notes.strip() else ""
     return clean_message(f"{title(outcome)}\n\n{description.summary}{notes}", outcome) + "\n"

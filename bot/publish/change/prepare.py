@@ -55,7 +55,8 @@ def prepare_change(context: PublishContext, policy_sha: str) -> PreparedChange:
 
 
 def sign_change(context: PublishContext, ready: PreparedChange, there: Iterable[str]) -> PreparedChange:
-    """With the commit that GitHub makes where policy asks for signed ones; it may be among those `there`."""
+    """`ready` with a commit made by GitHub if the policy asks for signed commits; it may be one of the commits
+    `there`."""
     if not ready.policy.pull_request.signed:
         return ready
 
@@ -70,7 +71,7 @@ _GONE = "D"
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What two commits of the same change have in common, whoever made them and when."""
+    """What identifies a change, whoever made the commit and when."""
 
     tree: str
     parents: tuple[str, ...]

@@ -33,7 +33,7 @@ _MARK_ROOM = 1_000
 def find_suggestions(
     context: PublishContext, prepared: CheckedCommit, now: PullRequest
 ) -> PublishResult | None:
-    """What an earlier publishing of this request made of it, whatever has become of the head since."""
+    """The result of an earlier publishing of this request, even if the head has changed since."""
     review = _find_posted(context, prepared)
     return _published(review, now) if review is not None else None
 
@@ -105,7 +105,7 @@ def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
 
 
 def _fields(context: PublishContext, prepared: CheckedCommit) -> dict[str, str]:
-    """A comment asks for one result; what is asked without one, a label, can come again and to something else."""
+    """A comment asks for one result; a request without one, by a label, can be repeated for another state."""
     thread_ref = thread_ref_of(context.request)
     trigger = context.request.trigger
     has_comment = thread_ref is not None and trigger is not None and trigger.comment_id

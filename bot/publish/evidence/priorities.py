@@ -127,7 +127,7 @@ def _problems(outcome: Outcome) -> Iterator[str]:
 
 
 def _not_known(outcome: Outcome) -> Iterator[str]:
-    """A change that keeps a checker from ending would otherwise look as good as one without a problem."""
+    """A change that prevents a checker from finishing would otherwise look as good as one without a problem."""
     for one in outcome.diagnostics:
         sides = (("before", one.before.answer), ("with", one.after.answer))
         if late := next((side for side, answer in sides if answer is Answer.TIMED_OUT), ""):

@@ -36,7 +36,7 @@ def was_disabled(check: CheckResult) -> bool:
 
 
 def new_problems(outcome: Outcome) -> tuple[Problem, ...]:
-    """Those that there were not before, errors first. Nothing of a checker without an answer on both sides counts."""
+    """The problems that are new, errors first. A checker counts only if it has results before and after."""
     problems = [problem for one in outcome.diagnostics if one.complete for problem in one.new]
     return tuple(sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR))
 
@@ -61,7 +61,7 @@ _WORSE = frozenset({"broken", "vanished", "new_failing"})
 
 
 def failures(checks: Sequence[CheckResult]) -> list[str]:
-    """Each check that fails as a clause that says what it did before, which decides whose failure it is. Markdown."""
+    """Each failing check as a clause with its result before, which decides whose failure it is. Markdown."""
     return [f"{safe_code(check.command, 200)} {_failure(check)}" for check in failing(checks)]
 
 

@@ -145,7 +145,7 @@ _REMARKS = 10
 
 
 def remarks(outcome: Outcome) -> list[str]:
-    """A line of Markdown each, and no more than a few."""
+    """A few remarks, each a line of Markdown."""
     noted = [outcome.coverage.note] if outcome.coverage and outcome.coverage.note else []
     lines = chain(
         _check_remarks(outcome.checks),

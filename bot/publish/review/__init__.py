@@ -1,1 +1,1 @@
-"""A bundle's review, made anew on what is fetched here, as one review on GitHub."""
+"""Post a bundle's review as one review on GitHub, with anchors computed again from what is fetched here."""

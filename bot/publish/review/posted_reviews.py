@@ -34,7 +34,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
 
 @dataclass(frozen=True, slots=True)
 class PostedReview:
-    """A review of ours: the request it was made for, the head it looked at, how many findings it has."""
+    """A review of ours: the request it answers, the head it reviewed, and its number of findings."""
 
     request: str
     head_sha: str
@@ -66,8 +66,8 @@ class ReviewHistory:
 def review_mark(
     request: str, head_sha: str, findings: int, in_body: Iterable[str], *, finished: bool = True
 ) -> str:
-    """`in_body` are the fingerprints of what stands on no lines, and so has no mark of its own. After a review that was
-    not `finished` the next one looks at everything again."""
+    """`in_body` are the fingerprints of findings without lines, which have no mark of their own. After a review that
+    was not `finished` the next one reviews everything again."""
     state = "over" if finished else _CUT_SHORT
     return mark(
         REVIEW, request=request, head=head_sha, findings=findings, state=state, body=".".join(in_body)
@@ -90,7 +90,7 @@ def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
 def open_findings(
     github: GitHub, repository: str, number: int, past: ReviewHistory
 ) -> tuple[PostedFinding, ...]:
-    """The findings of earlier reviews whose threads nobody resolved; all of them if GitHub does not say."""
+    """The findings of earlier reviews in unresolved threads; all of them if GitHub does not say which are resolved."""
     try:
         threads = github.review_threads(repository, number)
     except GitHubError as error:
@@ -125,8 +125,8 @@ def last_reviewed(github: GitHub, repository: str, number: int) -> str:
 
 
 def empty_review_key(number: int, head_sha: str) -> str:
-    """The `external_id` of the check run of ours that says that this head was looked at. A job of Actions, which has
-    whatever name its workflow gives it, cannot have it."""
+    """The `external_id` of our check run that marks this head as reviewed. A job of Actions, whose name its workflow
+    chooses, cannot have it."""
     return f"slash-agent-reviewed:{number}:{head_sha}"
 
 

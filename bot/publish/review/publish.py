@@ -63,7 +63,7 @@ def _requests_changes(report: Report, policy: ReviewPolicy) -> bool:
 
 
 def _report_check(context: ReviewContext, report: Report) -> tuple[str, ...]:
-    """The findings as annotations of a check run, if the token may make one: most may not, and need not."""
+    """Add the findings as annotations of a check run, if the token may create one."""
     annotations = [annotation(finding) for finding in report.anchored if finding.side is Side.RIGHT]
     title = f"{count_of(len(report.findings), 'finding')}: {counts(report.findings)}"
     summary = safe_plain(context.review.summary, _SUMMARY_LIMIT) or "See the review."

@@ -38,7 +38,7 @@ from bot.review.suggestions import with_valid_suggestion
 
 @dataclass(frozen=True, slots=True)
 class ReviewContext:
-    """A bundle's review and where it is posted. `pull` is the pull request as the run saw it."""
+    """A bundle's review and its destination. `pull` is the pull request at the time of the run."""
 
     outcome: Outcome
     review: Review
@@ -177,7 +177,7 @@ def _fetch_diff_at(context: ReviewContext, head_sha: str, folder: Path) -> Revie
 
 
 def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
-    """What is new, placed on the diff that GitHub shows; beyond the policy's limit the mildest are left out."""
+    """The new findings, anchored on the diff that GitHub shows; over the policy's limit the mildest are left out."""
     anchored: list[Finding] = []
     unanchored: list[Finding] = []
     # By what never changes of one that stands nowhere: equal ones have equal reasons.

@@ -83,8 +83,8 @@ def body_text(report: Report) -> str:
 
 
 def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: int, pull_url: str) -> str:
-    """What is told to whoever asked if there is no finding that was not made before. `earlier` is how many findings
-    earlier reviews made on lines of the pull request at `pull_url`, `still_open` are those that nobody resolved."""
+    """The comment for a review without a new finding. `earlier` is how many findings earlier reviews made on lines
+    of the pull request at `pull_url`, `still_open` how many of them are unresolved."""
     text = "**No new findings.**" if earlier else "**No findings.**"
     links = [
         f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})" for one in still_open

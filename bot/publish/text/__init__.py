@@ -1,1 +1,1 @@
-"""How text by somebody else is written down in Markdown of ours. Pure; what of it may leave is the gate's to say."""
+"""Render untrusted text inside our Markdown. Pure; the gate decides what may leave."""

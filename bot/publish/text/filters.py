@@ -1,7 +1,5 @@
-"""The filters for text by somebody else on its way into our Markdown.
-
-The gate decides what may leave, `markdown.py` how it is written; these combine the two.
-"""
+"""Filters for untrusted text in our Markdown. The gate decides what may leave, `markdown.py` how it is rendered;
+these combine the two."""
 
 from __future__ import annotations
 
@@ -15,17 +13,17 @@ TAIL_LIMIT = 2_500
 
 
 def safe_line(text: str, limit: int = 300) -> str:
-    """One line by somebody else, as the characters it has."""
+    """One line of untrusted text, shown literally."""
     return markdown.plain(clean_line(_gated(text, limit), limit))
 
 
 def safe_code(text: str, limit: int = 200) -> str:
-    """A command or path by somebody else. In code nothing is live but what a commit message acts on."""
+    """An untrusted command or path as a code span. In code only what a commit message acts on has an effect."""
     return markdown.code(break_commit_words(_printable(_gated(text, limit), limit)))
 
 
 def safe_markdown(text: str, limit: float) -> str:
-    """Markdown by somebody else, ending where it ends, and without blocks that GitHub would offer to apply."""
+    """Untrusted Markdown with every block closed, and without blocks that GitHub would offer to apply."""
     most = int(limit)
     cleaned = markdown.shortened(clean_markdown(_gated(text, most), 4 * most), most)
     return markdown.contained(cleaned)
@@ -43,7 +41,7 @@ def safe_answer(text: str, limit: int, rest: str) -> str:
 
 
 def safe_plain(text: str, limit: int) -> str:
-    """Text by somebody else, where none of it is Markdown or may be."""
+    """Untrusted text for a place where no Markdown is rendered."""
     near = text[: 4 * limit + 1000]
     reason = withhold_if_secret(near)
     return f"({reason})" if reason else clean_markdown(near, limit)
@@ -69,7 +67,7 @@ def clean_tail(text: str) -> str:
 
 
 def _gated(text: str, limit: int) -> str:
-    """`text`, or why it is withheld. What is far beyond what will be shown is not looked at: it costs time."""
+    """`text`, or why it is withheld. Text far beyond what will be shown is cut first, since checking it takes time."""
     near = text[: 4 * limit + 1000]
     reason = withhold_if_secret(near)
     return f"({reason})" if reason else near
@@ -81,7 +79,7 @@ def _printable(text: str, limit: int) -> str:
 
 
 def suggestion_refusal(path: str, text: str, suggestion: str, protected: ProtectedFiles) -> str:
-    """Why a suggestion may not be posted, as a clause; empty if it may. A click makes a commit of it."""
+    """Why a suggestion may not be posted, as a clause; empty if it may. One click commits it."""
     if reason := refusal(path):
         return f"the path {reason}"
     if reason := protection(path, protected):

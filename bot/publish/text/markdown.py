@@ -25,7 +25,7 @@ _BIG_HEADING = re.compile(r"^( {0,3})#{1,2}(?=\s)")
 
 
 def code(text: str) -> str:
-    """A code span of one line that shows exactly `text`, whatever backticks are in it."""
+    """A code span of one line that shows exactly `text`, with any backticks in it."""
     line = " ".join(text.split("\n"))
     if not line.strip():
         return "` `"

@@ -1,1 +1,1 @@
-"""What we write in a thread and find again there: marks, comments, what they say of the requests before this one."""
+"""What we write in a thread and find again there: marks, comments, and what they record of earlier requests."""

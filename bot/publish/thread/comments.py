@@ -33,7 +33,7 @@ class ThreadComment:
 
 
 def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
-    """What stands where `thread_ref` is, the lines' thread before the conversation, each oldest first."""
+    """The comments at `thread_ref`, those of the lines' thread before the conversation's, each oldest first."""
     if thread_ref.lines:
         for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
             if remark.in_reply_to == thread_ref.lines:
@@ -62,7 +62,7 @@ def is_own(github: GitHub, thread_ref: ThreadRef, comment: ThreadComment, kind: 
 
 
 def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
-    """`text` with the mark that says what it is: the request, the run, and `fields` besides."""
+    """`text` with its mark: the request, the run, and `fields`."""
     named = {"request": thread_ref.key, "run": thread_ref.run, "of": thread_ref.of, **(fields or {})}
     return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
@@ -126,8 +126,8 @@ def put_result(
 def edit_comments(
     github: GitHub, thread_ref: ThreadRef, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
 ) -> frozenset[str]:
-    """Make our comments say the text of their kind, if they are there; the thread is read once. The mark keeps
-    what it says and gets `fields`. Returns the kinds that were there."""
+    """Edit our existing comments to the text of their kind; the thread is read once. Each mark keeps its fields and
+    gets `fields`. Returns the kinds that exist."""
     kinds = set()
     for comment in list(comments_at(github, thread_ref)):
         for kind, text in texts.items():

@@ -62,7 +62,7 @@ def request_key(event: str, comment_id: int) -> str:
 
 
 def asking_comment(key: str) -> tuple[int, bool]:
-    """The comment that a key stands for and whether it is one on lines of a diff; 0 if no comment asked."""
+    """The id of the comment that a key names, and whether it is one on lines of a diff; 0 if no comment asked."""
     digits = key.removeprefix("r")
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
@@ -91,7 +91,7 @@ def is_ours(author: Account, me: Account | None, kind: str) -> bool:
 
 
 def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
-    """Also the first answer, which the workflow's own bot wrote before we had a key, until we edit and so sign it: to
-    find what is to be written over, never to believe what it says of a plan, of money or of a result."""
+    """`is_ours`, or the first answer, which the workflow's own bot wrote before we had a key, until we edit and so
+    sign it: to find the comment to overwrite, never to trust what it says of a plan, a cost or a result."""
     by_workflow = author.kind == "Bot" and author.login == _ACTIONS_BOT
     return is_ours(author, me, kind) or (kind == PROGRESS and by_workflow and me is not None)

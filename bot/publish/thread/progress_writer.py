@@ -53,7 +53,7 @@ class ProgressState:
 def close_progress(
     github: GitHub, thread_ref: ThreadRef, text: str, fields: Mapping[str, str] = MappingProxyType({})
 ) -> bool:
-    """Make the progress comment say `text` for good if it still says that somebody works on it; whether it says it
+    """Set the progress comment to `text` for good if it still says that a run is active; return whether it says so
     now. `fields` go into its mark."""
     thread_ref = replace(thread_ref, lines=0)
     comment = find_comment(github, thread_ref, PROGRESS)

@@ -29,7 +29,7 @@ class ThreadRef:
 
 
 def thread_ref_of(request: Request) -> ThreadRef | None:
-    """`None` if nobody asked in a thread."""
+    """`None` if the request came from no thread."""
     if request.thread is None or not request.repository:
         return None
     trigger, pull = request.trigger, request.pull

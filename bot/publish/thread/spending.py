@@ -28,7 +28,7 @@ class CommentLister(Protocol):
 
 
 def spending(actor: Actor, now: str, usd: float) -> Mapping[str, str]:
-    """Fields for a run's mark: what it may cost, or did. `now` is when it began, RFC 3339."""
+    """Fields for a run's mark: its maximum or actual cost. `now` is its start, RFC 3339."""
     return {_BY: str(actor.id), _ON: now[:10], _USD: f"{usd:.4f}"}
 
 

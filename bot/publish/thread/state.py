@@ -11,7 +11,7 @@ from bot.github.values import Account
 from bot.publish.thread.markers import PROGRESS, WRITE, may_be_ours, read_mark
 
 OUR_WRITES_TAKE = timedelta(hours=1)
-"""Our label or edit follows our comment within this time. Whatever changes a thread later was somebody else."""
+"""Our label or edit follows our comment within this time. A later change of a thread is by somebody else."""
 
 
 def thread_state(

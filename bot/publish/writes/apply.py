@@ -36,20 +36,20 @@ from bot.publish.thread.state import is_own, thread_state
 from bot.publish.writes.validate import ValidatedWrites
 
 _ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
-"""On one thread. The comment first: by it a second publishing sees that what has changed since was its own doing."""
+"""The writes on one thread, the comment first: from it a second publishing knows which later changes are its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedWrites:
-    """What was written now, and what was not, each with why: a few words each."""
+    """What was written now, and what was not, each with the reason in a few words."""
 
     written: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
 
 
 def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
-    """Make them, thread by thread; what is there already is not made again. Raises `PublishError` if GitHub took
-    only some: publishing again makes the rest."""
+    """Make the writes, thread by thread, except existing ones. Raises `PublishError` if GitHub took only some:
+    publishing again makes the rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
         why = "the run came to no good end"
         return AppliedWrites(withheld=tuple(f"{describe_write(write)}: {why}" for write in proposed.writes))

@@ -22,9 +22,8 @@ from bot.publish.context import PublishContext, make_bare
 
 @dataclass(frozen=True, slots=True)
 class ValidatedWrites:
-    """Writes that their run may make, wherever their threads stand now. `since` is when the run looked at these,
-    `known` the last activity it saw on one, and `threads` are they, each with whether it was counted as a pull
-    request."""
+    """Writes that their run may make, in any state of their threads. `since` is when the run read these, `known` the
+    last activity that it saw on one, and `threads` are they, each with whether it was counted as a pull request."""
 
     outcome: Outcome
     writes: tuple[Write, ...]
@@ -36,7 +35,7 @@ class ValidatedWrites:
 
 
 def validate_writes(context: PublishContext) -> ValidatedWrites:
-    """Raises `PublishError`, and `GateError` for a text that may not leave: then none may be made."""
+    """Raises `PublishError`, and `GateError` for a text that may not leave: then none is made."""
     outcome, request, writes = context.outcome, context.request, context.bundle.writes
     assert writes is not None
     policy, task = _load_rules(context)
@@ -60,7 +59,7 @@ def validate_writes(context: PublishContext) -> ValidatedWrites:
 
 
 def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
-    """Policy and task as the tip of the default branch has them: whoever made the bundle could name any other."""
+    """Policy and task from the tip of the default branch: the bundle could name any other."""
     request, folder = context.request, context.remote.git_dir
     folder = folder.with_name(f"{folder.name}-rules")
     git, remote = make_bare(folder, context.outcome.base_sha), replace(context.remote, git_dir=folder)
