@@ -22,7 +22,7 @@ from tests.support.stage import Ran, command
 
 
 def cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
-    """The program started from nothing, as all of this file is about."""
+    """The program started from nothing."""
     done = warm.run_cold(command(*args), _environment(environment), cwd)
     return Ran(done.returncode, done.stdout, done.stderr)
 
@@ -70,7 +70,7 @@ def test_help_lists_every_verb_and_every_exit_code() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_has_an_example(verb: str) -> None:
-    ran = cli(verb, "--help")
+    ran = warm_cli(verb, "--help")
     assert ran.code == 0
     assert f"example: slash-agent {verb}" in ran.out
 
@@ -98,7 +98,7 @@ def test_without_a_verb_the_help_is_shown() -> None:
     ("verb", "meant"), [("fxi", "fix"), ("reveiw", "review"), ("dmeo", "demo"), ("xyz", "")]
 )
 def test_for_an_unknown_verb_the_nearest_is_named(verb: str, meant: str) -> None:
-    ran = cli(verb)
+    ran = warm_cli(verb)
     assert ran.code == 2
     hint = f"; did you mean '{meant}'?" if meant else ""
     assert ran.err.splitlines()[-1] == f"slash-agent: error: there is no verb '{verb}'{hint}"
@@ -106,7 +106,7 @@ def test_for_an_unknown_verb_the_nearest_is_named(verb: str, meant: str) -> None
 
 @pytest.mark.parametrize("money", ["lots", "-1", "0", "nan", "inf"])
 def test_a_budget_that_is_no_amount_is_a_mistake(money: str) -> None:
-    ran = cli("fix", f"--budget={money}", "x")
+    ran = warm_cli("fix", f"--budget={money}", "x")
     assert ran.code == 2
     assert f"{money!r} is not an amount in USD" in ran.err
 
