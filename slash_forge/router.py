@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ class Router:
         raise errors.not_found()
 
 
+@functools.cache  # a test starts many forges
 def _pattern(template: str) -> re.Pattern[str]:
     parts = []
     end = 0
