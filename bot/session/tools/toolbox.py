@@ -8,6 +8,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from bot.agent.handover import ANSWER
 from bot.agent.masking import Mask
 from bot.agent.toolbox import PERSON, CallExecution, Handler, Permission, Toolbox, skipped_call
 from bot.contracts import journal as lines
@@ -32,6 +33,10 @@ _NEEDS_THE_EDITS = (SHELL, TASK, DESCRIBE_CHANGE)
 """Calls that need the edits before them in the same answer."""
 
 NOT_RUN = "Not run: "
+
+_NOT_KNOWN_YET = NOT_RUN + (
+    "it was called before the answer to the question was known. Call it again if it fits the answer."
+)
 
 _EDIT_FAILED = NOT_RUN + (
     "{} before it in the same answer failed, so this would see the old files. Correct that first, then call "
@@ -269,22 +274,27 @@ class RunToolbox(Toolbox):
         self._approvals = gatekeeper.approvals
         self._edits: list[str] = []
         self._failed = ""
+        self._answered = False
 
     def begin_answer(self, calls: Sequence[ToolCall]) -> None:
         self._edits = [call.id for call in calls if self._name(call) in WRITING]
         self._failed = ""
+        self._answered = False
 
     def may_overlap(self, call: ToolCall) -> bool:
         return self._overlaps(call)
 
     def execute(self, call: ToolCall, cancel: CancelToken, mask: Mask | None = None) -> CallExecution:
         name = self._name(call)
+        if self._answered:
+            return skipped_call(call, _NOT_KNOWN_YET)
         if self._failed and name in _NEEDS_THE_EDITS:
             return skipped_call(call, _EDIT_FAILED.format(self._failed))
         if name in WRITING:
             self._edits = self._edits[1:]
         self._calls.begin(call.id, more_edits=bool(self._edits))
         executed = super().execute(call, cancel, mask)
+        self._answered = ANSWER in executed.outcome.metadata
         if name in WRITING and executed.result.is_error:
             self._failed = f"the {name}"
         if not self._approvals.refused or executed.person_answer == NO:

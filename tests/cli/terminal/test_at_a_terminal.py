@@ -115,7 +115,7 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
 def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) -> None:
     (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['true']\n")
     commit_all(repo)
-    steps: Sequence[Step] = [VIEW, ASK, Turn(EDITS), DESCRIBE, DONE]
+    steps: Sequence[Step] = [VIEW, [ASK, ASK, shell("echo early")], Turn(EDITS), DESCRIBE, DONE]
     with ModelServer(steps) as server, fix(repo, server) as terminal:
         terminal.wait_for("what there is so far is kept\n> ")
         terminal.type("Round it.\n")
@@ -124,6 +124,7 @@ def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) ->
     assert code == 0, terminal.text
     assert "  │ Round or truncate?" in terminal.screen
     assert "They answered: Round it." in told
+    assert told.count("called before the answer to the question was known") == 2
     outcome = json.loads((repo.parent / "out" / "outcome.json").read_text())
     assert (outcome["status"], outcome["question"]) == ("changed", "")
     journal = repo.parent / "out" / "journal.jsonl"
