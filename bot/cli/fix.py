@@ -85,11 +85,11 @@ def _result(result: FixResult, arguments: argparse.Namespace) -> Result:
         where = f"in {arguments.patch}"
         next = [("look", f"cat {patch}"), ("apply", f"{git_at(arguments.repo)} apply {patch}")]
     if result.outcome.status is Status.NEEDS_INPUT:
-        next.append(("answer", f'{_continue(result)} "your answer"'))
+        next.append(("answer", f'{_continue(result, arguments)} "your answer"'))
     elif not result.kept_run and (
         result.outcome.status in _UNFINISHED or result.outcome.stop_reason is StopReason.CHECKS_FAILING
     ):
-        next.append(("go on", _continue(result)))
+        next.append(("go on", _continue(result, arguments)))
     if result.kept_run:
         next += recovery_commands(result.kept_run, goes_on=True)
     next.append(("report", str(result.bundle / "report.html")))
@@ -102,5 +102,13 @@ def _result(result: FixResult, arguments: argparse.Namespace) -> Result:
     return Result(result.outcome, where, next, notes=notes)
 
 
-def _continue(result: FixResult) -> str:
-    return f"slash-agent fix --continue {shlex.quote(str(result.bundle))}"
+def _continue(result: FixResult, arguments: argparse.Namespace) -> str:
+    """The command that continues the run from here, with the options of this one that it needs."""
+    words = ["slash-agent", "fix"]
+    if os.path.realpath(arguments.repo) != os.path.realpath("."):
+        words += ["--repo", str(arguments.repo)]
+    if arguments.model:
+        words += ["--model", arguments.model]
+    if arguments.sandbox != "auto":
+        words += ["--sandbox", arguments.sandbox]
+    return shlex.join([*words, "--continue", str(result.bundle)])

@@ -60,7 +60,9 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
     assert ran.code == 0, ran.said
     assert "Round or truncate?" in ran.out
     [answer] = [line.strip() for line in ran.out.splitlines() if "--continue" in line]
-    run = Path(shlex.split(answer)[-2])
+    *options, given, _ = shlex.split(answer.removeprefix("answer"))
+    assert options == ["slash-agent", "fix", "--repo", str(repo), "--model", MODELS[0], "--continue"]
+    run = Path(given)
     for model, kept in ((MODELS[0], True), (MODELS[1], False)):
         ran, asked = go_on(cli, repo, run, "Round it.", model=model, steps=mending())
         assert ran.code == 0, ran.err
