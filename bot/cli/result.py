@@ -22,6 +22,8 @@ from bot.github.actions import json_text
 
 _MOST_PROBLEMS = 3
 _MOST_FILES = 20
+_MOST_ALIKE = 5
+"""Withheld files with the same reason that are named."""
 
 _STOPPED = {
     StopReason.MAX_TOKENS: "the model's answer was cut off",
@@ -91,10 +93,13 @@ def print_result(result: Result, printer: Printer) -> None:
 def headline(outcome: Outcome, where: str = "", review: Review | None = None) -> tuple[Mark, str]:
     """Return the result of a run in one line."""
     mark, text = _headline_parts(outcome, where, review)
-    unfinished = outcome.status is Status.PARTIAL
-    if outcome.status is Status.FAILED and outcome.stop_reason is StopReason.CANCELED:
+    failed = outcome.status is Status.FAILED
+    stopped = _STOPPED.get(outcome.stop_reason, "")
+    if failed and outcome.stop_reason is StopReason.CANCELED:
         text = "Cancelled, nothing was changed"
-    elif stopped := _STOPPED.get(outcome.stop_reason, "") if unfinished else "":
+    elif failed and stopped and review is not None:
+        mark, text = "bad", f"Not finished ({stopped}): {text[0].lower()}{text[1:]}"
+    elif stopped and outcome.status is Status.PARTIAL:
         mark, text = "doubt", f"Not finished ({stopped}): {text}"
     return mark, f"{text}, {money(outcome.cost)}" if outcome.cost else text
 
@@ -181,15 +186,32 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
         printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
     if (more := len(outcome.files) - _MOST_FILES) > 0:
         printer.field("", f"and {count_of(more, 'more file')}")
-    for held in outcome.withheld:
-        printer.field("withheld", f"{held.path}: {held.reason}", "yellow")
+    _print_withheld(outcome, printer)
     for denial, times in Counter(outcome.denials).items():
-        rule = f"rule {denial.rule}{f', {times} times' if times > 1 else ''}"
+        # Of a built-in rule or a verb the name is a phrase of its own: "the built-in rule git-push".
+        prefix = "" if denial.rule.startswith("the ") else "rule "
+        rule = f"{prefix}{denial.rule}{f', {times} times' if times > 1 else ''}"
         why = f"{denial.reason} ({rule})" if denial.reason else rule
         printer.field("denied", f"{denial.tool} {denial.subject}: {why}", "yellow")
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     printer.field("sandbox", outcome.sandbox)
+
+
+def _print_withheld(outcome: Outcome, printer: Printer) -> None:
+    """A reason that many files share is printed once, since its files may be thousands."""
+    by_reason: dict[str, list[str]] = {}
+    for held in outcome.withheld:
+        by_reason.setdefault(held.reason, []).append(held.path)
+    for reason, paths in by_reason.items():
+        if len(paths) <= _MOST_ALIKE:
+            for path in paths:
+                printer.field("withheld", f"{path}: {reason}", "yellow")
+            continue
+        printer.field("withheld", f"{count_of(len(paths), 'file')}: {reason}", "yellow")
+        for path in paths[:_MOST_ALIKE]:
+            printer.field("", path)
+        printer.field("", f"and {count_of(len(paths) - _MOST_ALIKE, 'more file')}")
 
 
 def _print_description(outcome: Outcome, printer: Printer) -> None:

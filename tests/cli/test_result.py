@@ -20,6 +20,7 @@ from bot.contracts.outcome import (
     Outcome,
     Status,
     StopReason,
+    WithheldFile,
 )
 from bot.contracts.review import Finding, Review, Severity
 from tests.cli.terminal.test_viewer import HOSTILE, Screen
@@ -96,6 +97,32 @@ def test_the_headline_of_a_review_counts_its_findings(
     findings: tuple[Finding, ...], mark: str, text: str
 ) -> None:
     assert headline(NOTHING, "", Review("a", "b", "", findings)) == (mark, text)
+
+
+def test_a_review_that_a_limit_ended_is_not_one_without_findings() -> None:
+    outcome = replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.TURNS)
+    review = Review("a", "b", "", ())
+    assert headline(outcome, "", review) == (
+        "bad", "Not finished (all turns are used): no findings, $0.04"
+    )  # fmt: skip
+
+
+def test_a_reason_for_which_many_files_are_withheld_is_printed_once() -> None:
+    held = tuple(WithheldFile(f"a{number}.py", "gone") for number in range(56))
+    lines = result_lines(replace(OUTCOME, withheld=(*held, WithheldFile("b.py", "too large"))))
+    assert [line.split("withheld")[-1].strip() for line in lines if "gone" in line or "too large" in line] == [
+        "56 files: gone", "b.py: too large",
+    ]  # fmt: skip
+    assert "            and 51 more files" in lines
+
+
+def test_the_name_of_a_built_in_rule_is_not_called_a_rule_twice() -> None:
+    denials = (
+        Denial("bash", "git push", "the built-in rule git-push", "no"),
+        Denial("bash", "x", "rules[0]", "no"),
+    )
+    lines = [line for line in result_lines(replace(OUTCOME, denials=denials)) if "denied" in line]
+    assert [line.split("no ")[1] for line in lines] == ["(the built-in rule git-push)", "(rule rules[0])"]
 
 
 def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer() -> None:

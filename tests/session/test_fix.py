@@ -186,6 +186,17 @@ def test_no_diff_says_why(cli: Cli, repo: Path) -> None:
     assert outcome["answer"] == "There is nothing to do."
 
 
+def test_a_change_that_is_withheld_whole_says_why_once(cli: Cli, repo: Path) -> None:
+    make = "mkdir -p .github/workflows; for i in 1 2 3 4 5 6 7; do echo a > .github/workflows/$i.yml; done"
+    with ModelServer([shell(make), DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "x", model=server)
+    outcome = ran.json["outcome"]
+    [why] = {file["reason"] for file in outcome["withheld"]}
+    assert outcome["stop_reason"] == "gate"
+    assert outcome["reason"].count(why) == 1
+    assert "`.github/workflows/5.yml` and 2 more files (" in outcome["reason"]
+
+
 def test_protected_paths_are_withheld_and_the_rest_is_kept(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
     steps: list[Step] = [

@@ -19,6 +19,7 @@ from bot.contracts.outcome import (
     Outcome,
     Status,
     StopReason,
+    WithheldFile,
 )
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
@@ -194,6 +195,19 @@ def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[C
     return end.stop
 
 
+def _withheld(files: Sequence[WithheldFile]) -> str:
+    """The first files of each of the first reasons, and how many more have it."""
+    by_reason: dict[str, list[str]] = {}
+    for file in files:
+        by_reason.setdefault(file.reason, []).append(f"`{file.path}`")
+    parts = []
+    for reason, paths in [*by_reason.items()][:_NAMED]:
+        more = len(paths) - _NAMED
+        names = ", ".join(paths[:_NAMED]) + (f" and {count_of(more, 'more file')}" if more > 0 else "")
+        parts.append(f"{names} ({reason})")
+    return "; ".join(parts)
+
+
 def _reason(
     profile: Profile, result: Status, stop: StopReason, end: LoopEnd, verdict: Verdict | GateError
 ) -> str:
@@ -203,8 +217,7 @@ def _reason(
     if isinstance(verdict, GateError):
         return sentence(f"The gate refused the diff: {verdict}")
     if stop is StopReason.GATE:
-        reasons = "; ".join(f"`{file.path}` ({file.reason})" for file in verdict.withheld[:_NAMED])
-        return f"Everything that changed was withheld: {reasons}."
+        return f"Everything that changed was withheld: {_withheld(verdict.withheld)}."
     if stop is StopReason.CHECKS_FAILING:
         return "The model ended its turn, and a check fails with its change."
     if SUBMIT_PLAN in profile.results and result is Status.FAILED and stop is StopReason.END_TURN:
