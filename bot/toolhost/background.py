@@ -54,7 +54,7 @@ class Job:
         return not self.over.is_set()
 
     def stop(self) -> None:
-        """Kill it and what it started, and wait until that is done."""
+        """Kill the command and its descendants, and wait until they have ended."""
         self._stop.set()
         self.wait(_KILL_LIMIT)
 

@@ -25,7 +25,8 @@ _DAEMON_LIMIT = 120.0
 
 
 def reached(planted: Planted) -> list[str]:
-    """The names of those that got through; of a datagram and of what outlives us only the supervisor can tell."""
+    """The names of the canaries that were reached. Only the supervisor can tell for a datagram and for a process
+    that outlives the host."""
     return [name for name, get_through in TRIES.items() if _tried(get_through, planted)]
 
 
@@ -125,7 +126,7 @@ def _daemon(planted: Planted) -> bool:
 
 
 def _leave_behind(lock: str) -> None:
-    """A process that left its parent and its session, holding `lock`, until somebody removes that."""
+    """A process that left its parent and its session. It holds `lock` until that file is removed."""
     import fcntl
     import time
 

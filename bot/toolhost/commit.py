@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What was done: the metadata of each file, as results carry it, and what is to be said below the result."""
+    """The result: the metadata of each file, as results carry it, and the notes below the result."""
 
     files: tuple[dict[str, Any], ...]
     note: str
@@ -98,8 +98,8 @@ def _propose(context: Context, change: Change) -> _Proposal:
 
 
 def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
-    """The diffs of one call travel in one frame: what is too much of them is cut. First those of files that go, from
-    which nothing is worked out, then the longest, so that most files' versions can be had from the journal."""
+    """The diffs of one call are sent in one frame and cut to its size: first those of deleted files, from which
+    nothing is derived, then the longest, so that most files' versions can be restored from the journal."""
     remaining, cut_proposals = MAX_TEXT, list(proposals)
     sizes = [(proposal.data is None, len(proposal.diff.text), at) for at, proposal in enumerate(proposals)]
     for _, _, at in sorted(sizes):
@@ -193,7 +193,7 @@ def _unwritten(context: Context, failed: StepFailed, steps: Sequence[Step]) -> T
 
 
 def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
-    """Remember what the model knows of the file now, and say in metadata what became of it."""
+    """Record what the model knows of the file now, and return the file's metadata."""
     change, diff = proposal.change, proposal.diff
     noted = {
         "path": proposal.name,
@@ -238,7 +238,7 @@ def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
 
 
 def _mode(proposal: _Proposal) -> int | None:
-    """The permission bits of the file, of one that is gone those that it had."""
+    """The permission bits of the file; of a deleted file, those that it had."""
     if proposal.mode is not None or proposal.data is None:
         return proposal.mode
     with contextlib.suppress(OSError):

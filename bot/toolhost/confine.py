@@ -83,7 +83,7 @@ def confine(descriptor: int) -> None:
 
 
 def _drop_capabilities(allowed: Sequence[int]) -> None:
-    """All that this process has, and, if it may, all that it could come to have."""
+    """Drop all capabilities that this process has and, if permitted, all that it could gain."""
     for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
         _libc.prctl(
             _CAPBSET_DROP, capability, 0, 0, 0
@@ -97,8 +97,8 @@ def _drop_capabilities(allowed: Sequence[int]) -> None:
 
 
 def _bound_signals() -> None:
-    """From here on this process can signal only what it starts: the guardian, outside of the host's own confinement,
-    may then kill all that the kernel lets it."""
+    """From now on this process can signal only its descendants: the guardian, outside of the host's own confinement,
+    may then kill every process that the kernel lets it signal."""
     # Every ruleset refuses to move files between folders unless it allows that.
     attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
     ruleset = _checked(
@@ -177,12 +177,12 @@ if TYPE_CHECKING:
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 4, 15, 36
 
 _OWN_WAY_OUT = 60.0
-"""Seconds that the host has to end by itself once nobody can say anything to it any more."""
+"""Seconds for the host to end by itself once the supervisor can no longer reach it."""
 
 
 def fork(*, alone: bool) -> None:
-    """Return in a new process; this one stays behind as its guardian and never returns. `alone` is whether the kernel
-    lets it signal nobody but what comes from it."""
+    """Return in a new process; this one stays behind as its guardian and never returns. `alone` is whether the
+    kernel lets it signal only its descendants."""
     libc = ctypes.CDLL(None)
     libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # the child does not inherit this
     libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
@@ -218,8 +218,8 @@ def _guard(host: int, read_end: int, *, alone: bool) -> NoReturn:
 
 
 def _wait(host: int, read_end: int) -> None:
-    """Until the host ends, or the supervisor asks for the end of all, or dies. Where it only hangs up the host may end
-    by itself."""
+    """Wait until the host ends, or the supervisor asks to end everything, or dies. If it only hangs up, the host may
+    end by itself."""
     poll = select.poll()
     poll.register(host, select.POLLIN)
     poll.register(read_end, select.POLLIN)
@@ -242,7 +242,7 @@ def _end_all(kill: Callable[[], None]) -> None:
 
 
 def _kill_all_at_once() -> None:
-    """All that may be signalled, in one call, during which the kernel lets nobody fork: no bomb is faster."""
+    """Signal every permitted process in one call, during which the kernel lets none fork: so no fork bomb is faster."""
     _kill(-1)
 
 

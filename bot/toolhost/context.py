@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 
 class ToolFailure(Exception):
-    """A tool cannot do what was asked. The message goes to the model as an error result: what happened, to
-    what, and the next step that would work."""
+    """A tool cannot carry out its call. The message goes to the model as an error result: what happened, to what,
+    and the next step that would work."""
 
 
 @dataclass(frozen=True, slots=True)

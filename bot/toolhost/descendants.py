@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 _SWEEP_LIMIT = 2.0
 _MAX_LENGTH = 80
 _OVER = ("Z", "X", "")
-"""The states of what has ended."""
+"""The states of processes that have ended."""
 
 Test = Callable[[int], bool]
 """Whether a process, by its id, is one of those."""
@@ -28,8 +28,8 @@ def sweep(codes: dict[int, int] | None = None) -> int:
 
 
 def sweep_orphans(mine: Test) -> int:
-    """As `sweep`, of those that lost their parent and came to this process, as far as they are `mine`, with what is
-    below them. Reaps nobody else's."""
+    """As `sweep`, for the orphans that this process adopted, as far as they are `mine`, and their descendants. Reaps
+    no other's."""
     return _sweep(lambda: orphans(mine), None)
 
 
@@ -40,7 +40,7 @@ def reap_orphans(mine: Test) -> None:
 
 
 def orphans(mine: Test) -> list[int]:
-    """Those that lost their parent and came to this process, as far as they are `mine`."""
+    """The orphans that this process adopted, as far as they are `mine`."""
     return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]
 
 
@@ -77,7 +77,7 @@ def reap(codes: dict[int, int]) -> bool:
 
 
 def kill_children() -> None:
-    """Kill every child and its group at once; whoever waits for them, or `sweep`, reaps."""
+    """Kill every child and its group at once. They are reaped by whoever waits for them, or by `sweep`."""
     for child in children():
         signal_group(child, signal.SIGKILL)
 
@@ -95,7 +95,7 @@ def signal_group(leader: int, number: signal.Signals) -> None:
 
 
 def children(pid: int | None = None) -> list[int]:
-    """The children of `pid`, of this process if it is left out; those that ended and were not waited for too."""
+    """The children of `pid`, by default of this process, including those that ended and were not reaped."""
     folder = f"/proc/{pid or 'self'}/task"
     children: list[int] = []
     try:
@@ -107,7 +107,7 @@ def children(pid: int | None = None) -> list[int]:
 
 
 def _of_thread(task: str) -> list[int]:
-    """The children of one thread: those that it forked. Orphans are given to a process's first thread that lives."""
+    """The children that one thread forked. Orphans are adopted by a process's first living thread."""
     try:
         with open(f"{task}/children", "rb", buffering=0) as listing:
             return list(map(int, listing.read().split()))

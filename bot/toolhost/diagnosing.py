@@ -31,7 +31,7 @@ _EDITS = ("edit", "write", "patch")
 _SHELL = ("bash", "bash_output", "bash_kill")
 
 _LARGEST = 1 << 20
-"""Bytes over which a file is not looked at: such files are made by programs."""
+"""Bytes over which a file is not checked: such files are generated."""
 
 
 class Diagnosing:
@@ -56,7 +56,7 @@ class Diagnosing:
         self._held = 0.0
 
     def before(self, tool: str) -> None:
-        """An edit is about to be made: what was read must be known as it is. Nothing is begun for that."""
+        """Prepare for an edit: the problems of files that were read must be known before it. Starts nothing."""
         self._held = 0.0
         if tool not in _EDITS or self._loader is None or self._broken:
             return
@@ -66,8 +66,8 @@ class Diagnosing:
         self._held = time.monotonic() - began
 
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
-        """The result with what was found, if a file of interest changed; else as it is. With `more_edits` that is told
-        with a later result: half of a change has errors that the rest fixes."""
+        """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
+        they come with a later result: half of a change has errors that the rest fixes."""
         if self._context.cancelled.is_set():
             return outcome
         report: Report | None = None
@@ -83,11 +83,11 @@ class Diagnosing:
         return outcome if report is None else self._with(outcome, report)
 
     def changed_meanwhile(self, names: Sequence[str]) -> None:
-        """Files that changed without a call having said so; looked at with the next result."""
+        """Record files that changed without a report by a call; they are checked with the next result."""
         self._pending.update(dict.fromkeys(names))
 
     def standing(self) -> dict[str, Any]:
-        """What the supervisor is told at the end: new errors by file, and what the servers took. They are ended."""
+        """End the servers and return the facts for the supervisor: new errors by file, and what the servers used."""
         session, self._session = self._session, None
         self._broken, self._reported_broken = self._broken or "ended", True
         if session is None:
@@ -153,7 +153,7 @@ class Diagnosing:
         return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
 
     def _load(self) -> None:
-        """Import and begin what looks on, then show it the files that were read."""
+        """Import and start the diagnostics service, then register the files that were read."""
         try:
             session = self._new_session()
             self._note(0)
@@ -166,7 +166,7 @@ class Diagnosing:
             self._note(0)
 
     def _note(self, more: int) -> None:
-        """So many more files are yet to be shown to the session."""
+        """Add `more` to the number of files that the service has yet to be shown."""
         with self._news:
             self._unseen += more
             self._news.notify_all()
@@ -177,7 +177,7 @@ class Diagnosing:
             self._loader.start()
 
     def _ready(self) -> DiagnosticsService | None:
-        """The session, when all that was read has been shown to it; `None` if that takes too long."""
+        """The service, once it was shown every file that was read; `None` if that takes too long."""
         self._context.busy()
         self._begin()
         with self._news:
@@ -232,7 +232,7 @@ class Diagnosing:
 
 
 def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """The files that an edit changed, and of those that it moved the old names."""
+    """The files that an edit changed, and the old names of those that it moved."""
     if tool not in _EDITS:
         return [], {}
     several = metadata.get("files")
@@ -242,7 +242,7 @@ def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str
 
 
 def _why(error: Exception) -> str:
-    """For the model: what the system says in its words, and of a bug of ours where to look for it."""
+    """The error for the model: the system's message, and for a bug of ours its location."""
     if isinstance(error, OSError) and error.strerror:
         return f"the system refuses what they need ({error.strerror})"
     import traceback  # a few ms that only a failure pays

@@ -23,8 +23,8 @@ Block = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What somebody who made the change knows of it. `old` and `new` are all lines of both sides, where each ends in a
-    line feed; `None` if some do not."""
+    """Facts about a change that its author knows already. `old` and `new` are all lines of both sides, if each ends
+    in a line feed; otherwise `None`."""
 
     blocks: Sequence[Block]
     old: Sequence[str] | None = None
@@ -58,9 +58,7 @@ def compare(
     known: Known | None = None,
 ) -> Diff:
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given.
-
-    What is `known` need not be looked for, which takes most of the time.
-    """
+    With `known` the changed lines need not be searched for, which takes most of the time."""
     old_lines = _lines(old, known.old if known else None)
     new_lines = _lines(new, known.new if known else None)
     blocks = tuple(
@@ -77,7 +75,8 @@ def compare(
 
 
 def _lines(text: str, known: Sequence[str] | None) -> Sequence[str]:
-    """The lines without their ends. A last one that has none says so, which makes it another line than one that has."""
+    """The lines without their ends. A last line without a line end is marked, so that it differs from one with a
+    line end."""
     lines = split_lines(text) if known is None else known
     return [*lines[:-1], lines[-1] + _NO_END] if text and not text.endswith("\n") else lines
 

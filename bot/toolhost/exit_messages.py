@@ -128,8 +128,8 @@ def next_step(name: str) -> str:
 
 
 def met(exit_code: int, printed: bytes, limits: Limits, folders: Iterable[str]) -> tuple[str, str] | None:
-    """A limit that the kernel kept and a failed command may have met: its name, and a sentence. `printed` is the end of
-    what it wrote, `folders` those that may be full."""
+    """A limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
+    of its output, `folders` those that may be full."""
     signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
     name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
     if name == "tmpfs":

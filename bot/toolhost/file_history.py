@@ -147,7 +147,7 @@ def _add(known: list[Version], path: str, state: State, tool: str, seq: int) -> 
 
 
 def _read_log(log: Path) -> Iterable[Mapping[str, Any]]:
-    """What is logged. A line that was cut or is none is passed over: losing a version loses no work."""
+    """The logged records. Damaged lines are skipped: losing a version loses no work."""
     try:
         rows = log.read_bytes().split(b"\n")
     except FileNotFoundError:

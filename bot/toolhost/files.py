@@ -15,7 +15,7 @@ from bot.toolhost.paths import display_name, failure, relative
 from bot.toolhost.text import NotTextError, Text, decode, to_lf
 
 LARGE = 64 * 1024 * 1024
-"""Bytes over which a file is only shown in pieces: never hashed, never edited."""
+"""Bytes over which a file is only viewed in pieces: never hashed, never edited."""
 
 _SPECIAL = (
     (stat.S_ISFIFO, "a named pipe"),

@@ -21,7 +21,7 @@ _SEARCHED = 1 << 20
 
 
 class NotShown(ToolFailure):
-    """The model must look first. `reason` is what is missing, `call` the call that shows it."""
+    """The model must view the file first. `reason` says what is missing, `call` is the call that shows it."""
 
     def __init__(self, reason: str, call: str, if_fits: str = "") -> None:
         self.reason, self.call = reason, call
@@ -29,12 +29,12 @@ class NotShown(ToolFailure):
 
 
 LONG = 600
-"""Lines: of a longer file a view shows the outline, unless it asks for a range."""
+"""Lines: a view of a longer file shows the outline, unless it asks for a range."""
 
 
 def require_shown(context: Context, file: Loaded, *, by_lines: bool = False) -> None:
-    """Raise `NotShown` unless the file is byte for byte what the model was last shown of it. With `by_lines` the caller
-    asks for each line that changes besides: of a long file nothing else need have been shown."""
+    """Raise `NotShown` unless the file is byte for byte what the model was last shown. With `by_lines` the caller
+    also checks each line that changes, so other lines of a long file need not have been shown."""
     if context.assume_read:
         return
     record = context.records.get(file.path)
@@ -54,7 +54,7 @@ def require_shown(context: Context, file: Loaded, *, by_lines: bool = False) -> 
 
 
 def require_lines_shown(context: Context, file: Loaded, first: int, last: int) -> None:
-    """Of a file that was shown in part, only that part may change."""
+    """Raise `NotShown` unless the lines were shown."""
     record = context.records.get(file.path)
     if context.assume_read or (record is not None and record.covers(first, last)):
         return

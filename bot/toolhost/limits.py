@@ -15,7 +15,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 _SHARE = (3, 4)
-"""Of the machine's memory. The rest is the supervisor's, and for what comes to be between two looks."""
+"""The share of the machine's memory. The rest is for the supervisor, and for growth between two measurements."""
 
 _TASKS_A_PROCESS = 4
 _MACHINE = "/proc/meminfo"
@@ -57,17 +57,17 @@ def limits(settings: Mapping[str, object]) -> Limits:
 
 
 def memory_of_the_machine() -> int:
-    """Bytes, the container's where that has fewer; 0 if nobody says."""
+    """Bytes of memory, of the container if that has fewer; 0 if unknown."""
     sizes = [_first_number(path) for path in _CONTAINER]
     sizes.append(_first_number(_MACHINE) * 1024)
     return min((size for size in sizes if size > 0), default=0)
 
 
 def apply(chosen: Limits) -> None:
-    """Take on what the kernel can keep; what is started from here on inherits it.
+    """Apply the limits that the kernel enforces to this process and all that it starts from now on.
 
-    A program may raise its own bound on data again (`ulimit -d unlimited`): those made with a sanitiser reserve more
-    than any machine has, and what they really take is looked at from outside.
+    A program may raise its own bound on data again (`ulimit -d unlimited`): those built with a sanitiser reserve
+    more than any machine has, and what they really use is measured from outside.
     """
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, chosen.file)
@@ -79,7 +79,8 @@ def apply(chosen: Limits) -> None:
 
 
 def for_a_child(chosen: Limits) -> Callable[[], None]:
-    """What a program of the host's own calls between fork and exec for the same: nobody may set another's limits."""
+    """Return a function that sets the limits, to be called between fork and exec of a program of the host's own: no
+    process may set another's."""
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: chosen.file,

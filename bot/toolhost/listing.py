@@ -56,7 +56,7 @@ class FileList:
 def list_files(
     root: Path, *, below: str = "", tmp: Path | None = None, cancelled: Cancellation | None = None
 ) -> FileList:
-    """What is not ignored beneath `root`, told apart."""
+    """The files beneath `root` that are not ignored, tracked and untracked ones apart."""
     with scratch_repository(root, tmp, cancelled) as git:
         status = git.present(below) if git else None
         if git is None or status is None:
@@ -214,7 +214,7 @@ def _names(output: bytes) -> list[str]:
 _RULES = (".git/index", ".git/info/exclude")
 
 MAX_FOLDERS = 60_000
-"""Folders, ignored ones included, beyond which looking at each would take longer than asking git."""
+"""The number of folders, ignored ones included, above which checking each would take longer than asking git."""
 
 RACY = 20_000_000
 """Nanoseconds in which something can change without its times moving: kernels stamp in ticks of 4 to 10 ms."""

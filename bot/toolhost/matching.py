@@ -39,8 +39,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The new text and how many places changed. `first_line` and `last_line` are those of the new text that
-    hold what was put in; where something was only taken out, the line at which it was."""
+    """The new text and the number of changed places. `first_line` and `last_line` enclose the inserted text in the
+    new text; after a mere deletion they are the line at which it was."""
 
     content: str
     count: int

@@ -31,7 +31,7 @@ class Record:
     lines: array[int] | None
 
     def covers(self, first: int, last: int) -> bool:
-        """Whether every one of these lines was shown."""
+        """Whether all of these lines were shown."""
         return any(low <= first and last <= high for low, high in self.ranges) or first > last
 
     @property
@@ -40,7 +40,7 @@ class Record:
 
     @property
     def first_gap(self) -> int:
-        """The first line that was not shown; one past the end where all were."""
+        """The first line that was not shown; one past the end if all were."""
         line = 1
         for low, high in self.ranges:
             if low > line:
@@ -61,13 +61,13 @@ class Records:
         self._stored_number = 0
 
     def store(self, operations: Sequence[Operation]) -> int:
-        """Keep these of a patch that was not written, in place of what was kept before; the number they go by."""
+        """Keep these operations of a patch that was not written, in place of those kept before; return their number."""
         self._stored = tuple(operations)
         self._stored_number += 1
         return self._stored_number
 
     def stored_operations(self, number: int) -> tuple[Operation, ...]:
-        """What is kept under this number; nothing if it is not the last one, or was written since."""
+        """The operations kept under this number; empty if it is not the last one, or was written since."""
         return self._stored if number == self._stored_number else ()
 
     def drop_kept(self) -> None:

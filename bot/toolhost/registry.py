@@ -37,11 +37,8 @@ _LET_OTHERS_RUN = 0.001
 def limited(
     run: Callable[[Mapping[str, Any], Context], ToolOutcome],
 ) -> Callable[[Mapping[str, Any], Context], ToolOutcome]:
-    """`run` with a limit of `LIMIT` seconds, for a tool that changes nothing.
-
-    A regular expression lets no other thread run, but it looks for signals, and they are dealt with by the main thread,
-    which is the one that tools run in.
-    """
+    """`run` with a limit of `LIMIT` seconds, for a tool that changes nothing. A regular expression lets no other
+    thread run but checks for signals, which are handled by the main thread: the one that tools run in."""
 
     def run_limited(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         deadline = time.monotonic() + LIMIT

@@ -29,7 +29,7 @@ _READ_LIMIT = 64 * 1024 * 1024
 The gate lets out nothing near that size."""
 
 _QUICK = 5_000
-"""Files that are looked at in about 15 ms."""
+"""The number of files that are checked in about 15 ms."""
 
 _TOTAL_LIMIT = 64 * 1024 * 1024
 _FRAME_LIMIT = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ _BATCH = 5000
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """`digest` is `None` if nobody read the file yet."""
+    """`digest` is `None` if the file was not read yet."""
 
     stamp: Stamp
     digest: str | None
@@ -69,7 +69,7 @@ class Scanner:
                 self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
 
     def changes(self) -> Iterator[list[dict[str, Any]]]:
-        """Batches, each fit for one frame, of the files that differ from what is known, and is then."""
+        """Batches, each fit for one frame, of the files that differ from their known state, which is updated."""
         moved, gone, now = self._moved()
         unread = [
             path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None
@@ -290,7 +290,7 @@ def _entry(
 
 
 def _stamp(root: int, path: str) -> Stamp | None:
-    """What moves when a file changes. `None` for what is absent, or neither a file nor a link."""
+    """The stat data that changes with a file. `None` if it is absent, or neither a file nor a link."""
     stamp = listing.file_stamp(root, path)
     return stamp if stamp and stat.S_IFMT(stamp[4]) in (stat.S_IFREG, stat.S_IFLNK) else None
 

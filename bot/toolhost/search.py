@@ -107,7 +107,7 @@ class GitEngine:
         return self._query.below or "."
 
     def _tracked_and_not(self, index: Path) -> dict[str, int]:
-        """The files of the index are searched, while git looks for those that are not in it if it must."""
+        """The files of the index are searched while git lists the untracked ones, if it must."""
         untracked = self._seen.untracked if self._seen else None
         try:
             if untracked is not None:
@@ -222,7 +222,7 @@ def _printable(line: str) -> str:
 
 
 def searched_lines(path: Path) -> list[str]:
-    """The lines of a file as a search sees them, without their ends; none for what is not searched."""
+    """The lines of a file as they are searched, without their ends; none for a file that is not searched."""
     return [_printable(line) for line in _text_lines(path)]
 
 
@@ -298,7 +298,7 @@ def portions(names: Sequence[str], count: int) -> list[list[str]]:
 
 
 def _children(names: Sequence[str], path: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """What lies directly in `path` (a folder, or "" for the root), each with its range; nothing for a file."""
+    """The entries directly in `path` (a folder, or "" for the root), each with its range; none for a file."""
     if names[start] == path:
         return
     skip = len(path) + 1 if path else 0

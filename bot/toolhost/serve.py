@@ -85,7 +85,7 @@ class Server:
             self._over.set()
 
     def _leave(self) -> None:
-        """The supervisor is gone: see to it that the process ends too, whatever a tool does."""
+        """The supervisor is gone: make sure that this process ends too, whatever a tool does."""
         with self._lock:
             self._gone = True
             self._context.cancelled.set()
@@ -95,7 +95,7 @@ class Server:
             os._exit(1)
 
     def _deal_with(self, message: _Message) -> bool:
-        """Whether it was no work, but a word on what is going on."""
+        """Whether the message was not a call but a notification."""
         kind = message["type"]
         if kind == "answer":
             self._answers.put(Answer(message["allow"], message["reason"]))
@@ -194,7 +194,7 @@ class Server:
 
 
 def run_tool(name: str, arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """Run one tool. The one place where whatever a tool raises becomes an error result."""
+    """Run one tool. Any exception of a tool becomes an error result here."""
     try:
         return RUN[name](arguments, context)
     except ToolFailure as failure:

@@ -183,7 +183,7 @@ class _Command:
         self._sweep()
 
     def take_the_rest(self) -> None:
-        """What is still in the pipe, now that nobody writes to it any more."""
+        """The rest of the pipe, once no process writes to it any more."""
         until = time.monotonic() + _LAST_OUTPUT
         late = False
         while self._open and not late:

@@ -17,7 +17,7 @@ MODES = ("lines", "files", "count")
 
 DEFAULT_TIMEOUT = 120
 MAX_TIMEOUT = 600
-"""Seconds. What a model may ask for: the supervisor holds its calls to the schema."""
+"""Seconds that a model may ask for: the supervisor validates its calls by the schema."""
 
 MAX_WAIT = 100
 """Seconds. Under what the supervisor waits for a call that names no time limit."""

@@ -80,7 +80,7 @@ class Spill:
         return False
 
     def finish(self) -> None:
-        """The program ended: what is held back goes into the file."""
+        """The program ended: write the buffered rest to the file."""
         with self._lock:
             self._keep(self._terminal.finish())
             if self._end:
@@ -162,13 +162,13 @@ _ODD = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 
 
 class Terminal:
-    """Takes output in pieces of any size and gives back whole lines of what is to be seen."""
+    """Takes output in pieces of any size and returns whole lines of it as they are shown."""
 
     def __init__(self) -> None:
         self._line = bytearray()
 
     def take(self, piece: bytes) -> bytes:
-        """What can be said for sure once `piece` came."""
+        """The text that is certain after `piece`."""
         cut = piece.rfind(b"\n") + 1
         if not cut:
             self._line += piece
@@ -178,7 +178,7 @@ class Terminal:
         return plain(whole)
 
     def unfinished(self) -> bytes:
-        """What is to be seen of the line that has not ended yet."""
+        """The shown text of the line that has not ended yet."""
         return plain(bytes(self._line))
 
     def finish(self) -> bytes:

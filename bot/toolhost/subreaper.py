@@ -32,7 +32,7 @@ _REPLY = struct.Struct("=iii")
 _RUN, _SWEEP = b"R", b"S"
 _DESCRIPTORS = struct.Struct("=ii")
 _SWEEP_LIMIT = 5.0
-"""Seconds for it to end what is left. A command can stop it, or kill it, but gains nothing by that."""
+"""Seconds for it to end the remaining processes. A command can stop or kill it, but gains nothing by that."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _FIRST_FD = 3
@@ -174,7 +174,7 @@ def _run(order: int, output: int, sock: _socket.socket, woken: int) -> None:
 
 
 def _settle(sock: int, chosen: Limits) -> None:
-    """Let go of all that is the host's, and become what this process is."""
+    """Close all that belongs to the host, and become the subreaper."""
     gc.disable()  # it makes no cycles, and a collection would make all pages it shares with the host its own
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd >= _FIRST_FD and fd != sock:

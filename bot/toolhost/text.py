@@ -30,8 +30,8 @@ class NotEncodableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a file's bytes become text. `guessed` means Latin-1 for want of anything better: every byte survives,
-    but what a byte above 127 stands for is not known."""
+    """The encoding of a file. `guessed` means Latin-1 for want of a better one: every byte survives, but the
+    characters above 127 are unknown."""
 
     name: str = "utf-8"
     mark: bytes = b""

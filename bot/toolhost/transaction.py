@@ -29,7 +29,7 @@ class Step:
 
 
 class Prepared(Protocol):
-    """A step that is ready. `put` makes it seen, `undo` unseen again; `done` clears away what neither needed."""
+    """A prepared step. `put` makes it visible, `undo` reverts that; `done` removes temporary files."""
 
     def put(self) -> None: ...
     def undo(self) -> None: ...
@@ -43,7 +43,7 @@ class FileSystem(Protocol):
 
 
 class StepFailed(Exception):
-    """The step for `path` failed with `error`. `torn` are files that could not be brought back to what they were."""
+    """The step for `path` failed with `error`. `torn` are files that could not be restored."""
 
     def __init__(self, path: Path, error: OSError, torn: Sequence[Path]) -> None:
         super().__init__(f"{path}: {error}")

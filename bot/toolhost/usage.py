@@ -18,17 +18,17 @@ from bot.toolhost import descendants
 from bot.toolhost.limits import Limits, Over
 
 _PAUSE = 0.05
-"""Seconds between two looks."""
+"""Seconds between two measurements."""
 
 _TIME_SHARE = 20
-"""A look may take one part in so many of the time: of a tree of hundreds of processes it is taken less often."""
+"""Measuring may take one part in this many of the time: a tree of hundreds of processes is measured less often."""
 
 _HELD = (b"RssAnon:", b"RssShmem:", b"VmSwap:")
 _SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 
 
 class CommandUsage:
-    """For one command. `due` is when to look next, by `time.monotonic`."""
+    """For one command. `due` is the time of the next measurement, by `time.monotonic`."""
 
     def __init__(self, limits: Limits, disk: DiskUse) -> None:
         self.due = time.monotonic() + _PAUSE
@@ -51,7 +51,7 @@ class CommandUsage:
         return Over("memory", self._limits.memory) if mapped or self._unmapped.over(pids) else None
 
     def _fairly_over(self, pids: Sequence[int]) -> bool:
-        """Twice: a fork or an end between two readings of one look counts shared pages for more than they are."""
+        """Read twice: a fork or an exit between two readings would count shared pages more than once."""
         return all(fairly_held(pids) > self._limits.memory for _ in range(2))
 
 
@@ -81,13 +81,13 @@ def _sum(path: str, names: tuple[bytes, ...]) -> int:
 
 
 _FREE_SHARE = (9, 10)
-"""Of what was free at the start. A full disk would take the journal and the answer with it."""
+"""The share of the space free at the start that may be used. A full disk would break the journal and the answer."""
 
 _BLOCK = 512
 _LEAST = 4096
 """Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
 _TIME_SHARE = 50
-"""A walk may take one part in so many of the time."""
+"""A walk may take one part in this many of the time."""
 
 _LONGEST_WALK = 2.0
 
@@ -138,7 +138,7 @@ class DiskUse:
         self._next_walk = began + max(self._pause, (time.monotonic() - began) * _TIME_SHARE)
 
     def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
-        """What was made or written since the workspace began. Holes in a file take no blocks."""
+        """The bytes added since the workspace began. Holes in a file take no blocks."""
         for file in _without_name(pids):
             if file.st_dev in self._devices:
                 yield file
@@ -190,7 +190,8 @@ _GROWN_SHARE = 16
 """A walk is due when the machine's shared memory grew by one part in so many of what is allowed."""
 
 _LAST_SHARE = 16
-"""One part in so many of the machine's memory is left to nobody: without it the kernel would choose what to end."""
+"""One part in this many of the machine's memory is left free: without it the kernel would choose which process to
+end."""
 
 _SEGMENTS = "/proc/sysvipc/shm"
 _MACHINE = "/proc/meminfo"
@@ -201,7 +202,7 @@ _SHM_INFO_SIZE = 128
 
 
 class Machine(NamedTuple):
-    """In bytes; zeros if nobody says."""
+    """In bytes; zeros if unknown."""
 
     total: int = 0
     available: int = 0
@@ -260,7 +261,7 @@ def segments_held() -> int:
 
 
 def drop_segments() -> None:
-    """Remove the segments of this namespace that no process is attached to: nobody is left who would do it."""
+    """Remove the segments of this namespace that no process is attached to: nothing else would."""
     if os.getpid() != 1:
         return
     libc, counts = _libc(), ctypes.create_string_buffer(_SHM_INFO_SIZE)

@@ -16,7 +16,7 @@ _ERROR, _WARNING = "error", "warning"
 
 
 class FormError(ValueError):
-    """The output is not what this checker prints."""
+    """The output does not have the checker's format."""
 
 
 def _ruff(output: str) -> Iterator[Find]:
@@ -108,8 +108,8 @@ def _oxlint(output: str) -> Iterator[Find]:
 
 
 def _eslint(output: str) -> Iterator[Find]:
-    """The last line that is a list: settings are code, which may print before it. What it
-    says of a file as a whole has no line: that its settings do not reach it is an error, that it is ignored is none."""
+    """Parse the last line that is a list: settings are code, which may print before it. A message on a file as a
+    whole has no line: that no settings apply to the file is an error, that it is ignored is not."""
     lines = (line for line in reversed(output.split("\n")) if line.startswith("["))
     files = _list(_json(next(lines, output)))
     if not files:
@@ -131,7 +131,7 @@ def _eslint(output: str) -> Iterator[Find]:
 
 
 def _unplaced(entry: Mapping[str, Any]) -> str:
-    """Why it could not look at a file at all."""
+    """Why the checker could not check a file at all."""
     messages = _list(entry.get("messages"))
     fatal = (each for each in messages if each.get("fatal") and not _number(each.get("line")))
     return next((str(each.get("message")) for each in fatal), "")
@@ -226,7 +226,7 @@ FORMS: Mapping[str, Form] = {
 
 
 def _json(text: str) -> object:
-    """Raises `FormError`. An empty output is not an empty list: the checker said nothing."""
+    """Raises `FormError`, also for an empty output: it is not an empty list."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -250,5 +250,5 @@ def _number(value: object) -> int:
 
 
 def _after(number: object) -> object:
-    """Counted from 1 what was counted from 0."""
+    """A number counted from 0, counted from 1."""
     return number + 1 if type(number) is int else 0

@@ -89,7 +89,7 @@ def one_line(text: object, longest: int, root: str = "") -> str:
 
 
 def _inside(path: object, root: str, folder: str = "") -> str | None:
-    """The path relative to `root`; `None` for what is no path of a file in it."""
+    """The path relative to `root`; `None` if it is not the path of a file in it."""
     if not isinstance(path, str) or not path or len(path) > _LONGEST["path"] or not path.isprintable():
         return None
     for prefix in dict.fromkeys((root, os.path.realpath(root))):
@@ -104,7 +104,7 @@ def _inside(path: object, root: str, folder: str = "") -> str | None:
 
 
 def _number(value: object) -> int:
-    """A line or column; 0 for what is none."""
+    """A line or column; 0 for an invalid value."""
     return value if type(value) is int and 0 < value <= _HIGHEST else 0
 
 
@@ -117,7 +117,7 @@ def _code_points(text: str, column: int, unit: str) -> int:
 
 
 class _Sources:
-    """Lines of the repository's files, the file looked at last kept."""
+    """The lines of the repository's files, with a cache of the last file."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)

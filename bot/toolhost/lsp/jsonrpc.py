@@ -189,7 +189,7 @@ class Connection:
         self._write({"id": identity} | answer)
 
     def _process_ended(self) -> None:
-        """Read for a moment what it had written."""
+        """Read the rest of its output for a moment."""
         loop = asyncio.get_running_loop()
         loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
@@ -216,7 +216,7 @@ class Connection:
             output.close()
 
     def _read_rest_of_stderr(self) -> None:
-        """What is in the pipe already."""
+        """The data that is in the pipe already."""
         if self.process.stderr is not None and not self.process.stderr.closed:
             with contextlib.suppress(OSError):
                 self.stderr.add(os.read(self.process.stderr.fileno(), 1 << 16))

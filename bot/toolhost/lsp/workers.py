@@ -80,7 +80,7 @@ class Worker(ABC):
     @property
     @abstractmethod
     def off_reason(self) -> str:
-        """Why what was started can no longer be used; empty while it can."""
+        """Why the started server or checker can no longer be used; empty while it can."""
 
     @property
     def unusable_reason(self) -> str:

@@ -119,7 +119,7 @@ def _cargo_state(line: str) -> str:
 
 
 def nextest(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test that ran is named, those that fail once more at the end; those that were skipped are only counted."""
+    """Every test that ran is named, failed ones again at the end; skipped ones are only counted."""
     ends = [match for line in lines if (match := _NEXTEST_END.fullmatch(line))]
     if not ends:
         return None
@@ -170,7 +170,7 @@ _AUTOMAKE_STATES = {"PASS": PASSED, "XFAIL": PASSED, "SKIP": SKIPPED}
 
 
 def automake(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test program is named, those that fail twice."""
+    """Every test program is named, failed ones twice."""
     if not any(_AUTOMAKE_END.fullmatch(line) for line in lines):
         return None
     tests = ParsedTests("make check's output")

@@ -61,7 +61,8 @@ class Measured:
                 self._add(of, lines)
 
     def message(self) -> dict[str, object]:
-        """As it goes to the supervisor: for each changed file the lines that were run and those that were not."""
+        """The coverage as sent to the supervisor: for each changed file the lines that were run and those that were
+        not."""
         return {
             "sources": self.sources[:20],
             "files": {
@@ -137,7 +138,7 @@ class Report:
 
 
 def parse(name: str, content: bytes) -> Report:
-    """By what the content looks like, whatever the file is called. Raises `ReportError`."""
+    """Choose the parser by the content, whatever the file's name. Raises `ReportError`."""
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"<", b"\xff\xfe", b"\xfe\xff")):
         return _from_xml(content)
@@ -268,7 +269,7 @@ def _go(text: str) -> Report:
 
 
 def _number(value: object) -> int:
-    """A line's number; 0 for what is none."""
+    """A line's number; 0 for an invalid value."""
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
     return value if type(value) is int and 0 < value < _LAST_LINE else 0

@@ -13,7 +13,7 @@ from bot.toolhost import globs
 MIB = 1024 * 1024
 LARGEST = 64 * MIB
 MOST_BYTES = 128 * MIB
-"""Of all reports of one check: nobody waits longer for them than for some seconds."""
+"""Bytes of all reports of one check, so that they are read within seconds."""
 
 _MOST_LOOKED_AT = 200_000
 MOST_FILES = 2_000
@@ -28,7 +28,7 @@ class ReportError(Exception):
 
 
 def find(root: Path, patterns: Iterable[str]) -> dict[str, Stamp]:
-    """The files, links and whatever else by `patterns`, relative to `root`, each with its stamp."""
+    """The files, links and other entries that match `patterns`, relative to `root`, each with its stamp."""
     stamps: dict[str, Stamp] = {}
     for pattern in patterns:
         for name in _matching(root, pattern):
@@ -109,7 +109,7 @@ End = Callable[[str], None]
 Text = Callable[[str], None]
 
 _PIECE = 8 * MIB
-"""Large pieces: expat before 2.6 looks at a token that is not whole from its beginning with each of them."""
+"""Bytes fed at once. Large, since expat before 2.6 scans an incomplete token from its start with each piece."""
 
 
 def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> None:

@@ -7,7 +7,7 @@ from bot.toolhost.reports.files import ReportError
 from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests
 
 _LONGEST = 4_000
-"""Characters of a failure that are looked at."""
+"""Characters of a failure that are read."""
 _STATES = {"failure": FAILED, "error": FAILED, "skipped": SKIPPED}
 
 

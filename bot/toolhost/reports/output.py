@@ -51,7 +51,7 @@ _Path = tuple[str, ...]
 
 
 def tap(lines: Sequence[str]) -> ParsedTests | None:
-    """A test point that has subtests stands for none itself: it fails with them."""
+    """A test point with subtests is not counted itself: it fails with them."""
     if not any(line.startswith("TAP version 1") or _PLAN.fullmatch(line) for line in lines):
         return None
     below: dict[int, list[tuple[_Path, str]]] = {}

@@ -52,7 +52,7 @@ _NOT_LOADED = "unittest.loader._FailedTest"
 
 
 def pytest(lines: Sequence[str]) -> ParsedTests | None:
-    """By its verbose lines; else those that fail, by its short summary."""
+    """The tests by the verbose lines; else the failed ones, by the short summary."""
     ends = [number for number, line in enumerate(lines) if PYTEST_SUMMARY.fullmatch(line)]
     if not ends:
         return None
@@ -101,7 +101,7 @@ def _pytest_short(lines: Sequence[str]) -> list[str]:
 
 
 def unittest(lines: Sequence[str]) -> ParsedTests | None:
-    """By the lines of `-v`; else those that fail, by the headers of their tracebacks."""
+    """The tests by the lines of `-v`; else the failed ones, by the headers of their tracebacks."""
     ran = sum(int(match[1]) for line in lines if (match := _RAN.fullmatch(line)))
     if not any(_RAN.fullmatch(line) for line in lines):
         return None

@@ -23,7 +23,7 @@ Reason = tuple[str, Sequence[str]]
 
 
 def one_line(lines: Sequence[str]) -> str:
-    """The first line that says something, and what was expected and received if that follows."""
+    """The first line with a message, and the expected and received values if they follow."""
     plain = [_COLOUR.sub("", line[: 4 * _LONGEST]).strip() for line in lines[:_MAX_LINES]]
     filled = [line for line in plain if line]
     if not filled:
@@ -153,7 +153,7 @@ _PANIC = re.compile(r" *thread '.*' (?:\(\d+\) )?panicked at (.*)")
 
 
 def rust(lines: Sequence[str]) -> Iterator[Reason]:
-    """Of cargo test and of nextest: what stands after `panicked at`."""
+    """The message after `panicked at`, of cargo test and of nextest."""
     where = name = ""
     for index, line in enumerate(lines):
         if match := _CARGO_RUNS.fullmatch(line):

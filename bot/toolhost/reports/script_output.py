@@ -59,7 +59,7 @@ _NODE_TIMED = re.compile(r".* \([\d.]+ms\)(?: #.*)?")
 
 
 def jest(lines: Sequence[str]) -> ParsedTests | None:
-    """By the tree of `--verbose`, which it prints of a single file too; else those that fail."""
+    """The tests by the tree of `--verbose`, which is also printed for a single file; else the failed ones."""
     ends = [line for line in lines if _JEST_END.fullmatch(line)]
     if not ends:
         return None
@@ -84,7 +84,7 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
 
 
 def vitest(lines: Sequence[str]) -> ParsedTests | None:
-    """By the lines of its verbose reporter; else those that fail."""
+    """The tests by the lines of the verbose reporter; else the failed ones."""
     ends = [line for line in lines if _VITEST_END.fullmatch(line)]
     if not ends:
         return None
@@ -94,7 +94,7 @@ def vitest(lines: Sequence[str]) -> ParsedTests | None:
 
 
 def mocha(lines: Sequence[str]) -> ParsedTests | None:
-    """By the tree of its `spec` reporter, the one it has if nobody chose another."""
+    """The tests by the tree of the `spec` reporter, which is the default."""
     ends = [line for line in lines if _MOCHA_END.fullmatch(line)]
     if not any("passing" in line for line in ends):
         return None
@@ -175,7 +175,7 @@ def _totals(ends: Iterable[str]) -> dict[str, int]:
 def _of(
     source: str, named: Sequence[tuple[str, str]], bad: Iterable[str], totals: dict[str, int]
 ) -> ParsedTests:
-    """All that are `named` if they are as many as the runner says, else only those that fail."""
+    """All `named` tests if they are as many as the runner counts, else only the failed ones."""
     if named and len(named) == sum(totals.values()):
         tests = ParsedTests(source)
         for name, state in named:

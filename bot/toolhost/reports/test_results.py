@@ -17,8 +17,8 @@ _MOST_REASONS = 1_000
 
 
 class ParsedTests:
-    """What one run told. `whole` is false if only tests that fail are named: the others are then unknown by name.
-    A name may come more than once. `totals` are a runner's own figures, where the names do not give them."""
+    """The results of one run. `whole` is false if only failed tests are named: the others are then unknown by name.
+    A name may occur more than once. `totals` are the runner's own counts, if the names do not give them."""
 
     def __init__(self, source: str, *, whole: bool = True) -> None:
         self.source = source
@@ -77,7 +77,7 @@ class ParsedTests:
         self._full = self._full or other._full
 
     def figures(self) -> dict[str, int] | None:
-        """How many passed, failed and were skipped; `None` if nobody says."""
+        """The numbers of passed, failed and skipped tests; `None` if unknown."""
         if self.totals is not None:
             return self.totals
         return dict(self.counts) if self.whole else None

@@ -20,7 +20,7 @@ from bot.toolhost.usage import CommandUsage
 from bot.toolhost.working_folder import may_move, quoted
 
 _LONGEST = 6 * 3600
-"""Seconds. What the supervisor's own commands may ask for, a repository's setup and checks."""
+"""Seconds that the supervisor's own commands may ask for: a repository's setup and checks."""
 
 _SCRIPT_FROM = 100_000
 """A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""

@@ -18,7 +18,7 @@ from bot.toolhost.spill import Spill
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096
-"""Bytes at the end of the output in which a program's last words are looked for."""
+"""Bytes at the end of the output in which a program's last message is searched."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -30,14 +30,14 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _from_line(job: Job, line: int) -> list[str]:
-    """Look from this line on; a note where there are not so many."""
+    """Continue from this line; return a note if there are fewer lines."""
     job.next_start = output.line_start(job.spill, line)
     beyond = line - 1 > job.next_start.lines
     return [f"its output has {job.next_start.lines} whole lines so far"] if beyond else []
 
 
 def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
-    """What it printed since it was last looked at."""
+    """The output since the last call."""
     ended = job.ended  # before its output: what is said to be over has nothing left to say
     runs = job.runs
     excerpt = output.present(job.spill, job.next_start)

@@ -36,7 +36,7 @@ from bot.toolhost.specs import MAX_MATCHES, MODES
 
 @dataclass(frozen=True, slots=True)
 class _GrepRequest:
-    """What the call asks for, read and checked."""
+    """The arguments of a call, validated."""
 
     query: Query
     location: SearchLocation
@@ -158,7 +158,7 @@ MAX_CONTEXT = 20
 
 @dataclass(frozen=True, slots=True)
 class InFile:
-    """What is shown of one file: its matches and the lines around them, by their numbers. `text` is as printed."""
+    """The shown part of one file: its matches and the lines around them, by their numbers. `text` is as printed."""
 
     path: Path
     name: str

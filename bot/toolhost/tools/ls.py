@@ -17,7 +17,7 @@ from bot.toolhost.specs import MAX_ENTRIES
 
 @dataclass(slots=True, eq=False)
 class _Folder:
-    """`total` counts the files beneath it, at any depth; `chosen` are the entries that are shown."""
+    """`total` counts the files beneath it, at any depth; `chosen` are the shown entries."""
 
     folders: dict[str, _Folder] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)
@@ -67,13 +67,13 @@ def _tree(context: Context, path: Path) -> _Folder:
 
 
 def _left_out(path: Path, tree: _Folder) -> list[str]:
-    """What is in the folder itself but not in the tree."""
+    """The entries of the folder itself that are not in the tree."""
     known = tree.folders.keys() | set(tree.names) | {".git"}
     return sorted(name + "/" * os.path.isdir(path / name) for name in os.listdir(path) if name not in known)
 
 
 def _choose(tree: _Folder) -> int:
-    """Choose what is shown, level by level until full. Returns how many entries are not."""
+    """Choose the shown entries, level by level until full. Returns the number of the others."""
     shown_entries = all_entries = 0
     level = [tree]
     while level:

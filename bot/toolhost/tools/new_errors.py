@@ -1,5 +1,5 @@
-"""`new_errors`: which texts do not parse, though they did before or are new. The supervisor's own question and no tool
-of the model's: what is parsed is what it wrote."""
+"""`new_errors`: which texts do not parse, but did before or are new. Used by the supervisor and no tool of the
+model's: the files are those that it wrote."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
-    """What was kept and then what is new. A patch that does not go on from what was kept drops it."""
+    """The kept operations followed by the new ones. A patch that does not continue the kept one drops it."""
     if not patch.stored_number:
         context.records.drop_kept()
         return patch.operations
@@ -70,7 +70,7 @@ def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
 
 
 def _without_repeats(stored: Sequence[Operation], new: Sequence[Operation]) -> Iterator[Operation]:
-    """The new operations without what is kept already: sent again all the same, it would be put in twice."""
+    """The new operations without those already kept: repeated ones would be applied twice."""
     known = {write([part]) for operation in stored for part in _parts(operation)}
     for operation in new:
         parts = [part for part in _parts(operation) if write([part]) not in known]
@@ -131,7 +131,7 @@ def _blocks(change: Change) -> Sequence[Block]:
 
 
 def _places(files: Sequence[tuple[Mapping[str, Any], Change]]) -> Iterator[str]:
-    """The changed lines of a patch that did not fit exactly, so that the model sees what became of it."""
+    """The changed lines of a patch that did not fit exactly, so that the model sees the result."""
     for file, change in files:
         lines = split_lines(to_lf(change.after.content)) if change.after else []
         mark = f"{file['path']}:\n"

@@ -194,13 +194,13 @@ def _none(state: str, note: str) -> dict[str, Any]:
 
 
 PLACES = (".venv/bin", "venv/bin", "node_modules/.bin")
-"""Folders of the repository in which a project has programs of its own."""
+"""Folders of the repository in which a project has installed programs."""
 
 _ENVIRONMENTS = (".venv", "venv", "env")
 
 
 def folders(root: Path, folder: str) -> list[Path]:
-    """`folder` and those that it is in, up to the repository's own."""
+    """`folder` and its parents, up to the repository's root."""
     here = root / folder
     return [here, *(above for above in here.parents if above.is_relative_to(root))] if folder else [root]
 
@@ -227,7 +227,7 @@ def find(
 
 
 def python_environment(around: Sequence[Path], environment: Mapping[str, str]) -> str:
-    """Where what the project imports can be: the environment that is active, or the nearest of its own; else empty."""
+    """The environment with the project's imports: the active one, or the nearest of its own; empty if there is none."""
     own = (folder / name for folder in around for name in _ENVIRONMENTS)
     return environment.get("VIRTUAL_ENV") or next(
         (str(env) for env in own if (env / "pyvenv.cfg").is_file()), ""

@@ -1,8 +1,5 @@
-"""`restore`: one file as it was at one of its versions, by the history of this run.
-
-The supervisor's own operation and no tool of the model's. It goes the way of every change: a question, a second look,
-and a new version on top.
-"""
+"""`restore`: restore one file to one of its versions in the history of this run. Used by the supervisor and no tool
+of the model's. It is a change like every other: a question, a second check, and a new version."""
 
 from __future__ import annotations
 
