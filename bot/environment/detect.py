@@ -236,7 +236,7 @@ class _FolderDetection:
         words = (
             " ".join((inner[0], *_CARGO_PACKAGE.findall(" ".join(inner))))
             if alone
-            else _mask_numbers(joined(replace(command, environment={}, text=""), inner))
+            else _mask_numbers(joined(replace(command, environment={}, text=""), _without_display(inner)))
         )
         if words in self.taken:  # other legs of the same job: another version, other variables
             return
@@ -355,6 +355,14 @@ class _FolderDetection:
         files = re.findall(r"-r (\S+)", names)
         texts = [self.read(name) or "" for name in (*files, "pyproject.toml", "setup.cfg", "setup.py")]
         return any(re.search(rf"\b{tool}\b(?!\.)[^.\]]", text) for text in texts)
+
+
+_DISPLAY = re.compile(r"-[vqs]+|--(verbose|quiet|tb=\w+|color=\w+|durations=\d+)|-r[a-zA-Z]+")
+
+
+def _without_display(words: Sequence[str]) -> list[str]:
+    """Return pytest's words without the options that change only what it prints."""
+    return [word for word in words if words[0] not in ("pytest", "py.test") or not _DISPLAY.fullmatch(word)]
 
 
 def _mask_numbers(line: str) -> str:

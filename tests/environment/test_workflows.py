@@ -570,3 +570,12 @@ def test_what_is_quoted_is_no_syntax_of_the_shell() -> None:
     assert commands(detection(files, workflow('- run: uvx nox -s "tests-3.14(format)"'))) == [
         ".venv/bin/pytest"
     ]
+
+
+def test_the_same_tests_printed_otherwise_are_one_check() -> None:
+    """As simonw/sqlite-utils does it."""
+    steps = "- run: python -m pytest\n- run: pytest -vv --tb=short\n- run: pytest --slow"
+    assert commands(detection(PYTEST, workflow(steps))) == [
+        ".venv/bin/python -m pytest",
+        ".venv/bin/pytest --slow",
+    ]
