@@ -27,7 +27,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.confinement import Confinement
 
 COMMAND_MS = 1.0

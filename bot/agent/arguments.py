@@ -1,7 +1,7 @@
 """Parse a call's raw JSON text into the tool's arguments, and validate it against the schema.
 
 Parsing is strict; only a few common errors of models with an unambiguous meaning are repaired. Truncated
-arguments stay an error (invariant 4). The schema check supports `type`, `properties`, `required`, `enum`,
+arguments stay an error. The schema check supports `type`, `properties`, `required`, `enum`,
 `items`, `minimum`, `maximum`, `minLength`, `maxLength`, `minItems`, `maxItems`. It reports every mismatch at
 once, removes unknown arguments, and converts scalars and arrays sent as strings.
 """

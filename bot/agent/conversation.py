@@ -15,9 +15,7 @@ from bot.agent.limits import limit_shares
 from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
-from bot.agent.repetition import (
-    MAX_TRUNCATIONS,
-)
+from bot.agent.repetition import MAX_TRUNCATIONS
 from bot.agent.usage import SessionUsage
 from bot.agent.window import Gauge, max_response, tokens_of, tokens_of_text
 from bot.contracts.journal import (
@@ -34,7 +32,7 @@ from bot.contracts.messages import FinishReason, Image, Message, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 
-MAX_HOST_TEXTS = 2
+MAX_REMINDERS = 2
 
 EMPTY_RESPONSE = (
     "Your last answer held neither text nor a tool call. If the work is done, say so in a sentence; "
@@ -289,7 +287,7 @@ class Conversation:
 
     def _end_or_add_host_text(self) -> Stop | None:
         """End, unless `before_end` has a text for the model."""
-        text = self.context.hooks.before_end() if self._host_texts < MAX_HOST_TEXTS else None
+        text = self.context.hooks.before_end() if self._host_texts < MAX_REMINDERS else None
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
         self._host_texts += 1

@@ -65,7 +65,7 @@ class Hooks(NamedTuple):
 class ConversationContext(NamedTuple):
     """Everything one conversation needs, injected.
 
-    `journal` has its header already; `system` and the tools are frozen for the whole conversation (invariant 3).
+    `journal` has its header already; `system` and the tools are frozen for the whole conversation.
     `stop_on_denial` is the policy's `on_deny: stop`; `price` returns the cost of a response in USD. Without
     `compaction` the conversation ends when it no longer fits the model's window. `identity` is the vendor's
     cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;

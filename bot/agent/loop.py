@@ -1,5 +1,5 @@
 """The loop: send a request, run the calls of the response in order, append their results, repeat
-(S-001..S-036).
+(S-001..S-036 of docs/core-audit.md).
 
 Every call gets exactly one result on every path, before the next request (`bot/agent/message_history.py` enforces it).
 The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bot.agent.conversation import EMPTY_RESPONSE, MAX_HOST_TEXTS, Conversation
+from bot.agent.conversation import EMPTY_RESPONSE, MAX_REMINDERS, Conversation
 from bot.agent.conversation_context import ConversationContext, Hooks, LoopEnd, TurnInfo
 from bot.agent.finish import Step, Stop
 from bot.agent.journal import JournalError
@@ -19,7 +19,7 @@ from bot.contracts.outcome import StopReason
 
 __all__ = [
     "EMPTY_RESPONSE",
-    "MAX_HOST_TEXTS",
+    "MAX_REMINDERS",
     "ConversationContext",
     "Hooks",
     "LoopEnd",

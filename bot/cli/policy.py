@@ -17,7 +17,7 @@ from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
 from bot.policy.errors import PolicyError, Problem
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.schema import Effect, Policy
+from bot.policy.values import Effect, Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
          slash-agent policy explain --command 'git push'
@@ -82,7 +82,7 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
             else f"There is no {file} here, so the built-in policy holds."
         )
         return ExitCode.DONE
-    from bot.policy.file import check_policy
+    from bot.policy.keys import check_policy
 
     try:
         policy, warnings = check_policy(text, str(file))

@@ -16,10 +16,10 @@ from bot.environment.detection import Detection
 from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.providers.probe import PROBED_PROVIDERS, has_key, probe_provider
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.choose import remedy
+from bot.workspace.sandbox.backends import remedy
 
 WORKFLOWS = ".github/workflows"
 _USES = re.compile(
@@ -158,7 +158,7 @@ def _policy(root: Path) -> Finding:
     name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
         return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
-    from bot.policy.file import check_policy
+    from bot.policy.keys import check_policy
 
     try:
         _, warnings = check_policy(text, POLICY_FILE)

@@ -1,4 +1,4 @@
-"""Masks secrets whose values are known, in every form of `bot.gate.secret_forms` and in pieces of ten characters.
+"""Masks secrets whose values are known, in every form of `bot.gate.secret_encodings` and in pieces of ten characters.
 
 The last net, not the plan: nothing in the workspace has a secret to begin with. google-re2 finds where a piece begins,
 in time that grows with the text alone; it is imported and the pieces are compiled at the first text.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.gate.secret_forms import Pieces
+    from bot.gate.secret_encodings import Pieces
 
 
 MAX_MATCHES = 2_000
@@ -43,7 +43,7 @@ class Redactor:
     def pieces(self) -> Pieces:
         with self._lock:
             if self._pieces is None:
-                from bot.gate.secret_forms import pieces_of
+                from bot.gate.secret_encodings import pieces_of
 
                 self._pieces = pieces_of(frozenset(self._secrets.items()))
             return self._pieces

@@ -10,7 +10,7 @@ from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.rule import WRITING_TOOLS, PathRule
 from bot.policy.run_budget import least
-from bot.policy.schema import Budget, Effect, Policy
+from bot.policy.values import Budget, Effect, Policy
 from bot.policy.writes import VERBS, Allowance, ThreadConditions, caps_of
 
 

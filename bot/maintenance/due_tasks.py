@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.maintenance.schedule import last_due
 from bot.maintenance.task import Task
-from bot.policy.schema import MaintenancePolicy
+from bot.policy.values import MaintenancePolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bot.contracts.request import Verb
 from bot.contracts.writes import WriteCaps
-from bot.policy.schema import Budget, CheckSpec
+from bot.policy.values import Budget, CheckSpec
 
 FOLDER = ".github/agent"
 

@@ -6,7 +6,7 @@ Apart from `run_budget.py`, since a local run needs nothing of `bot.events.admis
 from __future__ import annotations
 
 from bot.events.admission import Admission
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 
 
 def admission(policy: Policy) -> Admission:

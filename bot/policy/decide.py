@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier
 from bot.policy.protected import ProtectedFiles, protected_files
-from bot.policy.schema import DiffPolicy, Effect, Policy
+from bot.policy.values import DiffPolicy, Effect, Policy
 
 if TYPE_CHECKING:
     from bot.policy.rule import Rule

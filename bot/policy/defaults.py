@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from bot.contracts.request import Tier, Verb
-from bot.policy.schema import Policy, TierPolicy
+from bot.policy.values import Policy, TierPolicy
 
 ALL_VERBS = frozenset(Verb)
 READING_VERBS = frozenset({Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN, Verb.STATUS, Verb.HELP})

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from bot.policy.defaults import default_policy
-from bot.policy.file import ROOT
+from bot.policy.keys import ROOT
 
 URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/agent.schema.json"
 EDITORS = f"# yaml-language-server: $schema={URL}"

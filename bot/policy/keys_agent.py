@@ -12,7 +12,7 @@ import yaml
 
 from bot.contracts.checkers import CHECKER_NAMES, DIAGNOSTIC_TOOLS, MAX_WAIT
 from bot.contracts.request import Tier
-from bot.policy.key_table import (
+from bot.policy.key_kinds import (
     Key,
     Kind,
     Table,
@@ -27,7 +27,7 @@ from bot.policy.key_table import (
     whole,
 )
 from bot.policy.nodes import Problems
-from bot.policy.schema import (
+from bot.policy.values import (
     AgentPolicy,
     AttachmentsPolicy,
     DetectorPolicy,

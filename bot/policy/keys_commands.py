@@ -12,7 +12,7 @@ import yaml
 from bot.policy import nodes
 from bot.policy.dangerous import NAMES
 from bot.policy.defaults import CHECK_TIMEOUT, SETUP_TIMEOUT
-from bot.policy.key_table import (
+from bot.policy.key_kinds import (
     Key,
     Kind,
     Section,
@@ -27,7 +27,7 @@ from bot.policy.key_table import (
 )
 from bot.policy.keys_tiers import EGRESS
 from bot.policy.nodes import Problems
-from bot.policy.schema import CheckSpec, DangerousPolicy, SandboxLimits, SandboxPolicy, SetupStep
+from bot.policy.values import CheckSpec, DangerousPolicy, SandboxLimits, SandboxPolicy, SetupStep
 
 MAX_TIMEOUT = 6 * 3600
 

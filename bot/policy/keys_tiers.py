@@ -12,9 +12,9 @@ from bot.contracts.request import Tier, Verb
 from bot.policy import nodes
 from bot.policy.defaults import ALL_VERBS, default_tiers
 from bot.policy.egress import PRESETS
-from bot.policy.key_table import Key, Kind, Table, choice, decimal, list_of, literal, whole
+from bot.policy.key_kinds import Key, Kind, Table, choice, decimal, list_of, literal, whole
 from bot.policy.nodes import Problems
-from bot.policy.schema import Budget, TierPolicy
+from bot.policy.values import Budget, TierPolicy
 
 MAX_USD = 1000
 MAX_TURNS = 1000

@@ -10,7 +10,7 @@ import re
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
 from bot.policy.defaults import default_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 
 __all__ = ["POLICY_FILE", "load_policy"]
 
@@ -25,7 +25,7 @@ def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
         raise UsageError(f"There is no policy {source}: it is not there on the base branch.")
     if text is None:
         return default_policy()
-    from bot.policy.file import read_policy
+    from bot.policy.keys import read_policy
 
     return read_policy(text, source)
 

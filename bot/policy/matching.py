@@ -20,8 +20,8 @@ from bot.policy.rule import (
     Rule,
     patched_paths,
 )
-from bot.policy.schema import Effect
 from bot.policy.shell import ShellCommand, parse_shell
+from bot.policy.values import Effect
 from bot.policy.wrappers import Words
 
 # Linux opens none that is longer.

@@ -22,7 +22,7 @@ import yaml
 
 from bot.contracts.request import Tier
 from bot.policy import nodes
-from bot.policy.key_table import Key, Kind, Schema, Table, choice, glob, line, list_of, text
+from bot.policy.key_kinds import Key, Kind, Schema, Table, choice, glob, line, list_of, text
 from bot.policy.matching import covers_command, covers_path
 from bot.policy.nodes import Problems
 from bot.policy.rule import (
@@ -34,7 +34,7 @@ from bot.policy.rule import (
     PathRule,
     Rule,
 )
-from bot.policy.schema import Effect
+from bot.policy.values import Effect
 from bot.policy.wrappers import runs_another
 
 _SUBJECTS = ("paths", "commands", "opaque")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bot.contracts.request import Tier
-from bot.policy.schema import Effect
+from bot.policy.values import Effect
 
 # The tools that take a path and change it, those that take one and only look, and the shell.
 PATCH_TOOL = "patch"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bot.contracts.request import Tier
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 
 Limit = TypeVar("Limit", int, float)
 

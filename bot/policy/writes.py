@@ -24,7 +24,7 @@ from bot.contracts.writes import (
     cap_name,
     write_problem,
 )
-from bot.policy.schema import WritesPolicy
+from bot.policy.values import WritesPolicy
 
 HIGHEST = WriteCaps(comment=50, reply=50, label=100, close=25, close_pulls=10, edit=10)
 """The maximum for any policy and task. Their sum exceeds what one bundle holds, which has its own limit."""

@@ -16,7 +16,7 @@ from bot.gate.verdict import MayWrite
 from bot.github.client import GitHub
 from bot.github.tokens import token_facts
 from bot.github.values import Account
-from bot.policy.schema import Identity
+from bot.policy.values import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote

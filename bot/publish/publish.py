@@ -20,7 +20,7 @@ from bot.contracts.request import Verb
 from bot.gate.verdict import MayWrite
 from bot.github.client import GitHub
 from bot.github.errors import RepositoryMovedError
-from bot.policy.schema import Identity
+from bot.policy.values import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.change.on_pull import publish_on_pull

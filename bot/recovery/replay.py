@@ -47,7 +47,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.gate.tree import Verdict, judge_tree
 from bot.policy.decide import BUILT_IN, may_write
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.providers.replay import ReplayProvider
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import TASK, recorded_profile
@@ -59,7 +59,7 @@ from bot.session.tools.toolbox import NOT_RUN, Gatekeeper
 from bot.session.verdict.conclude import nothing_changed
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 from bot.workspace.specs import TOOL_SPECS
 
 _EDITS = frozenset({"edit", "write", "patch"})

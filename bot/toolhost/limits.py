@@ -26,7 +26,8 @@ _USERS = "/proc/self/uid_map"
 @dataclass(frozen=True, slots=True)
 class Limits:
     """For each command with all that it starts, but for `processes`, which is for everything that runs in the
-    workspace; all but `processes` and `open_files` in bytes.
+    workspace; all but `processes` and `open_files` in bytes. These are defaults: in a run the policy's `SandboxLimits`
+    (`bot/policy/values.py`) replace them, and a test keeps the two equal.
 
     `memory` is what the processes hold together, and what one of them may ask for; `file` the size of one file, holes
     in it included; `disk` what all commands together may add to the work tree and the temporary folder;

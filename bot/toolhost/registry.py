@@ -1,5 +1,9 @@
-"""The function of each tool. To add a tool, describe it in `specs.py`, write a module in `tools/` with `run`, and add
-it here."""
+"""The function of each tool.
+
+To add a tool, describe it in `specs.py`, write a module in `tools/` with `run`, and add it here. Then say which runs
+get it (`bot/session/context/profiles.py`) and how path rules call it (`bot/policy/rule.py`). A name has a `_` only if
+the part before it is the tool whose group it belongs to (`bash_output`).
+"""
 
 from __future__ import annotations
 

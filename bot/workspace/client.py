@@ -24,7 +24,7 @@ from bot.workspace.environment import of_use
 from bot.workspace.errors import HostEndedError, WorkspaceError
 from bot.workspace.frames import Answer, Facts, Question
 from bot.workspace.process import HostProcess
-from bot.workspace.sandbox.choose import HOW_TO_FIX
+from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
 from bot.workspace.start_plan import make_folders, plan_start
 

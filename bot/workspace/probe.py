@@ -23,7 +23,7 @@ from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
 from bot.workspace.channel import Channel
 from bot.workspace.errors import WorkspaceError
 from bot.workspace.process import MARK, HostProcess
-from bot.workspace.sandbox.choose import HOW_TO_FIX, Off, Setting, candidates
+from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
 

@@ -13,7 +13,7 @@ from bot.workspace.channel import Channel
 from bot.workspace.errors import WorkspaceError
 from bot.workspace.frames import Facts
 from bot.workspace.process import HostProcess
-from bot.workspace.sandbox.choose import HOW_TO_FIX
+from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start_plan import Folders
 

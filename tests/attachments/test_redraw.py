@@ -18,8 +18,8 @@ from bot.attachments.confined import RejectedFile
 from bot.attachments.redraw import Redrawer, RedrawnPicture, kind_of
 from bot.attachments.redraw_inside import MAX_AREA, MAX_JPEG, MAX_SIDE
 from bot.contracts.errors import NoSandboxError
+from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
-from bot.workspace.sandbox.choose import Off, bubblewrap, landlock
 from bot.workspace.sandbox.landlock import Landlock
 from tests.attachments.pictures import chunk, encoded, noise, opened, plain, png
 from tests.support.holding import held, no_more_than

@@ -15,7 +15,7 @@ from bot.attachments.confined import RejectedFile
 from bot.attachments.unpack import Unpacked, Unpacker, kind_of
 from bot.attachments.unpack_inside import MAX_FILES, path_problem
 from bot.contracts.errors import NoSandboxError
-from bot.workspace.sandbox.choose import Off, bubblewrap, landlock
+from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from tests.attachments.archives import pdf, tarred, zipped
 
 pytestmark = pytest.mark.bubblewrap

@@ -15,11 +15,11 @@ from bot.contracts.request import Tier, Verb
 from bot.policy.decide import decide
 from bot.policy.defaults import default_policy
 from bot.policy.errors import PolicyError
-from bot.policy.file import KEYS
+from bot.policy.keys import KEYS
 from bot.policy.load import load_policy
 from bot.policy.rule import patched_paths
-from bot.policy.schema import Policy
 from bot.policy.shell import parse_shell
+from bot.policy.values import Policy
 from bot.session.context.base import base_policy
 from slash_forge.bundled import MAINTAINER
 from tests.policy.shell_rows import RUNNING

@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.toolhost.limits import Over
 from bot.toolhost.usage import DiskUse, Machine, Unmapped
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.support.workspaces import Bench, bash, make_tree
 

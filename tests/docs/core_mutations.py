@@ -133,7 +133,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-037": (
         "bot/agent/conversation.py",
-        "if self._host_texts < MAX_HOST_TEXTS else None",
+        "if self._host_texts < MAX_REMINDERS else None",
         "if self._host_texts < 9 else None",
     ),
     "S-038": ("bot/providers/encoding.py", "entries.append(entry[1])", "entries.insert(0, entry[1])"),

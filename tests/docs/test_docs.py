@@ -174,7 +174,7 @@ def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -
 
 
 def test_every_key_of_the_policy_is_on_its_page() -> None:
-    from bot.policy.file import KEYS
+    from bot.policy.keys import KEYS
     from bot.policy.read_rules import KEYS as RULE_KEYS
 
     [page] = blocks(ROOT / "docs" / "policy.md", "yaml")

@@ -9,7 +9,7 @@ import pytest
 
 from bot.doctor.finding import Finding, State
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
-from bot.workspace.sandbox.choose import remedy
+from bot.workspace.sandbox.backends import remedy
 from tests.support.model_script import Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -52,7 +52,7 @@ def managers(folder: Path, *names: str) -> str:
 def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, value: str, fix: str
 ) -> None:
-    monkeypatch.setattr("bot.workspace.sandbox.choose._USUAL", ())
+    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "bwrap"))
     (tmp_path / switch).parent.mkdir(parents=True)
     (tmp_path / switch).write_text(f"{value}\n")
@@ -62,7 +62,7 @@ def test_what_keeps_bubblewrap_from_working_has_its_own_commands(
 def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.workspace.sandbox.choose._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
+    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", (f"{managers(tmp_path, 'bwrap')}/bwrap",))
     (tmp_path / "kernel").mkdir()
     (tmp_path / "kernel" / "apparmor_restrict_unprivileged_userns").write_text("1\n")
     write, load = remedy(tmp_path).splitlines()
@@ -80,7 +80,7 @@ def test_the_profile_that_is_told_is_the_one_that_the_action_loads(
 
 
 def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.workspace.sandbox.choose._USUAL", ())
+    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
     monkeypatch.setenv("PATH", managers(tmp_path, "apt-get"))
     found, note = sandbox()
     assert (found.state, note.state) == (State.OK, State.WARNING)
@@ -90,8 +90,8 @@ def test_without_bubblewrap_the_fix_is_named(tmp_path: Path, monkeypatch: pytest
 
 
 def test_where_nothing_holds_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.workspace.sandbox.choose._USUAL", ())
-    monkeypatch.setattr("bot.workspace.sandbox.choose.version", lambda: 0)
+    monkeypatch.setattr("bot.workspace.sandbox.backends._USUAL", ())
+    monkeypatch.setattr("bot.workspace.sandbox.backends.version", lambda: 0)
     monkeypatch.setenv("PATH", "/nonexistent")
     [found] = sandbox()
     assert found.state is State.MISSING

@@ -15,7 +15,7 @@ from bot.policy.decide import may_write
 from bot.policy.defaults import default_policy
 from bot.policy.load import load_policy
 from bot.policy.protected import SERVICES
-from bot.policy.schema import AgentPolicy, DetectorPolicy, DiffPolicy
+from bot.policy.values import AgentPolicy, DetectorPolicy, DiffPolicy
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.gate.redact import REST, Redactor
-from bot.gate.secret_forms import base64_forms, forms
+from bot.gate.secret_encodings import base64_forms, forms
 
 _ALPHABET = string.ascii_letters + string.digits
 _RANDOM = random.Random(20261122)
@@ -186,7 +186,7 @@ _KILLERS = {
 def test_a51_time_grows_with_the_text_alone(redactor: Redactor, name: str) -> None:
     """A-51: eight times the text takes about eight times as long, whatever it repeats.
 
-    Breaks: bot/gate/secret_forms.py "import re2" (with `re` in its place, or with a pattern that backtracks)
+    Breaks: bot/gate/secret_encodings.py "import re2" (with `re` in its place, or with a pattern that backtracks)
     """
     text = _KILLERS[name]
     small, large = (text * (size // len(text)) for size in (1 << 17, 1 << 20))
@@ -233,7 +233,9 @@ def _seconds(redactor: Redactor, text: str) -> float:
 
 
 def test_importing_it_loads_neither_re2_nor_the_forms() -> None:
-    code = "import sys, bot.gate.redact; print(sorted({'re2', 'bot.gate.secret_forms'} & set(sys.modules)))"
+    code = (
+        "import sys, bot.gate.redact; print(sorted({'re2', 'bot.gate.secret_encodings'} & set(sys.modules)))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )

@@ -10,7 +10,7 @@ from bot.maintenance.task_file import path_of
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.run_budget import run_budget
-from bot.policy.schema import Budget
+from bot.policy.values import Budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))
 POLICY = load_policy("budget: { usd: 0.5, minutes: 7 }\nrules:\n  - { effect: deny, paths: [docs/old/**] }\n")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from bot.maintenance.dashboard import render
 from bot.maintenance.due_tasks import Caps, EndedPull, OpenPull, RepositoryState, decide_all, group_by_task
 from bot.maintenance.task import Task
-from bot.policy.schema import MaintenancePolicy
+from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 TASKS = [Task("links", "x", "0 12 * * *"), Task("tidy", "x"), Task("deps", "x", "0 3 * * 1")]

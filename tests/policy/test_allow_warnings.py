@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.policy.errors import PolicyError
-from bot.policy.file import check_policy
+from bot.policy.keys import check_policy
 
 OPAQUE, FILES, MANY, OPTION, PLACE = "can run anything", "may run anything", "covers", "opaque", "is a file"
 

@@ -8,7 +8,7 @@ import pytest
 
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
-from bot.policy.schema import SandboxLimits
+from bot.policy.values import SandboxLimits
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.limits import Limits
 

@@ -17,7 +17,7 @@ from bot.policy.egress import PRESETS
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.run_budget import RunBudget, run_budget
-from bot.policy.schema import (
+from bot.policy.values import (
     Budget,
     CheckSpec,
     Identity,

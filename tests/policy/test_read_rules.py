@@ -8,7 +8,7 @@ from bot.contracts.request import Tier
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.rule import WRITING_TOOLS, CommandRule, OpaqueRule, PathRule
-from bot.policy.schema import Effect
+from bot.policy.values import Effect
 
 
 def _rules(*lines: str) -> str:

@@ -19,7 +19,7 @@ from bot.contracts.writes import (
 )
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
-from bot.policy.schema import WritesPolicy
+from bot.policy.values import WritesPolicy
 from bot.policy.writes import (
     HIGHEST,
     TIERS,

@@ -12,7 +12,7 @@ from bot.contracts.errors import ExitCode, GateError, PublishError
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckRun, CheckState, Status, StopReason
 from bot.contracts.request import Actor, Tier, Verb
 from bot.github.threads import Signer
-from bot.policy.schema import Identity
+from bot.policy.values import Identity
 from bot.publish.bundle.read import Bundle
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import PROGRESS

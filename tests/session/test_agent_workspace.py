@@ -15,13 +15,13 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged
 from bot.contracts.tools import FileChange
-from bot.policy.schema import SandboxLimits
+from bot.policy.values import SandboxLimits
 from bot.session.folder.run_folder import RunFolder
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces, within_limits
 from bot.workspace.client import ScanResult, Workspace
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from tests.support.workspaces import Bench, eventually, make_tree
 
 

@@ -18,7 +18,7 @@ from bot.contracts.evidence import Answer, CheckerComparison
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import Check
 from bot.evidence.labels import no_figures
-from bot.policy.schema import StopHookPolicy
+from bot.policy.values import StopHookPolicy
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
@@ -29,7 +29,7 @@ from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer as Said
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from tests.support.repositories import make_repository
 from tests.support.trees import Bench as Judged
 

@@ -12,7 +12,7 @@ from bot.contracts.outcome import CheckRun, CheckState
 from bot.evidence.check import Check
 from bot.evidence.editable_install import denied_path, denied_path_note, may_import_package
 from bot.session.checks.runner import run_checks
-from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.support.workspaces import Bench, make_tree
 

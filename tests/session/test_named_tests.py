@@ -27,7 +27,7 @@ from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.waits import Waits
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from tests.support.repositories import make_repository
 from tests.support.workspaces import running
 

@@ -10,6 +10,7 @@ from bot.agent.masking import group
 from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Request, Tier, Verb
+from bot.policy.rule import READING_TOOLS, WRITING_TOOLS
 from bot.session.context.profiles import (
     ASK_USER,
     MODEL_VERBS,
@@ -57,6 +58,12 @@ def test_a_changing_verb_gets_every_tool_of_the_workspace(verb: Verb) -> None:
     assert profile.good is Status.CHANGED
     assert profile.checks
     assert not profile.read_only
+
+
+def test_path_rules_know_every_tool_of_the_workspace_but_the_shell() -> None:
+    """A tool that no rule can name is covered by no `deny`."""
+    others = {spec.name for spec in TOOL_SPECS} - set(SHELL_TOOLS)
+    assert others == READING_TOOLS | WRITING_TOOLS
 
 
 @pytest.mark.parametrize("verb", sorted(MODEL_VERBS))

@@ -18,7 +18,7 @@ from bot.session.context.profiles import profile_of
 from bot.session.folder.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.skills.find import SkillSet
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from tests.skills.corpus import skill
 from tests.support.fix_script import mending, shell
 from tests.support.model_script import Call, Say, Step, Turn

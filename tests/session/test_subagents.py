@@ -29,7 +29,7 @@ from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import Gatekeeper
 from bot.skills.find import SkillSet
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Asked, Call, Say, Step, Turn

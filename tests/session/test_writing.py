@@ -14,7 +14,7 @@ from bot.contracts.request import Request, ThreadState, Tier, Triage, TriageThre
 from bot.maintenance.apply import allowance_of
 from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.context.profiles import PROPOSE_WRITE, REPORT_FINDING, WRITING, profile_of
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from tests.support.outcomes import make_request

@@ -16,7 +16,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Answer, Question, Workspace
-from bot.workspace.sandbox.choose import Off, bubblewrap, landlock
+from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.landlock import OLDEST, version
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.reports import output
+from bot.toolhost.reports import runner_output
 from bot.toolhost.reports.test_results import ParsedTests
 
 RECORDED = Path(__file__).parent / "runner_output"
 
 
 def read(name: str) -> ParsedTests:
-    tests = output.parse((RECORDED / f"{name}.txt").read_text(), "/repo/")
+    tests = runner_output.parse((RECORDED / f"{name}.txt").read_text(), "/repo/")
     assert tests is not None
     return tests
 
@@ -150,7 +150,7 @@ def test_a_reason_is_one_line_without_colour_and_of_few_characters() -> None:
         + "x" * 5_000
         + "\n1 failed in 0.1s\n"
     )
-    tests = output.parse(text)
+    tests = runner_output.parse(text)
     assert tests is not None
     (reason,) = tests.reasons.values()
     assert reason.startswith("assert xxx")
@@ -179,7 +179,7 @@ Ran 1 test in 0.001s
 
 FAILED (failures=1)
 """
-    tests = output.parse(text)
+    tests = runner_output.parse(text)
     assert tests is not None
     assert tests.reasons == {"t.A.test_b": "AssertionError: Lists differ: [1] != [2]"}
 
@@ -188,7 +188,7 @@ def test_of_testify_what_was_expected_is_the_reason() -> None:
     error = ["Error Trace:\t/r/a_test.go:9", "Error:      \tNot equal:", "  expected: 1", "  actual  : 2"]
     block = "".join(f"        \t{line}\n" for line in error)
     text = f"--- FAIL: TestX (0.00s)\n    a_test.go:9:\n{block}FAIL\nFAIL\texample.com/app\t0.002s\n"
-    tests = output.parse(text)
+    tests = runner_output.parse(text)
     assert tests is not None
     assert tests.reasons == {"example.com/app.TestX": "Not equal:; expected: 1; actual : 2"}
 
@@ -208,14 +208,14 @@ def test_what_a_unittest_prints_itself_hides_no_test() -> None:
 
 def test_before_python_3_11_the_method_stands_before_its_class() -> None:
     text = "test_x (tests.test_a.A) ... ok\ntests.b (unittest.loader._FailedTest) ... ERROR\n" + "-" * 70
-    tests = output.parse(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
+    tests = runner_output.parse(f"{text}\nRan 2 tests in 0.001s\n\nFAILED (errors=1)\n")
     assert tests is not None
     assert (tests.names["passed"], tests.names["failed"]) == (["tests.test_a.A.test_x"], ["tests.b"])
 
 
 def test_xdist_puts_the_worker_and_the_state_first() -> None:
     text = "[gw0] [ 50%] PASSED test_a.py::test_x \n[gw1] [100%] FAILED test_a.py::test_y \n"
-    tests = output.parse(f"{text}=========== 1 failed, 1 passed in 0.53s ===========\n")
+    tests = runner_output.parse(f"{text}=========== 1 failed, 1 passed in 0.53s ===========\n")
     assert tests is not None
     assert tests.whole
     assert (tests.names["passed"], tests.names["failed"]) == (["test_a.py::test_x"], ["test_a.py::test_y"])
@@ -223,7 +223,7 @@ def test_xdist_puts_the_worker_and_the_state_first() -> None:
 
 def test_two_runners_in_one_check_are_told_together() -> None:
     both = "".join((RECORDED / f"{name}.txt").read_text() for name in ("cargo", "mocha"))
-    tests = output.parse(both)
+    tests = runner_output.parse(both)
     assert tests is not None
     assert tests.source == "cargo test's output, mocha's output"
     assert tests.figures() == {"passed": 6, "failed": 2, "skipped": 2}
@@ -233,7 +233,7 @@ def test_two_runners_in_one_check_are_told_together() -> None:
     "text", ["", "hello\n", "12 passed\n", "ok then\n", "FAIL\n", "=" * 70, "1 passing\n"]
 )
 def test_what_no_runner_wrote_names_no_test(text: str) -> None:
-    assert output.parse(text) is None
+    assert runner_output.parse(text) is None
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_no_line_takes_longer_than_its_length_allows(line: str) -> None:
     ends = "1 passed in 0.01s\nRan 1 test in 0.01s\nok  \tx\t0.1s\ntest result: ok. 1 passed; 0 failed; 0 ignored; x\n"
     text = "test_y (a.b)\n" + f"{line}\n" * 400 + ends
     began = time.process_time()
-    output.parse(text)
+    runner_output.parse(text)
     assert time.process_time() - began < 10  # a quadratic pattern takes minutes
 
 
@@ -309,5 +309,5 @@ def test_go_tells_the_same_in_json_as_in_words() -> None:
 )
 def test_lines_without_sense_are_read_in_no_time(line: str) -> None:
     began = time.process_time()
-    output.parse("\n".join(["PHPUnit 9.6.7 by x", *[line] * 3_000]))
+    runner_output.parse("\n".join(["PHPUnit 9.6.7 by x", *[line] * 3_000]))
     assert time.process_time() - began < 20

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import bubblewrap
+from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, SharedHost, make_tree
 
 FILES = {"a.txt": "one\n", "src/b.py": "print(1)\n"}

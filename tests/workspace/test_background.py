@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.background import MOST
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import bubblewrap
+from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, bash, eventually, running
 
 
@@ -201,7 +201,7 @@ SUPERVISOR = """
 import os, sys
 from pathlib import Path
 from bot.contracts.cancel import CancelToken
-from bot.workspace.sandbox.choose import candidates
+from bot.workspace.sandbox.backends import candidates
 from bot.workspace.client import Answer, Workspace
 folder = Path(sys.argv[1])
 workspace = Workspace.start(candidates(sys.argv[2])[0][0], tree=folder / "tree", folder=folder, environment=os.environ,

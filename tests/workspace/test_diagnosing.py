@@ -19,7 +19,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Workspace
-from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from tests.support.language_servers import PLAYER, PULL, item, pulls, script
 from tests.support.workspaces import Bench, eventually, make_tree
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.workspace import layout, start_plan
-from bot.workspace.sandbox.choose import bubblewrap, landlock
+from bot.workspace.sandbox.backends import bubblewrap, landlock
 from tests.support.workspaces import Bench, bash
 
 HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))

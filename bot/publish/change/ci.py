@@ -14,7 +14,7 @@ from bot.contracts.request import Tier
 from bot.events.admission import tier_of
 from bot.github.errors import GitHubError
 from bot.github.values import Account
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.context import PublishContext
 from bot.publish.thread.markers import PROGRESS
 

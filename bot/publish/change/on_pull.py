@@ -19,7 +19,7 @@ from bot.contracts.pulls import PullRequest
 from bot.gate.path_rules import protection
 from bot.github.errors import GitHubError
 from bot.policy.protected import ProtectedFiles, protected_files
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
 from bot.publish.change.annotations import annotate

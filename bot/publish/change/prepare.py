@@ -18,7 +18,7 @@ from bot.contracts.errors import PublishError
 from bot.github.values import TreeEntry
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.base_file import read_base_file
 from bot.publish.change.commit import CheckedCommit, build_commit, server_host
 from bot.publish.change.target import apply_task

@@ -16,7 +16,7 @@ from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.protected import protected_files
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext

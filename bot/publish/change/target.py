@@ -19,7 +19,7 @@ from bot.github.values import PullData
 from bot.maintenance.apply import with_task_limits
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.base_file import read_base_file
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext

@@ -11,7 +11,7 @@ from bot.contracts.review import Finding, Severity
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
 from bot.policy.protected import ProtectedFiles
-from bot.policy.schema import ReviewPolicy
+from bot.policy.values import ReviewPolicy
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.context import PublishContext
 from bot.publish.review.posted_reviews import CHECK, REVIEW, ReviewHistory, read_history, review_mark

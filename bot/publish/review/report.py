@@ -19,7 +19,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.policy.load import load_policy
 from bot.policy.protected import ProtectedFiles, protected_files
-from bot.policy.schema import ReviewPolicy
+from bot.policy.values import ReviewPolicy
 from bot.publish.base_file import read_base_file
 from bot.publish.body.title_and_footer import Links, figures
 from bot.publish.check_run import CheckReport, post_check_run

@@ -13,7 +13,7 @@ from bot.maintenance.apply import allowance_of, standing_of
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.policy.writes import Allowance, ThreadConditions, refusal
 from bot.publish.base_file import read_base_file
 from bot.publish.body.title_and_footer import Links

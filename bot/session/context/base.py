@@ -16,7 +16,7 @@ from bot.gate.secrets import Finder
 from bot.maintenance.task import Task
 from bot.policy.defaults import SETUP_TIMEOUT
 from bot.policy.load import load_policy
-from bot.policy.schema import CheckSpec, Policy, SetupStep
+from bot.policy.values import CheckSpec, Policy, SetupStep
 
 if TYPE_CHECKING:
     from bot.environment.detection import Detection

@@ -41,7 +41,7 @@ def _is_dull(value: str) -> bool:
 
 def mask_all(secrets: Mapping[str, str], mask: Callable[[str], None]) -> None:
     """Ask the runner to hide each of `secrets` in its log, and what base64 makes of it: it knows exact strings only."""
-    from bot.gate.secret_forms import base64_forms
+    from bot.gate.secret_encodings import base64_forms
 
     for value in secrets.values():
         if len(value) >= _SHORTEST:

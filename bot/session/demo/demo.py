@@ -24,7 +24,7 @@ from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.folder.run_folder import new_folder
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
 _STOP_LIMIT = 10

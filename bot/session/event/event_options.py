@@ -12,7 +12,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.gate.secrets import Finder
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:
     from bot.session.event.prepare import Phase

@@ -15,7 +15,7 @@ from bot.events.admission import Admission
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.text.filters import safe_line
 from bot.publish.thread.markers import PROGRESS, asking_comment
 from bot.publish.thread.traces import Trace, traces

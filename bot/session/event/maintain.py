@@ -32,7 +32,7 @@ from bot.maintenance.due_tasks import (
 from bot.maintenance.task import FOLDER, Task
 from bot.maintenance.task_file import is_task_file, read_task
 from bot.policy.load import POLICY_FILE, load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
 
 Say = Callable[[str], None]

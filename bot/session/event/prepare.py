@@ -16,7 +16,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.request import Request
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.context.base import Preparation, base_finder, base_policy, base_task, preparation_of
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.profiles import MODEL_VERBS, profile_of
@@ -29,7 +29,7 @@ from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.workspace.probe import first_that_holds
-from bot.workspace.sandbox.choose import candidates
+from bot.workspace.sandbox.backends import candidates
 
 if TYPE_CHECKING:
     from bot.session.event.event_options import EventOptions

@@ -31,7 +31,7 @@ from bot.github.errors import GitHubError
 from bot.policy.admission import admission
 from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.ref import ThreadRef, trigger_key

@@ -17,7 +17,7 @@ from bot.contracts.request import Request, Verb
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.policy.run_budget import run_budget
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.publish.thread.ref import ThreadRef
 from bot.publish.thread.spending import spending

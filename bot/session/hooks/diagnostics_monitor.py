@@ -24,7 +24,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.policy.decide import decide
-from bot.policy.schema import DiagnosticsPolicy, Policy
+from bot.policy.values import DiagnosticsPolicy, Policy
 from bot.session.context.profiles import SHELL, Profile
 from bot.session.workspaces.agent_workspace import CallPosition
 

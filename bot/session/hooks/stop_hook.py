@@ -17,7 +17,7 @@ from bot.contracts.errors import AgentError, GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.plain_text import printable, quoted_lines
 from bot.gate.errors import OutOfCapacity, quoted_path
-from bot.policy.schema import StopHookPolicy
+from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
 from bot.session.context.profiles import SUBMIT_PLAN, Profile
 from bot.session.folder.run_folder import RunFolder

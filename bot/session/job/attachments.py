@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.github.threads import RenderedText
     from bot.github.values import Account
-    from bot.policy.schema import Policy
+    from bot.policy.values import Policy
     from bot.session.context.github_env import GitHubEnvironment
     from bot.session.job.run_context import RunContext
 

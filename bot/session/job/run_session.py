@@ -46,7 +46,7 @@ from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import find_skills
 from bot.workspace.probe import Chosen, first_that_holds
-from bot.workspace.sandbox.choose import candidates
+from bot.workspace.sandbox.backends import candidates
 
 if TYPE_CHECKING:
     from bot.maintenance.task import Task

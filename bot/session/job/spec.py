@@ -16,9 +16,9 @@ from bot.contracts.progress import View
 from bot.contracts.request import Request, Triage
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:
     from bot.gate.tree import Verdict

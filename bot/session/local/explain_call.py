@@ -13,8 +13,8 @@ from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.globs import normalise
 from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, patched_paths
-from bot.policy.schema import Effect, Policy
 from bot.policy.shell import parse_shell
+from bot.policy.values import Effect, Policy
 from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
 from bot.session.tools.toolbox import Gatekeeper
 

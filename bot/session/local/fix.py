@@ -29,7 +29,7 @@ from bot.session.job.spec import RunResult
 from bot.session.local.local_spec import local_request, local_spec
 from bot.session.progress.signals import cancelled_by_signals
 from bot.session.tools.approvals import own_recording
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 CONTINUE_INSTRUCTION = "Go on where the last run ended, and finish what it was asked."
 

@@ -12,7 +12,7 @@ from bot.session.context.models import connect_model
 from bot.session.context.preflight import policy_note
 from bot.session.folder.run_folder import RunFolder
 from bot.session.job.spec import RunSpec
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 
 def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:

@@ -28,7 +28,7 @@ from bot.session.job.interruption import cut_off
 from bot.session.job.run_session import run_session
 from bot.session.local.local_spec import local_request, local_spec
 from bot.session.progress.signals import cancelled_by_signals
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
 _BASES = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master")

@@ -19,7 +19,7 @@ from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.context.secrets import known_secrets
 from bot.session.hooks.diagnostics_monitor import diagnostics_settings, server_permissions
 from bot.session.progress.signals import cancelled_by_signals
@@ -32,7 +32,7 @@ from bot.skills.skill_folder import SkillFolder
 from bot.skills.tool import SkillTool
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
-from bot.workspace.sandbox.choose import Setting
+from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.specs import TOOL_SPECS
 from bot.workspace.start_plan import skills_place

@@ -27,7 +27,7 @@ from bot.contracts.writes import Write, Writes, describe_write, texts_of
 from bot.gate.secrets import withhold_if_secret
 from bot.maintenance.apply import allowance_of, standing_of
 from bot.maintenance.task import Task
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.policy.writes import mismatch, refusal
 from bot.session.context.profiles import Profile
 

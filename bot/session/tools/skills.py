@@ -15,7 +15,7 @@ from bot.checkout.clone import Checkout
 from bot.contracts.errors import AgentError
 from bot.contracts.journal import PermissionDecision
 from bot.contracts.model import ModelOverride, Provider
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.providers.connect import apply_overrides
 from bot.session.context.models import RECORDED
 from bot.session.context.profiles import Profile

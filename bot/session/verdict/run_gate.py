@@ -12,7 +12,7 @@ from bot.contracts.errors import AgentError, GateError
 from bot.contracts.request import Request
 from bot.gate.redact import Redactor
 from bot.policy.decide import may_write
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.context.profiles import Profile
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees

@@ -11,7 +11,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
-from bot.policy.schema import Policy
+from bot.policy.values import Policy
 from bot.session.context.profiles import SHELL_TOOLS, Profile
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import UsageError
 from bot.contracts.tools import ToolOutcome
 from bot.environment.detection import guarded_folder
-from bot.policy.schema import SetupStep
+from bot.policy.values import SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.background import Background

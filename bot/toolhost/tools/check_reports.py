@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context
-from bot.toolhost.reports import coverage, files, junit, output
+from bot.toolhost.reports import coverage, files, junit, runner_output
 from bot.toolhost.reports.files import ReportError, Stamp
 from bot.toolhost.reports.test_results import ParsedTests
 
@@ -59,7 +59,7 @@ def _tests(
     notes = []
     pytest_report = str(arguments.get("asked") or "")
     if pytest_report and (context.tmp / pytest_report).exists():
-        once = not trouble and output.sessions_of_pytest(printed) < 2
+        once = not trouble and runner_output.sessions_of_pytest(printed) < 2
         if once or arguments.get("sure") is True:
             tests, trouble_in_it = _junit([(pytest_report, context.tmp)], "pytest's report", drop)
             if tests is not None:
@@ -75,7 +75,7 @@ def _tests(
             return tests
     elif junit_patterns:
         notes.append(f"no new report at {', '.join(junit_patterns)}")
-    tests = output.parse(printed, drop)
+    tests = runner_output.parse(printed, drop)
     if tests is None and (notes or trouble):
         tests = ParsedTests("", whole=False)
     if tests is not None:
@@ -106,7 +106,7 @@ def _junit(
 def _output(spill: Path, context: Context) -> tuple[str, str]:
     """What the check printed, and why it is not read where it is not."""
     try:
-        content = files.read(spill, context.spill, output.LARGEST)
+        content = files.read(spill, context.spill, runner_output.LARGEST)
     except ReportError as error:
         return "", f"its output {error}"
     return ("", "") if b"\0" in content[:4096] else (content.decode("utf-8", "replace"), "")

@@ -15,7 +15,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.policy.egress import Mirror, Target
 from bot.workspace.client import Workspace
 from bot.workspace.egress.access import EgressAccess
-from bot.workspace.sandbox.choose import bubblewrap
+from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.registry import registry
 from tests.support.tls import make_authority, tls_server
 from tests.support.workspaces import Bench, bash, eventually, make_tree

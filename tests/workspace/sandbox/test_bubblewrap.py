@@ -18,7 +18,7 @@ import pytest
 
 from bot.workspace.client import Workspace
 from bot.workspace.descendants import children
-from bot.workspace.sandbox.choose import bubblewrap
+from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, SharedHost, bash, make_tree
 
 pytestmark = pytest.mark.bubblewrap

@@ -24,7 +24,7 @@ _SUPERVISOR = """
     import os, sys, threading
     from pathlib import Path
     from bot.contracts.cancel import CancelToken
-    from bot.workspace.sandbox.choose import bubblewrap, landlock
+    from bot.workspace.sandbox.backends import bubblewrap, landlock
     from bot.workspace.client import Answer, Workspace, WorkspaceError
     back_end, folder, command = sys.argv[1:]
     folder = Path(folder)

@@ -17,7 +17,7 @@ from bot.workspace.egress.access import EgressAccess
 from bot.workspace.errors import WorkspaceError
 from bot.workspace.process import HostProcess
 from bot.workspace.sandbox import landlock, system
-from bot.workspace.sandbox.choose import HOW_TO_FIX
+from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Mounts
 from bot.workspace.sandbox.landlock import Landlock
 from tests.support.workspaces import Bench, bash, eventually, make_tree, running

@@ -18,8 +18,8 @@ from bot.toolhost.canaries import TRIES
 from bot.workspace import canaries
 from bot.workspace.canaries import MAY_BE_CLOSED, NAMES, in_words
 from bot.workspace.probe import first_that_holds, probe
-from bot.workspace.sandbox.choose import Off, bubblewrap
-from bot.workspace.sandbox.choose import landlock as kernel_s_own
+from bot.workspace.sandbox.backends import Off, bubblewrap
+from bot.workspace.sandbox.backends import landlock as kernel_s_own
 from bot.workspace.sandbox.confinement import AddFile, Mounts
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, version
 from tests.support.worlds import World

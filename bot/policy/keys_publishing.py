@@ -14,7 +14,7 @@ import yaml
 
 from bot.contracts.request import Verb
 from bot.policy import nodes
-from bot.policy.key_table import (
+from bot.policy.key_kinds import (
     Key,
     Kind,
     Table,
@@ -29,7 +29,7 @@ from bot.policy.key_table import (
 )
 from bot.policy.nodes import Problems
 from bot.policy.protected import SERVICES
-from bot.policy.schema import (
+from bot.policy.values import (
     DiffPolicy,
     MaintenancePolicy,
     PullRequestPolicy,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.errors import ExitCode, NoSandboxError
-from bot.workspace.sandbox import choose as chooser
-from bot.workspace.sandbox.choose import bubblewrap, candidates, landlock
+from bot.workspace.sandbox import backends as chooser
+from bot.workspace.sandbox.backends import bubblewrap, candidates, landlock
 
 FIX = r"apt-get install bubblewrap.*--sandbox off"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.toolhost.reports import compiled_output, python_output, reasons, script_output
+from bot.toolhost.reports import compiled_output, javascript_output, python_output, reasons
 from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests, path_of
 
 LARGEST = 8 * 1024 * 1024
@@ -160,11 +160,11 @@ _RUNNERS: Sequence[tuple[_Reader, _Explainer]] = (
     (compiled_output.ctest, _unexplained),
     (compiled_output.meson, _unexplained),
     (compiled_output.automake, _unexplained),
-    (script_output.jest, reasons.jest),
-    (script_output.vitest, reasons.vitest),
-    (script_output.mocha, reasons.mocha),
-    (script_output.ava, reasons.ava),
-    (script_output.node, reasons.node),
+    (javascript_output.jest, reasons.jest),
+    (javascript_output.vitest, reasons.vitest),
+    (javascript_output.mocha, reasons.mocha),
+    (javascript_output.ava, reasons.ava),
+    (javascript_output.node, reasons.node),
     (rspec, reasons.rspec),
     (phpunit, reasons.phpunit),
     (tap, reasons.tap),

@@ -1,7 +1,7 @@
 """The policy file, section by section: the table of its keys, and what each becomes.
 
 A key's kind says how it is read and what the published schema says of it; a new one goes into `ROOT`, into
-`bot.policy.schema`, and onto the page `docs/policy.md`, whose table `make schema` writes anew.
+`bot.policy.values`, and onto the page `docs/policy.md`, whose table `make schema` writes anew.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Literal
 import yaml
 
 from bot.contracts.request import Tier
-from bot.policy import keys_agent, keys_commands, keys_github, keys_tiers, nodes
+from bot.policy import keys_agent, keys_commands, keys_publishing, keys_tiers, nodes
 from bot.policy.defaults import default_policy
 from bot.policy.errors import Problem
-from bot.policy.key_table import Key, Kind, Table, choice, literal, truth, whole
+from bot.policy.key_kinds import Key, Kind, Table, choice, literal, truth, whole
 from bot.policy.keys_commands import read_bring, read_checks
 from bot.policy.keys_tiers import read_budget
 from bot.policy.nodes import Problems
 from bot.policy.read_rules import RULES
-from bot.policy.schema import Budget, Policy
+from bot.policy.values import Budget, Policy
 
 __all__ = [
     "KEYS",
@@ -90,28 +90,28 @@ ROOT = Table(
             keys_agent.DIAGNOSTICS_KIND,
             "What is looked for in code while it is edited, and after.",
         ),
-        Key("pull_request", keys_github.PULL_REQUEST_KIND, "How pull requests are made."),
+        Key("pull_request", keys_publishing.PULL_REQUEST_KIND, "How pull requests are made."),
         Key("push_to_head", truth(), "Put a fix on a pull request onto its own branch, fast-forward only."),
-        Key("forks", keys_github.FORKS, "What a fix on a fork's pull request becomes."),
+        Key("forks", keys_publishing.FORKS, "What a fix on a fork's pull request becomes."),
         Key(
             "dispatch",
-            keys_github.DISPATCH,
+            keys_publishing.DISPATCH,
             "Workflows started on the bot's branch if none starts by itself.",
         ),
-        Key("review", keys_github.REVIEW_KIND, "Reviews of pull requests."),
+        Key("review", keys_publishing.REVIEW_KIND, "Reviews of pull requests."),
         Key(
             "thread_author",
-            keys_github.THREAD_AUTHOR,
+            keys_publishing.THREAD_AUTHOR,
             "What outsiders may ask for in a thread that they opened.",
         ),
-        Key("triggers", keys_github.TRIGGERS_KIND, "What starts a run beside a command."),
-        Key("maintenance", keys_github.MAINTENANCE_KIND, "Limits of scheduled tasks."),
+        Key("triggers", keys_publishing.TRIGGERS_KIND, "What starts a run beside a command."),
+        Key("maintenance", keys_publishing.MAINTENANCE_KIND, "Limits of scheduled tasks."),
         Key(
             "writes",
-            keys_github.WRITES_KIND,
+            keys_publishing.WRITES_KIND,
             "Comments, labels and the like that a run may make; see maintenance.md.",
         ),
-        Key("diff", keys_github.DIFF_KIND, "What a change may hold that a review does not show."),
+        Key("diff", keys_publishing.DIFF_KIND, "What a change may hold that a review does not show."),
         Key("sandbox", keys_commands.SANDBOX_KIND, "How much of the machine a command may take."),
         Key("detector", keys_agent.DETECTOR_KIND, "The secret detector."),
         Key("identity", keys_agent.IDENTITY_KIND, "Who the commits are by."),
