@@ -23,7 +23,8 @@ from bot.contracts.writes import MAX_LABEL, WriteCaps
 from bot.maintenance import schedule
 from bot.maintenance.task import FOLDER, Task, TaskWrites, ThreadFilter
 from bot.policy import globs, nodes
-from bot.policy.keys import read_bring, read_budget, read_checks
+from bot.policy.keys_commands import read_bring, read_checks
+from bot.policy.keys_tiers import read_budget
 from bot.policy.nodes import Problems
 from bot.policy.writes import HIGHEST, is_ours
 

@@ -17,22 +17,9 @@ from bot.policy import keys_agent, keys_commands, keys_publishing, keys_tiers, n
 from bot.policy.defaults import default_policy
 from bot.policy.errors import Problem
 from bot.policy.key_kinds import Key, Kind, Table, choice, literal, truth, whole
-from bot.policy.keys_commands import read_bring, read_checks
-from bot.policy.keys_tiers import read_budget
 from bot.policy.nodes import Problems
 from bot.policy.read_rules import RULES
 from bot.policy.values import Budget, Policy
-
-__all__ = [
-    "KEYS",
-    "ROOT",
-    "VERSION",
-    "check_policy",
-    "read_bring",
-    "read_budget",
-    "read_checks",
-    "read_policy",
-]
 
 VERSION = "1"
 

@@ -47,7 +47,7 @@ class Diagnosing:
         self._read_files: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
         self._unseen = 0
         self._news = threading.Condition()
-        self._session: DiagnosticsService | None = None
+        self._service: DiagnosticsService | None = None
         self._loader: threading.Thread | None = None
         self._pending: dict[str, None] = {}
         self._moved: dict[str, str] = {}
@@ -61,8 +61,8 @@ class Diagnosing:
         if tool not in _EDITS or self._loader is None or self._broken:
             return
         began = time.monotonic()
-        if session := self._ready():
-            session.settle(began + self._options["wait"])
+        if service := self._ready():
+            service.settle(began + self._options["wait"])
         self._held = time.monotonic() - began
 
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
@@ -88,9 +88,9 @@ class Diagnosing:
 
     def standing(self) -> dict[str, Any]:
         """End the servers and return the facts for the supervisor: new errors by file, and what the servers used."""
-        session, self._session = self._session, None
+        service, self._service = self._service, None
         self._broken, self._reported_broken = self._broken or "ended", True
-        if session is None:
+        if service is None:
             return {"standing": [], "servers": []}
         from bot.toolhost.lsp.report import error_line, use_record
 
@@ -100,11 +100,11 @@ class Diagnosing:
                 "sha256": files.sha256(text.encode("utf-8", "surrogatepass")),
                 "errors": [error_line(problem) for problem in new[:5]],
             }
-            for name, text, new in session.standing()
+            for name, text, new in service.standing()
             if new
         ]
-        uses = [use_record(use) for use in session.uses()]
-        session.end()
+        uses = [use_record(use) for use in service.uses()]
+        service.end()
         return {"standing": standing[:100], "servers": uses}
 
     def _diagnose(self, tool: str, outcome: ToolOutcome, *, more_edits: bool) -> Report | None:
@@ -124,11 +124,11 @@ class Diagnosing:
             self._pending.clear()
         moved, self._moved = self._moved, {}
         names = [name for name in names if self._is_looked_at(name)]
-        session = self._ready() if names or self._session else None
-        if session is None:
+        service = self._ready() if names or self._service else None
+        if service is None:
             return None
         began = time.monotonic() - self._held  # one limit for what was waited before the edit and after it
-        return (session.changed(names, moved, began) if names else None) or session.late_report()
+        return (service.changed(names, moved, began) if names else None) or service.late_report()
 
     def _read(self, name: str) -> None:
         if not self._is_looked_at(name) or (text := self._now(name)) is None:
@@ -155,11 +155,11 @@ class Diagnosing:
     def _load(self) -> None:
         """Import and start the diagnostics service, then register the files that were read."""
         try:
-            session = self._new_session()
+            service = self._new_service()
             self._note(0)
             while True:
                 name, text = self._read_files.get()
-                session.read(name, text)
+                service.read(name, text)
                 self._note(-1)
         except Exception as error:  # noqa: BLE001 - as in `after`
             self._broken = self._broken or _why(error)
@@ -182,12 +182,12 @@ class Diagnosing:
         self._begin()
         with self._news:
             self._news.wait_for(
-                lambda: self._broken or (self._session is not None and not self._unseen),
+                lambda: self._broken or (self._service is not None and not self._unseen),
                 self._options["wait"],
             )
-        return None if self._broken else self._session
+        return None if self._broken else self._service
 
-    def _new_session(self) -> DiagnosticsService:
+    def _new_service(self) -> DiagnosticsService:
         from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings
         from bot.toolhost.lsp.service import DiagnosticsService
 
@@ -201,8 +201,8 @@ class Diagnosing:
             launch_policy=launch_policy,
         )
         base = BaseCommit(self._scanner.base_content, self._scanner.export)
-        self._session = DiagnosticsService(self._context, settings, self._before, self._now, base)
-        return self._session
+        self._service = DiagnosticsService(self._context, settings, self._before, self._now, base)
+        return self._service
 
     def _now(self, name: str) -> str | None:
         try:

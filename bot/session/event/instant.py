@@ -5,7 +5,7 @@ Our progress comments name the Actions runs of a thread; GitHub says whether a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -42,29 +42,9 @@ class InstantQuery:
 
 def answer(query: InstantQuery, host: GitHub) -> str:
     """The whole answer, as Markdown. Raises `GitHubError`."""
-    return _ANSWERS[query.request.verb](query, host)
-
-
-def _help(query: InstantQuery, host: GitHub) -> str:
-
-    return help_text(query)
-
-
-def _status(query: InstantQuery, host: GitHub) -> str:
-
-    return status_text(query, host)
-
-
-def _stop(query: InstantQuery, host: GitHub) -> str:
-
-    return stop(query, host)
-
-
-_ANSWERS: Mapping[Verb, Callable[[InstantQuery, GitHub], str]] = {
-    Verb.HELP: _help,
-    Verb.STATUS: _status,
-    Verb.STOP: _stop,
-}
+    if query.request.verb is Verb.HELP:
+        return help_text(query)
+    return status_text(query, host) if query.request.verb is Verb.STATUS else stop(query, host)
 
 
 # No run of a hosted runner lasts longer; a progress comment is edited all the while.
