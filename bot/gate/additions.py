@@ -95,7 +95,7 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-# What is found is what is told, so each stops where the mark's own name ends.
+# The match is reported, so each pattern stops where the mark's own name ends.
 _PYTHON = (
     rb"#\s*+(?:(?:ruff|flake8):\s*+)?(?i:noqa)\b|#\s*+type:\s*+ignore\b|#\s*+(?:pyright|ty|pyre-?):\s*+ignore\b"
     rb"|#\s*+pyre-(?:ignore|fixme)\b|#\s*+pyright:\s*+(?:basic|off)\b"

@@ -70,7 +70,7 @@ class Detector:
         try:
             redacted = self._finder.masked(self.redactor.text(text))
             what = self.hidden(redacted)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nobody has looked at the text
+        except Exception as error:  # noqa: BLE001 - after any error the text is unchecked
             return f"({_unread(error)})"
         if what is None and redacted == text and len(text) <= _SHORT and len(self._harmless) < _MOST_KNOWN:
             self._harmless.add(text)

@@ -25,7 +25,7 @@ from bot.gate.python_tests import Part, Unreadable, parts_of_python
 _KINDS = frozenset({"assertion", "test", "case", "skip", "bare"})
 _LINES_NAMED = 5
 _LONGEST_NOTE = 500
-# Bytes of one side of a file; nobody writes such a test.
+# Bytes of one side of a file; no written test is longer.
 _CONTENT_LIMIT = 1 << 20
 _SECONDS = 10
 _MEMORY = 2 << 30

@@ -236,7 +236,7 @@ def _end_all(kill: Callable[[], None]) -> None:
             kill()
             os.waitpid(-1, 0)
             while os.waitpid(-1, os.WNOHANG)[0]:
-                pass  # a bomb leaves thousands of dead behind, and looking at all of them for each takes for ever
+                pass  # a fork bomb leaves thousands of zombies, and scanning all of them for each is quadratic
     except ChildProcessError:
         return
 

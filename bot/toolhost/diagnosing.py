@@ -117,7 +117,7 @@ class Diagnosing:
             return None
         if tool in _SHELL and self._loader is not None:
             self._context.busy()
-            # Before a file was read, what a command changed is told with the next result, when it was scanned for.
+            # Before the first read, a command's changes are reported with the next result, after the scan.
             names = self._scanner.touched(lambda name: is_checked(name) or may_be_script(name))
         if self._pending:
             names = list(dict.fromkeys((*self._pending, *names)))

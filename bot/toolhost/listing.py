@@ -22,7 +22,7 @@ from bot.toolhost.programs import Cancellation, Finished, run_program
 _TIMEOUT = 60.0
 _CAP = 256 * 1024 * 1024
 _ATTRIBUTES = b"* !diff !text !eol !filter !ident !working-tree-encoding\n"
-# Stands for the content of a file in an index that is only a list of names: git's empty blob.
+# The content of each file in an index that is only a list of names: git's empty blob.
 _ENTRY = b"100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\t%b\0"
 
 

@@ -67,7 +67,7 @@ def find(content: str, old: str) -> Match:
 
 def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -> Replaced:
     """`content` with the first span of `match` replaced, or with `everywhere` each that does not overlap the one
-    before it. What is put in gets the line ends of the place."""
+    before it. The inserted text gets the line ends of its surroundings."""
     spans = _disjoint(match.spans) if everywhere else match.spans[:1]
     ends = line_ends(content)
     feeds = _carriage_returns(content, ends)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bot.toolhost.spill import Spill
 
 LIMIT = 30_000
-"""Characters shown of one command's output, notes apart."""
+"""Characters of one command's output in a result, without notes."""
 
 LINE_LIMIT = 2_000
 _HEAD_SHARE = 0.3

@@ -20,8 +20,8 @@ def resolve(context: Context, path: str) -> Path:
 
 
 def resolve_readable(context: Context, path: str) -> Path:
-    """As `resolve`, but the workspace's own folders (spilled output, temporary files) may be read as well, and those
-    that are shown to be read."""
+    """As `resolve`, but the workspace's own folders (spilled output, temporary files) and the readable folders may
+    be read as well."""
     return _resolve(context, path, (context.root, context.spill, context.tmp, *context.readable))
 
 
@@ -73,9 +73,8 @@ def failure(error: OSError, name: str) -> ToolFailure:
 
 @dataclass(frozen=True, slots=True)
 class SearchLocation:
-    """`below` is relative to `root`, empty for all of it. `plain` means that what is there is not simply the work
-    tree's own files: it is ignored, in another repository, or outside the work tree. Asked for by name, such a
-    place is looked into all the same."""
+    """`below` is relative to `root`, empty for all of it. `plain` means that the place is not simply part of the
+    work tree: it is ignored, in another repository, or outside the tree. It is still read if it is named explicitly."""
 
     root: Path
     below: str

@@ -58,7 +58,7 @@ class ProcessMonitor:
         self._closed = threading.Event()
 
     def start(self) -> None:
-        """Have a subreaper ready before it is needed, and count from here on, in a thread of its own."""
+        """Start a subreaper before it is needed, and count processes from now on, in a thread of its own."""
         self.release(self._take())
         threading.Thread(target=self._watch, name="processes", daemon=True).start()
 
@@ -111,7 +111,7 @@ class ProcessMonitor:
             self._end_everything(Over("processes", most))
 
     def tidy(self) -> None:
-        """Kill what lost its parent, wait for what has ended, and drop memory that belongs to nobody."""
+        """Kill orphans, reap ended processes, and free shared memory without an owner."""
         with contextlib.suppress(OSError), starts_blocked() as programs:
             descendants.sweep_orphans(lambda pid: pid not in programs)
         usage.drop_segments()
@@ -142,7 +142,8 @@ class ProcessMonitor:
         return grew
 
     def _check_stopped(self) -> None:
-        """A bomb, each process in a session of its own, leaves no time for counting: all stand still meanwhile."""
+        """A fork bomb with a session for each process leaves no time for counting: all processes are stopped
+        meanwhile."""
         os.kill(-1, signal.SIGSTOP)
         try:
             self.check()
@@ -185,8 +186,8 @@ class ProcessMonitor:
 
 
 def _signals_are_bounded() -> bool:
-    """Whether the kernel lets this process, which is confined, signal nobody but what comes from it: it is the first of
-    its namespace, or may not signal its own parent, which belongs to the same user."""
+    """Whether the kernel lets this confined process signal only its descendants: it is the first of its namespace,
+    or may not signal its own parent, which belongs to the same user."""
     parent = os.getppid()
     if os.getpid() == 1 or parent <= 1:
         return os.getpid() == 1
@@ -198,7 +199,7 @@ def _signals_are_bounded() -> bool:
 
 
 def _threads() -> int:
-    """How many there are on the whole machine; 0 if nobody says."""
+    """The number of processes on the whole machine; 0 if unknown."""
     with (
         contextlib.suppress(OSError, ValueError, IndexError),
         open("/proc/loadavg", "rb", buffering=0) as file,

@@ -122,11 +122,9 @@ def run_program(
     stdin: bytes = b"",
     start: Callable[..., subprocess.Popen[bytes]] = start_program,
 ) -> Finished:
-    """Run `argv` and return what it wrote, at most `cap` bytes.
-
-    `timeout` is in seconds; `start` is `ProcessMonitor.start_beside` for what runs beside commands. Raises `OSError`
-    when the program cannot be started.
-    """
+    """Run `argv` and return its output, at most `cap` bytes. `timeout` is in seconds; `start` is
+    `ProcessMonitor.start_beside` for a program that runs beside commands. Raises `OSError` when the program cannot
+    be started."""
     output, errors = Buffer(cap), Buffer(4096, keep_going=True)
     source = _as_file(stdin)
     began = time.monotonic()
@@ -232,10 +230,8 @@ def _watch_until(
 
 
 def _drain(sinks: dict[int, Sink]) -> None:
-    """Take what is left in the pipes after the process ended.
-
-    Where another process still holds one (`> >(tee log)`, a server in the background) it gets a short grace.
-    """
+    """Read the rest of the pipes after the process ended. If another process still holds one (`> >(tee log)`, a
+    server in the background), it gets a short grace."""
     deadline = time.monotonic() + _DRAIN_GRACE
     poll = select.poll()
     for fd in sinks:
@@ -279,10 +275,8 @@ class Buffer:
 
 
 def pump(fd: int, sink: Sink) -> tuple[bool, bool]:
-    """Move what is in the pipe to the sink. Returns whether the pipe is still open and whether to stop.
-
-    One turn is bounded, so that a command that writes without end cannot keep its deadline from us.
-    """
+    """Move the pipe's data to the sink. Returns whether the pipe is still open and whether to stop. One call is
+    bounded, so that a command that writes without end does not delay its deadline."""
     for _ in range(_ROUNDS):
         try:
             piece = os.read(fd, _CHUNK)

@@ -79,7 +79,7 @@ class Server:
                 else:
                     self._scan(message)
         except wire.WireError:
-            return  # the supervisor is gone: there is nobody left to tell
+            return  # the supervisor is gone
         finally:
             descendants.sweep()
             self._over.set()

@@ -225,7 +225,7 @@ class _Command:
         self._was_cancelled = self._cancelled.is_set()
         self._late = not self._was_cancelled
         self._running = _running(self._subreaper.pid)
-        self._quiet = time.monotonic() - self._printed  # before its last words, of being told to end
+        self._quiet = time.monotonic() - self._printed  # before its last output, on being asked to end
         self._poll.unregister(self._cancelled.fileno())
         descendants.signal_below(self._subreaper.pid, signal.SIGTERM)
         self._deadline = time.monotonic() + TERM_GRACE

@@ -181,7 +181,7 @@ def _without_name(pids: Iterable[int]) -> Iterator[os.stat_result]:
                 if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
                     yield file
         except OSError:
-            continue  # it ended meanwhile, or lets nobody look
+            continue  # it ended meanwhile, or may not be read
 
 
 _TIME_SHARE = 20
@@ -300,7 +300,7 @@ def _open_files(pids: Iterable[int]) -> Iterator[os.stat_result]:
             for fd in os.listdir(folder):
                 yield os.stat(f"{folder}/{fd}")
         except OSError:
-            continue  # it ended meanwhile, or lets nobody look
+            continue  # it ended meanwhile, or may not be read
 
 
 @cache

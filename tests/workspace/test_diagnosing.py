@@ -304,7 +304,7 @@ def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Playe
 
 
 def test_what_comes_late_is_told_with_the_next_result(played: Played) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "or session.late_report()"."""
+    """Breaks: bot/toolhost/diagnosing.py "or service.late_report()"."""
     answer = [["sleep", 1.0], ["items", [item("late and wrong")]]]
     workspace = played.start(0.3, ty=pulls([["items", []]], answer))
     call(workspace, "view", path="app.py")

@@ -13,7 +13,7 @@ PLAN = "plan.json"
 WRITES = "writes.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
-# New problems for other programs: made here, and read by nobody of ours.
+# New problems for other programs: written here, and read by no module of ours.
 RDJSONL = "problems.rdjsonl"
 SARIF = "problems.sarif"
 JUNIT = "problems.junit.xml"

@@ -44,7 +44,7 @@ def publish_on_pull(context: PublishContext) -> PublishResult:
     try:
         return _on_head(context, reviewed_pull)
     except BranchMovedError:
-        # Somebody pushed between our look and our push; the second look sees that.
+        # The branch was pushed to between our check and our push; the second check sees that.
         return _on_head(context, reviewed_pull)
 
 

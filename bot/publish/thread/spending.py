@@ -71,5 +71,5 @@ def _amount(text: str) -> float:
         amount = float(text)
     except ValueError:
         return 0.0
-    # What nobody can have spent is nothing to go on with either.
+    # Capped, so that a sum stays finite.
     return min(amount, _MORE_THAN_ANY) if amount >= 0 else 0.0

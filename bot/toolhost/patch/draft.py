@@ -14,8 +14,8 @@ from bot.toolhost.text import line_ends
 _ADDED = -1
 
 Run = tuple[int, int, int]
-"""Lines in a row: the first one's number here, and in the file, both from 0 (`_ADDED` for what is not of the file), and
-how many they are."""
+"""Consecutive lines: the number of the first one in the draft and in the file, both from 0 (`_ADDED` for lines that
+are not in the file), and their count."""
 
 
 @dataclass(slots=True)

@@ -312,10 +312,8 @@ Numbered = tuple[int, str]
 
 
 def unwrapped(text: str) -> list[Numbered]:
-    """What stands between begin and end. Raises `PatchError` where either is missing.
-
-    Only a line feed ends a line. Where every line ends with a carriage return too, those belong to no line.
-    """
+    """The lines between begin and end. Raises `PatchError` if either is missing. Only a line feed ends a line; if
+    every line ends with a carriage return too, these are removed."""
     lines = text.split("\n")
     if len(lines) > 1 and all(line.endswith("\r") for line in lines[:-1]):
         lines = [line.removesuffix("\r") for line in lines]

@@ -29,7 +29,7 @@ _ALIKE = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """`section` goes over the lines [start, end), counted from 0. `note` says what was adjusted, in a clause."""
+    """`section` replaces the lines [start, end), counted from 0. `note` says what was adjusted, in a clause."""
 
     start: int
     end: int
@@ -93,8 +93,8 @@ _LOOSE: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str]], ...] = 
 
 
 def locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()) -> Placement | Missed:
-    """The section's place at or after line `cursor` (from 0). `passed` are the anchors of the section before, which
-    `cursor` is after: those that this one repeats need not come once more."""
+    """The section's place at or after line `cursor` (from 0). `passed` are the anchors of the previous section,
+    which end before `cursor`: this section may repeat them without a second occurrence."""
     result = _locate(lines, section, cursor, passed)
     retry = isinstance(result, Missed) and result.kind in ("block", "end", "indent")
     if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
@@ -154,8 +154,8 @@ def _continued(
 
 
 def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placement | None:
-    """The one place after the section before, if the last anchor is a line above that place which was passed already:
-    a diff by git names the function that a hunk begins in, and the hunk before may have shown that line."""
+    """The only place after the previous section, if the last anchor is a line above it that was passed already: a
+    git diff names the function around a hunk, and the previous hunk may have contained that line."""
     earlier = _anchor_places(lines, section.anchors[-1], 0)
     if not section.old or not earlier or earlier[0][0] >= cursor:
         return None
@@ -164,7 +164,7 @@ def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placement | N
 
 
 def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | Missed:
-    """From where to look, and at which score: after the last anchor, once for each place of the first one."""
+    """The lines to search from, and the score of each: after the last anchor, once for each place of the first one."""
     starts: list[tuple[int, int]] = []
     missing = anchors[0]
     for at, score in _anchor_places(lines, anchors[0], cursor):
@@ -288,7 +288,8 @@ def _named(space: str) -> str:
 
 
 def _all(flat: Sequence[str], wanted: Sequence[str], start: int) -> list[int]:
-    """Where `wanted` begins in `flat`, from `start` on, overlapping places counted; no more than are told."""
+    """The positions of `wanted` in `flat` from `start` on, overlapping ones included; at most as many as are
+    reported."""
     places: list[int] = []
     size, at = len(wanted), start - 1
     try:

@@ -40,8 +40,8 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was the same; `exact`
-    is whether every section was found as it was written."""
+    """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was unchanged;
+    `exact` is whether every section was found as written."""
 
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
@@ -49,8 +49,8 @@ class Planned:
 
 
 def plan(context: Context, operations: Sequence[Operation]) -> Planned:
-    """What the operations come to. Raises `PatchError` with everything that stands in their way; the operations and
-    sections that nothing is wrong with are then kept for the next patch."""
+    """The changes that the operations make. Raises `PatchError` with all their problems; the valid operations and
+    sections are then kept for the next patch."""
     overlay = _Overlay(context)
     for operation in operations:
         overlay.take(operation)
@@ -181,7 +181,7 @@ class _Overlay:
         return places if not missed else None
 
     def _require_lines(self, file: _File, placement: Placement, lines: Lines) -> None:
-        """Of a file shown in part only that part may change; what this patch added was shown by it."""
+        """Raise an error unless the changed lines were shown, or were added by this patch."""
         before = file.before or file.source
         if before is None or file.draft is None:
             return
@@ -194,7 +194,8 @@ class _Overlay:
                 require_lines_shown(self._context, before, first, last)
 
     def _existing(self, raw_path: str, *, by_lines: bool = False) -> _File:
-        """The file as the operations before left it, else as it is on disk: there, shown and not changed since."""
+        """The file as earlier operations left it, else as it is on disk: it must exist, and be shown and unchanged
+        since."""
         path = self._resolved(raw_path)
         file = self._files.get(path)
         if file is None:
@@ -231,7 +232,7 @@ class _Overlay:
         return changes
 
     def _moved_on(self, file: _File) -> bool:
-        """Whether the file is no deletion of its own: it is a move's source, or only a stop of one."""
+        """Whether the file's deletion is part of a move: it is a move's source, or an intermediate name."""
         return file.before is None or any(other.source is file.before for other in self._files.values())
 
     def _wrong(self, what: Operation | Section, path: str, message: str) -> None:
@@ -244,8 +245,8 @@ class _Overlay:
 
 
 def _at_stake(placement: Placement, lines: Lines) -> Iterator[tuple[int, int]]:
-    """The lines, from 0, that must have been shown: those that are removed, where the lines of the section are in the
-    file once and exactly as they are written; else all of them, since the place may be another than is meant."""
+    """The lines, from 0, that must have been shown: the removed ones if the section's lines are in the file once and
+    exactly as written; else all of them, since another place may be meant."""
     if placement.score or not is_once(lines, placement.section.old):
         yield placement.start, placement.end
         return
