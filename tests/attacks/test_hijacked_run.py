@@ -88,9 +88,9 @@ class Hijacked:
 
 @pytest.fixture(scope="module")
 def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
-    """Cold: its commands look for the program's own environment."""
+    """The run is started cold: its commands look for the program's own environment."""
     with Forge() as forge, Listener(b"") as outside:
-        stage = open_stage(forge, tmp_path_factory.mktemp("hijacked") / "stage")
+        stage = open_stage(forge, tmp_path_factory.mktemp("hijacked") / "stage", checks=False)
         stage.cold = True
         stage.forge.create_repository("riverbend", "private", private=True)
         stage.forge.commit("riverbend/private", {"secret.txt": OTHER})
@@ -129,6 +129,7 @@ def hijacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hijacked]:
         with ModelServer(steps) as server:
             ran = stage.run(model=server, event=event, ANTHROPIC_API_KEY=KEY, **runner)
             asked = [request.json for request in server.requests]
+        stage.cold = False
         published = stage.publish(**runner)
         yield Hijacked(stage, ran, published, asked, list(outside.seen))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,8 +11,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bot.gate.text import clean_markdown
-from tests.attacks.conftest import Attack
-from tests.support.repositories import commit_all
+from tests.session.conftest import Cli
+from tests.support.attacks import fix_with
+from tests.support.repositories import make_repository
 
 SECRET = "aHVudGVyMg"
 FORMS = (
@@ -66,32 +66,39 @@ def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
     assert not [place for place in left if not re.match(r"https?://github\.com[/)]", place, re.IGNORECASE)]
 
 
+TESTS = {
+    "tests/test_weakened.py": "def test_a():\n    assert 1\n\ndef test_b():\n    assert f() == 2\n",
+    "tests/test_looks_as_before.py": (
+        "def test_a():\n    assert f() == 2\n\ndef test_b():\n    assert g() == 3\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def why_sensitive(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is said of each file after a run that changed all of `TESTS`."""
+    folder = tmp_path_factory.mktemp("tests")
+    cli = Cli(folder / "home")
+    cli.home.mkdir()
+    weaken = "sed -i '5s/assert f() == 2/f()/; 1i import pytest\\n@pytest.mark.skip' tests/test_weakened.py"
+    keep_looks = "sed -i '2s/$/ or True/; 4a\\    return' tests/test_looks_as_before.py"
+    repo = make_repository(folder / "app", TESTS)
+    attacked = fix_with(cli.home, repo, [f"{weaken}; {keep_looks}"], cli.environment(), cold=False)
+    assert attacked.files == set(TESTS)
+    return {file["path"]: file["sensitive"] for file in attacked.outcome["files"]}
+
+
 @pytest.mark.bubblewrap
-def test_a55_a_weakened_test_is_named_with_its_lines(attack: Attack, repo: Path) -> None:
+def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
     """Breaks: bot/gate/verdict.py "proves_less.get(change.path" """
-    (repo / "tests").mkdir()
-    (repo / "tests/test_app.py").write_text(
-        "def test_a():\n    assert 1\n\ndef test_b():\n    assert f() == 2\n"
-    )
-    commit_all(repo, "Add tests")
-    attacked = attack(
-        "sed -i '5s/assert f() == 2/f()/; 1i import pytest\\n@pytest.mark.skip' tests/test_app.py"
-    )
-    [file] = attacked.outcome["files"]
-    assert file["sensitive"] == (
+    assert why_sensitive["tests/test_weakened.py"] == (
         "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
     )
 
 
 @pytest.mark.bubblewrap
-def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(attack: Attack, repo: Path) -> None:
+def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
     """Breaks: bot/gate/python_tests.py "if _truth(node)" """
-    (repo / "tests").mkdir()
-    (repo / "tests/test_app.py").write_text(
-        "def test_a():\n    assert f() == 2\n\ndef test_b():\n    assert g() == 3\n"
-    )
-    commit_all(repo, "Add tests")
-    attacked = attack("sed -i '2s/$/ or True/; 4a\\    return' tests/test_app.py")
-    [file] = attacked.outcome["files"]
-    assert "has 1 assertion that cannot fail (line 2)" in file["sensitive"]
-    assert "has 1 assertion that no run reaches (line 6)" in file["sensitive"]
+    said = why_sensitive["tests/test_looks_as_before.py"]
+    assert "has 1 assertion that cannot fail (line 2)" in said
+    assert "has 1 assertion that no run reaches (line 6)" in said

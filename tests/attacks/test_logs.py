@@ -40,7 +40,7 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
         shell(f"echo 'print(2)' > src/app.py; {PRINT} exit 3"),
         Say(everything),
     ]
-    done = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"))
+    done = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"), cold=False)
     assert done.ran.code == 0, done.ran.said
     for log in (done.ran.out, done.ran.err):
         assert carried_out(log) == []
@@ -52,7 +52,7 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
     """Quoted in the error. Breaks: bot/cli/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
-    done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"))
+    done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)
     assert "set-env" in done.ran.err
     assert carried_out(done.ran.err) == []
 

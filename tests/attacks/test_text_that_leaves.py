@@ -70,7 +70,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         describe,
     ]
     with Forge() as forge:
-        stage = open_stage(forge, tmp_path_factory.mktemp("text") / "stage")
+        stage = open_stage(forge, tmp_path_factory.mktemp("text") / "stage", checks=False)
         number = stage.new_issue("[skip ci] @torvalds Fixes #1 <img src=x>", EVIL)
         asked = EVIL.replace("<!-- slash-agent", "<!-- other").removeprefix("/agent fix ")
         with ModelServer([*steps, Say(EVIL)]) as server:
