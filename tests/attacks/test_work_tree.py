@@ -3,14 +3,18 @@ A-52). Each starts from a command of the model's and ends at the bundle."""
 
 from __future__ import annotations
 
+import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from bot.contracts.errors import ExitCode
 from tests.attacks.conftest import Attack
-from tests.support.repositories import git
+from tests.session.conftest import Cli
+from tests.support.attacks import Attacked, fix_with
+from tests.support.repositories import git, make_repository
 from tests.support.workspaces import eventually
 
 pytestmark = pytest.mark.bubblewrap
@@ -98,6 +102,11 @@ def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_res
     assert time.monotonic() - began < 180
 
 
+OTHER_SERVICES = (
+    ".circleci/config.yml", ".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml",
+    ".woodpecker/x.yml", ".tekton/x.yaml",
+    ".gitea/workflows/x.yml", "web/netlify.toml", "Procfile", "renovate.json", ".CircleCI/x.yml",
+)  # fmt: skip
 WITHHELD = {
     "A-47 a folder that was not there": (
         "mkdir -p .husky; echo x > .husky/pre-commit",
@@ -120,6 +129,10 @@ WITHHELD = {
         "mkdir -p .claude docs; echo x > CLAUDE.md; echo x > .claude/s.json; echo x > docs/CODEOWNERS",
         {"CLAUDE.md", ".claude/s.json", "docs/CODEOWNERS"},
     ),
+    "A-70 what other services run from a branch": (
+        "".join(f'mkdir -p "$(dirname {path})"; echo x > {path}; ' for path in OTHER_SERVICES) + "true",
+        set(OTHER_SERVICES),
+    ),
 }
 """All of it in one run."""
 IN_THE_PLACE = {
@@ -135,7 +148,7 @@ IN_THE_PLACE = {
 @pytest.mark.parametrize(
     "rows", [WITHHELD, *({name: row} for name, row in IN_THE_PLACE.items())], ids=("together", *IN_THE_PLACE)
 )
-def test_a06_a22_a25_a46_a47_protected_paths_are_held_back_and_the_rest_goes_out(
+def test_a06_a22_a25_a46_a47_a70_protected_paths_are_held_back_and_the_rest_goes_out(
     attack: Attack, rows: dict[str, tuple[str, set[str]]]
 ) -> None:
     attacked = attack("; ".join(command for command, _ in rows.values()) + OK)
@@ -144,18 +157,6 @@ def test_a06_a22_a25_a46_a47_protected_paths_are_held_back_and_the_rest_goes_out
     assert attacked.files == {"fine.txt"}
     patch = (attacked.bundle / "changes.patch").read_text()
     assert not [path for path in paths if path in patch]
-
-
-def test_a70_what_other_services_run_from_a_branch_is_held_back(attack: Attack) -> None:
-    paths = [
-        ".circleci/config.yml", ".gitlab-ci.yml", "Jenkinsfile", "azure-pipelines.yml", ".travis.yml",
-        ".woodpecker/x.yml", ".tekton/x.yaml",
-        ".gitea/workflows/x.yml", "web/netlify.toml", "Procfile", "renovate.json", ".CircleCI/x.yml",
-    ]  # fmt: skip
-    plant = "".join(f'mkdir -p "$(dirname {path})"; echo x > {path}; ' for path in paths)
-    attacked = attack(plant + "true" + OK)
-    assert attacked.withheld == set(paths)
-    assert attacked.files == {"fine.txt"}
 
 
 SHOWN = {
@@ -215,39 +216,57 @@ HOOKS = (
 )
 
 
-def test_a20_no_hook_that_was_planted_is_run(attack: Attack, tmp_path: Path) -> None:
-    """The host commits, fetches and makes a branch after it; inside, a hook is a command as any other."""
-    canary = tmp_path / "hooked"
-    plant = f"printf '#!/bin/sh\\ntouch {canary}\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook"
-    point = "git config core.hooksPath hooks; git config --global core.hooksPath $PWD/hooks"
-    attacked = attack(
-        f"mkdir -p .git/hooks; for hook in {HOOKS}; do {plant}; done; cp -r .git/hooks hooks; {point}" + OK
+@dataclass(frozen=True)
+class LeftBehind:
+    """A run after which hooks, a folder without permissions and traces of writes outside are looked for. `outside`
+    holds a file that was there before."""
+
+    attacked: Attacked
+    hooked: Path
+    outside: Path
+
+
+@pytest.fixture(scope="module")
+def left_behind(tmp_path_factory: pytest.TempPathFactory) -> LeftBehind:
+    folder = tmp_path_factory.mktemp("left")
+    cli, hooked, outside = Cli(folder / "home"), folder / "hooked", folder / "outside"
+    for made in (cli.home, outside):
+        made.mkdir()
+    victim = outside / "victim"
+    victim.write_text("precious")
+    plant = f"printf '#!/bin/sh\\ntouch {hooked}\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook"
+    commands = (
+        f"mkdir -p .git/hooks; for hook in {HOOKS}; do {plant}; done; cp -r .git/hooks hooks",
+        "git config core.hooksPath hooks; git config --global core.hooksPath $PWD/hooks",
+        "mkdir d; echo x > d/f; chmod 000 d",
+        f"echo x > {victim}; rm -f {victim}; ln -s {victim} l; echo x > l; rm l; mkdir -p {outside}/new",
     )
-    assert attacked.ran.code == 0, attacked.ran.said
+    repo = make_repository(folder / "app", {"README.md": "# App\n"})
+    attacked = fix_with(cli.home, repo, ["; ".join(commands) + OK], cli.environment(), cold=False)
+    assert attacked.ran.code == ExitCode.DONE, attacked.ran.said
+    return LeftBehind(attacked, hooked, outside)
+
+
+def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind) -> None:
+    """The host commits, fetches and makes a branch after it; inside, a hook is a command as any other."""
+    attacked = left_behind.attacked
     assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.seen
     assert "fine.txt" in attacked.files
-    assert not canary.exists()
+    assert not left_behind.hooked.exists()
 
 
-def test_folders_without_permissions_are_read_or_withheld_and_removed(attack: Attack) -> None:
+def test_folders_without_permissions_are_read_or_withheld_and_removed(left_behind: LeftBehind) -> None:
     """Root reads them all the same; for whoever may not they are withheld, and `clean` removes what is kept."""
-    attacked = attack("mkdir d; echo x > d/f; chmod 000 d" + OK)
-    assert attacked.ran.code == ExitCode.DONE
-    assert attacked.files - {"d/f"} == {"fine.txt"}
-    if "d/f" not in attacked.files:
-        assert attacked.withheld == {"d"}
+    attacked = left_behind.attacked
+    files = {path for path in attacked.files if not path.startswith("hooks/")}
+    assert files - {"d/f"} == {"fine.txt"}
+    if "d/f" not in files:
+        assert "d" in attacked.withheld
         return
     runs = attacked.bundle.parent / ".local" / "state" / "slash-agent" / "runs"
     assert eventually(lambda: not [path for path in runs.glob("*/*") if path.is_dir()])
 
 
-def test_what_a_command_wrote_outside_the_tree_is_nowhere(
-    attack: Attack, cli: object, tmp_path: Path
-) -> None:
-    victim = tmp_path / "victim"
-    victim.write_text("precious")
-    attack(
-        f"echo x > {victim}; rm -f {victim}; ln -s {victim} l; echo x > l; rm l; mkdir -p {tmp_path}/new" + OK
-    )
-    assert victim.read_text() == "precious"
-    assert not (tmp_path / "new").exists()
+def test_what_a_command_wrote_outside_the_tree_is_nowhere(left_behind: LeftBehind) -> None:
+    assert (left_behind.outside / "victim").read_text() == "precious"
+    assert os.listdir(left_behind.outside) == ["victim"]
