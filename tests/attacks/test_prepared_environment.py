@@ -3,14 +3,21 @@ commands run with a network nor on which files."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bot.checkout.clone import Checkout, Source, prepare
+from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
+from bot.policy.schema import SetupStep
 from bot.session.context.base import preparation_of
+from bot.session.folder.run_folder import RunFolder
+from bot.session.workspaces.trees import TreeEnvironment, Trees
+from bot.workspace.client import Answer, Workspace
+from bot.workspace.sandbox.choose import Off
 from slash_forge.bundled import MAINTAINER
 from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, mending, shell
@@ -66,8 +73,32 @@ def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None
     assert preparation_of(load_policy(f"version: 1\n{text}\n"), of_pull(tmp_path)) is None
 
 
+def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:
+    """Breaks: bot/session/workspaces/trees.py "tree_sha=self.prepared_from or None"."""
+    checkout, folder = of_pull(tmp_path), RunFolder(tmp_path / "run")
+    folder.root.mkdir()
+
+    def open_workspace(name: str, tree: Path, environment: TreeEnvironment) -> Workspace:
+        return Workspace.start(
+            Off(),
+            tree=tree,
+            folder=folder.workspace(name),
+            environment={"PATH": os.environ["PATH"]},
+            ask=lambda question: Answer(False),
+        )
+
+    keep_what_it_sees = SetupStep("cat *.txt .github/workflows/ci.yml > seen", 60)
+    trees = Trees(checkout, folder, open_workspace, [keep_what_it_sees], prepared_from=checkout.policy_sha)
+    trees.begin(CancelToken())
+    trees.environment()
+    assert not trees.failure
+    assert (folder.prepared / "seen").read_text() == BASE["requirements.txt"] + CI
+
+
+@pytest.mark.slow
 @pytest.mark.bubblewrap
-def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(stage: Stage) -> None:
+def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
+    """With a real environment of Python, which takes seconds to make."""
     stage.forge.commit(stage.repo, BASE)
     stage.forge.commit(stage.repo, EVIL, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
