@@ -12,12 +12,12 @@ import pytest
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
-from bot.policy.schema import SetupStep
+from bot.policy.values import SetupStep
 from bot.session.context.base import preparation_of
 from bot.session.folder.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
-from bot.workspace.sandbox.choose import Off
+from bot.workspace.sandbox.backends import Off
 from slash_forge.bundled import MAINTAINER
 from tests.session.test_on_pull import READING
 from tests.support.fix_script import DONE, mending, shell
