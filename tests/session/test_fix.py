@@ -186,6 +186,14 @@ def test_no_diff_says_why(cli: Cli, repo: Path) -> None:
     assert outcome["answer"] == "There is nothing to do."
 
 
+def test_of_an_answer_that_was_cut_off_the_beginning_is_printed(cli: Cli, repo: Path) -> None:
+    with ModelServer([Turn((Say("It is in two hal"),), stop="max_tokens")]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "where is it?", model=server)
+    assert ran.code == 4, ran.said
+    assert ran.out.startswith("✘ Failed (the model's answer was cut off)")
+    assert "\nIt is in two hal\n" in ran.out
+
+
 def test_a_change_that_is_withheld_whole_says_why_once(cli: Cli, repo: Path) -> None:
     make = "mkdir -p .github/workflows; for i in 1 2 3 4 5 6 7; do echo a > .github/workflows/$i.yml; done"
     with ModelServer([shell(make), DONE]) as server:

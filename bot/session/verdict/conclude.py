@@ -94,9 +94,10 @@ def outcome(
     edited = [file.path for file in files if may_weaken_tests(file.path)]
     stop = _stop(end, verdict, failing(checks, facts.request.instruction))
     result = status(profile, stop, files, submission)
-    # A request to fix something that was a question, or a plan that was not made, has an answer all the same.
+    # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
+    # answer that the output limit cut off there is the beginning.
     answered = result in (Status.ANSWERED, Status.NO_CHANGE) or (
-        result is Status.FAILED and stop is StopReason.END_TURN
+        result is Status.FAILED and stop in (StopReason.END_TURN, StopReason.MAX_TOKENS)
     )
     return Outcome(
         schema=SCHEMA_VERSION,
