@@ -338,7 +338,7 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
     steps = [{"text": "Round first.", "paths": ["tidytime/format.py"]}]
     plan = Call("submit_plan", {"title": "Round durations first", "steps": steps})
     event = stage.ask("/agent plan how to mend this")
-    act(stage, [plan, Say("Planned.")], event)
+    act(stage, [VIEW, plan, Say("Planned.")], event)
     assert published(stage, event).code == 0
     [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
     approve = comment.partition("`/agent approve ")[2][:12]

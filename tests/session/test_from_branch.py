@@ -92,8 +92,8 @@ def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stag
 
 @pytest.mark.slow
 def test_a_plan_stays_one_where_its_bundle_is_gone(stage: Stage) -> None:
-    carry_out(stage, "/agent plan the carry", [Call("ask_user", {"question": "Round first?"})])
-    asked = carry_out(stage, "/agent continue yes", [PLAN])
+    carry_out(stage, "/agent plan the carry", [VIEW, Call("ask_user", {"question": "Round first?"})])
+    asked = carry_out(stage, "/agent continue yes", [VIEW, PLAN])
     assert "It asked:\\nRound first?" in asked[0]
     assert "submit_plan" in asked[0]
     assert stage.pulls() == []
