@@ -103,7 +103,7 @@ def choose_skills(sources: Iterable[tuple[SkillSource, Discovered]]) -> SkillSet
             if (winner := skills.get(skill.name)) is not None:
                 other = _skill_path(winner)
                 notes.append(
-                    f"{source.name}/{skill.folder}: the skill {skill.name} is {other} already, which counts"
+                    f"{source.name}/{skill.folder}: not used, since {other} comes first and is named {skill.name} too"
                 )
             else:
                 skills[skill.name] = SourcedSkill(skill, source)

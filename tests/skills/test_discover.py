@@ -110,11 +110,14 @@ def test_the_first_place_wins_and_the_collision_is_said(tmp_path: Path) -> None:
     assert held["write-tests"].skill.description == "The repository's own."
     assert held["z"].skill.folder == "y"
     assert held["triage-issue"].skill.origin == "bundled"
-    said = [note for note in found.notes if "already" in note]
+    said = [note for note in found.notes if "comes first" in note]
     assert said == [
-        ".claude/skills/write-tests: the skill write-tests is .agents/skills/write-tests already, which counts",
-        ".claude/skills/z: the skill z is .claude/skills/y already, which counts",
-        "skills/write-tests: the skill write-tests is .agents/skills/write-tests already, which counts",
+        f"{folder}: not used, since {first} comes first and is named {name} too"
+        for folder, first, name in (
+            (".claude/skills/write-tests", ".agents/skills/write-tests", "write-tests"),
+            (".claude/skills/z", ".claude/skills/y", "z"),
+            ("skills/write-tests", ".agents/skills/write-tests", "write-tests"),
+        )
     ]
     assert list(held) == sorted(held)
 

@@ -72,9 +72,9 @@ def test_the_users_own_come_before_the_repositorys_and_the_bundled(tmp_path: Pat
     assert (held["a"].skill.description, held["a"].source.name) == ("First.", "~/.config/slash-agent/skills")
     assert held["write-tests"].skill.description == "My way."
     assert names(found, "user") == ["a", "write-tests"]
-    own = "~/.config/slash-agent/skills/a already, which counts"
-    assert f".claude/skills/a: the skill a is {own}" in found.notes
-    assert f"~/.claude/skills/a: the skill a is {own}" in found.notes
+    why = "not used, since ~/.config/slash-agent/skills/a comes first and is named a too"
+    assert f".claude/skills/a: {why}" in found.notes
+    assert f"~/.claude/skills/a: {why}" in found.notes
 
 
 def test_the_configuration_may_be_elsewhere(tmp_path: Path) -> None:
