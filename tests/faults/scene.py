@@ -32,7 +32,7 @@ from tests.support import warm
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Script, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import POLICY, UNCHECKED, commit_all, git, sample_repository
+from tests.support.repositories import LEFT_OUT, POLICY, UNCHECKED, commit_all, git, sample_repository
 from tests.support.stage import MODEL, Ran, Stage, command, open_stage
 
 CHANGE = "round(abs(seconds))"
@@ -561,7 +561,7 @@ def large_tracked_file(scene: Scene) -> None:
 def check_that_waits(scene: Scene) -> None:
     """The check of the local repository waits if the change is there."""
     check = '"! grep -q round.abs.seconds tidytime/format.py || sleep 15"'
-    (scene.repo / POLICY).write_text(UNCHECKED.replace('"true"', check))
+    (scene.repo / POLICY).write_text(UNCHECKED.replace(repr(LEFT_OUT), check))
     commit_all(scene.repo)
 
 

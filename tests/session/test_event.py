@@ -34,8 +34,21 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One request carried out and published, for tests that only look."""
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("published") / "stage")
-        run_and_publish(stage, mending())
+        with ModelServer(mending()) as server:
+            ran = stage.run(model=server)
+        assert ran.code == 0, ran.said
+        check_that_the_runs_token_cannot_push(stage)
+        done = stage.publish()
+        assert done.code == 0, done.said
         yield stage
+
+
+def check_that_the_runs_token_cannot_push(stage: Stage) -> None:
+    refused = stage.publish(token=stage.sample.run_token)
+    assert refused.code == 6
+    assert set(stage.branches()) == {"main"}
+    assert (stage.bundle / "outcome.json").exists()
+    assert "Traceback" not in refused.said
 
 
 def test_a_comment_becomes_a_draft_pull_request(published: Stage) -> None:
@@ -84,17 +97,6 @@ def test_publishing_twice_changes_nothing(published: Stage) -> None:
     assert (published.branches(), published.pulls(), published.bot_comments()) == first
 
 
-def test_the_runs_token_cannot_push(stage: Stage) -> None:
-    with ModelServer(mending()) as server:
-        assert stage.run(model=server).code == 0
-    assert set(stage.branches()) == {"main"}
-    refused = stage.publish(token=stage.sample.run_token)
-    assert refused.code == 6
-    assert set(stage.branches()) == {"main"}
-    assert (stage.bundle / "outcome.json").exists()
-    assert "Traceback" not in refused.said
-
-
 def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
     run_and_publish(stage, mending())
     event = stage.ask("/agent fix this, and write it down in the README")
@@ -132,26 +134,22 @@ def test_where_opening_is_forbidden_the_branch_stays_and_the_thread_has_the_link
 
 
 def test_without_a_change_one_comment_tells_the_end(stage: Stage) -> None:
-    with ModelServer([Say("It is right as it is.")]) as server:
-        assert stage.run(model=server).code == 0
-    stage.publish()
-    assert stage.publish().code == 0
-    [end] = stage.bot_comments()
-    assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
-    assert stage.pulls() == []
-
-
-def test_the_thread_reaches_the_model_as_it_was_at_the_trigger(stage: Stage) -> None:
+    """The thread reached the model as it was at the trigger."""
     later, _ = stage.forge.comment(
         stage.repo, stage.sample.issue, MAINTAINER, "written later", at="2099-01-01T00:00:00Z"
     )
-    with ModelServer([DONE]) as server:
-        stage.run(model=server)
+    with ModelServer([Say("It is right as it is.")]) as server:
+        assert stage.run(model=server).code == 0
         first = json.dumps(server.requests[0].json)
     assert "has to stay `13s`" in first
     assert "format_duration shows 60 seconds" in first
     assert later
     assert "written later" not in first
+    stage.publish()
+    assert stage.publish().code == 0
+    [end] = stage.bot_comments()
+    assert end.startswith("It is right as it is.\n\n<sub>No file was changed.</sub>")
+    assert stage.pulls() == []
 
 
 @pytest.mark.slow

@@ -26,10 +26,14 @@ MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1")
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_fix_ends_as_a_new_branch_with_one_commit(cli: Cli, repo: Path, model: str) -> None:
-    before = git(repo, "rev-parse", "HEAD")
+def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
+    cli: Cli, repo: Path, tmp_path: Path, model: str
+) -> None:
+    before, out = git(repo, "rev-parse", "HEAD"), tmp_path / "bundle"
     with ModelServer(mending()) as server:
-        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
+        ran = cli(
+            "fix", "--repo", repo, "--model", model, "--out", out, "--json", "fix the rounding", model=server
+        )
     assert ran.code == 0, ran.err
     branch = ran.json["branch"]
     assert branch == "agent/round-durations-before-splitting-them"
@@ -37,12 +41,22 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit(cli: Cli, repo: Path, model:
     assert git(repo, "diff", "--stat", f"main...{branch}").startswith("tidytime/format.py")
     assert git(repo, "rev-parse", "HEAD") == before
     assert git(repo, "status", "--porcelain") == ""
+    of_checkers = {"problems.rdjsonl", "problems.sarif", "problems.junit.xml"}
+    assert {path.name for path in out.iterdir()} - of_checkers == {
+        "outcome.json", "changes.patch", "message.md", "journal.jsonl", "report.html"
+    }  # fmt: skip
+    outcome = json.loads((out / "outcome.json").read_text())
+    assert outcome["patch_sha256"] == hashlib.sha256((out / "changes.patch").read_bytes()).hexdigest()
 
 
 @pytest.mark.checks
-def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path) -> None:
-    with ModelServer(mending()) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
+def test_the_checks_before_and_after_are_in_the_outcome_and_a_replay_reaches_the_same_patch(
+    cli: Cli, repo: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "bundle"
+    more = shell("echo '# more' >> README.md; rm CHANGELOG.md; printf 'a\\0' > b")
+    with ModelServer([VIEW, Turn(EDITS), more, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "--json", "fix it", model=server)
     check = ran.json["outcome"]["checks"][0]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "passed")
     tests = check["tests"]
@@ -51,6 +65,10 @@ def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path) ->
         "unittest's output",
     )
     assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
+    patch = tmp_path / "again.patch"
+    ran = cli("replay", out / "journal.jsonl", "--repo", repo, "--patch", patch)
+    assert ran.code == 0, ran.out
+    assert patch.read_bytes() == (out / "changes.patch").read_bytes()
 
 
 @pytest.mark.slow
@@ -102,21 +120,6 @@ def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_pa
     git(repo, "apply", "--check", str(patch))
 
 
-def test_the_bundle_holds_outcome_patch_message_journal_and_report(
-    cli: Cli, repo: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "bundle"
-    with ModelServer(mending()) as server:
-        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "fix it", model=server)
-    names = {path.name for path in out.iterdir()}
-    of_checkers = {"problems.rdjsonl", "problems.sarif", "problems.junit.xml"}
-    assert names - of_checkers == {
-        "outcome.json", "changes.patch", "message.md", "journal.jsonl", "report.html"
-    }  # fmt: skip
-    outcome = json.loads((out / "outcome.json").read_text())
-    assert outcome["patch_sha256"] == hashlib.sha256((out / "changes.patch").read_bytes()).hexdigest()
-
-
 @pytest.mark.slow
 def test_an_odd_work_tree_path_works(cli: Cli, tmp_path: Path, repo: Path) -> None:
     odd = tmp_path / 'it\'s a "tést" folder'
@@ -150,6 +153,7 @@ def test_a_failing_check_is_told_once_and_the_run_goes_on(cli: Cli, repo: Path) 
 
 
 @pytest.mark.slow
+@pytest.mark.checks
 def test_after_the_checks_were_told_the_model_can_mend_its_change(cli: Cli, repo: Path) -> None:
     half = Turn((EDITS[0],))
     steps: list[Step] = [VIEW, half, DONE, VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]
@@ -177,9 +181,16 @@ def test_after_checks_do_not_see_what_the_agent_planted(cli: Cli, repo: Path) ->
     assert {file["path"] for file in outcome["files"]} == {"unittest.py", "sitecustomize.py"}
 
 
-def test_no_diff_says_why(cli: Cli, repo: Path) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_tools(
+    cli: Cli, repo: Path, model: str
+) -> None:
+    """In a repository without instructions and skills of its own."""
     with ModelServer([Say("There is nothing to do.")]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
+        ran = cli("fix", "--repo", repo, "--model", model, "--json", "fix the rounding", model=server)
+        [first] = server.requests
+    assert len(first.body) <= 9_000
+    assert len(json.dumps(first.json["tools"], separators=(",", ":"), ensure_ascii=False).encode()) <= 6_000
     outcome = ran.json["outcome"]
     assert (ran.code, outcome["status"]) == (0, "no_change")
     assert "without changing a file" in outcome["reason"]
@@ -494,23 +505,6 @@ def test_history_comes_along_when_policy_asks(cli: Cli, repo: Path) -> None:
         assert server.requests[1].json["messages"][-1]["content"].startswith("2\n")
 
 
-@pytest.mark.checks
-def test_a_replay_reaches_the_same_patch(cli: Cli, repo: Path, tmp_path: Path) -> None:
-    out = tmp_path / "bundle"
-    steps: list[Step] = [
-        VIEW,
-        Turn(EDITS),
-        shell("echo '# more' >> README.md; rm CHANGELOG.md; printf 'a\\0' > b"),
-        DONE,
-    ]
-    with ModelServer(steps) as server:
-        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
-    patch = tmp_path / "again.patch"
-    ran = cli("replay", out / "journal.jsonl", "--repo", repo, "--patch", patch)
-    assert ran.code == 0, ran.out
-    assert patch.read_bytes() == (out / "changes.patch").read_bytes()
-
-
 @pytest.mark.slow
 def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path, tmp_path: Path) -> None:
     (repo / "old").mkdir()
@@ -563,18 +557,6 @@ def _left_over(repo: Path) -> list[str]:
             if str(repo).encode() in line:
                 found.append(line.decode(errors="replace"))
     return found
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_the_first_request_takes_at_most_nine_kilobytes_and_its_tools_six(
-    cli: Cli, repo: Path, model: str
-) -> None:
-    """In a repository without instructions and skills of its own."""
-    with ModelServer([Say("Nothing to do.")]) as server:
-        cli("fix", "--repo", repo, "--model", model, "fix the rounding", model=server)
-        [first] = server.requests
-    assert len(first.body) <= 9_000
-    assert len(json.dumps(first.json["tools"], separators=(",", ":"), ensure_ascii=False).encode()) <= 6_000
 
 
 def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path) -> None:

@@ -65,7 +65,6 @@ class Day:
         return said
 
 
-@pytest.mark.checks
 def test_from_a_comment_to_a_merge_and_the_task_of_the_night(stage: Stage) -> None:
     day, issue = Day(stage), stage.sample.issue
 
@@ -76,14 +75,13 @@ def test_from_a_comment_to_a_merge_and_the_task_of_the_night(stage: Stage) -> No
     assert approve
     assert set(stage.branches()) == {"main"}
 
-    # They approve it. A draft pull request that names plan and approver, with evidence, and no other branch moved.
+    # They approve it. A draft pull request that names plan and approver, and no other branch moved.
     main = stage.branches()["main"]
     day.comments(issue, approve[1], mending())
     [pull] = stage.pulls()
     number = pull["number"]
     assert (pull["draft"], pull["base"]["ref"], pull["user"]["login"]) == (True, "main", ACTIONS_BOT)
     assert approve[1].rpartition(" ")[2] in pull["body"]
-    assert "**failed**" in pull["body"]
     assert set(stage.branches()) == {"main", pull["head"]["ref"]}
     assert stage.branches()["main"] == main
 

@@ -191,6 +191,7 @@ def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
 
 
 @pytest.mark.slow
+@pytest.mark.checks
 def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
     number = fork_pull(stage, {"mine.py": "raise SystemExit\n"})
     on_pull(stage, number, "/agent fix the rounding", mending())
@@ -202,6 +203,7 @@ def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.checks
 def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
     number = fork_pull(stage, {"mine.txt": "x\n"})
     sha = stage.get(f"pulls/{number}")["head"]["sha"]

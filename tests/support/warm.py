@@ -31,8 +31,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.session.job import run_context
 from bot.workspace import start_plan
-from tests.support.warm_server import LARGEST
+from tests.support.warm_server import LARGEST, remaining_checks
 
 # Seconds that a whole run may take on a machine that does ten other things.
 LIMIT = 300.0
@@ -66,6 +67,7 @@ def run(
     env = dict(os.environ if environment is None else environment)
     asked = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start_plan.CHECKERS,
+        "leave_out_checks": run_context.checks_of is remaining_checks,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

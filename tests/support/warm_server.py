@@ -29,6 +29,7 @@ import bot
 
 if TYPE_CHECKING:
     from bot.contracts.sandbox import SandboxInfo
+    from bot.evidence.check import Check
 from bot.cli.scrub_environment import handed_on
 from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
@@ -98,8 +99,28 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     time.tzset()
     tempfile.tempdir = None
     start_plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
+    leave_out_checks(asked.get("leave_out_checks", False))
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = asked["argv"]
+
+
+LEFT_OUT = "true # left out of the runs of tests"
+"""A check for policies: without any, a run detects the repository's own."""
+
+
+def leave_out_checks(leave_out: bool) -> None:
+    """Whether runs of this process leave out checks that do nothing, and those that they detect: the two rounds of the
+    former take a third of a run on the sample, those of the latter two thirds."""
+    from bot.session.context import base
+    from bot.session.job import run_context
+
+    run_context.checks_of = remaining_checks if leave_out else base.checks_of
+
+
+def remaining_checks(*arguments: Any) -> tuple[Check, ...]:
+    from bot.session.context.base import checks_of
+
+    return tuple(check for check in checks_of(*arguments) if not check.detected and check.command != LEFT_OUT)
 
 
 _probe = sandbox_probe.probe
