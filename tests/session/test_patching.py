@@ -17,7 +17,7 @@ from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 
-pytestmark = [pytest.mark.bubblewrap, pytest.mark.checks]
+pytestmark = pytest.mark.bubblewrap
 
 MODEL = "anthropic/claude-sonnet-4-5"
 FORMAT, CHANGES = "tidytime/format.py", "CHANGELOG.md"
@@ -36,7 +36,7 @@ PATCH = patch(
 
 
 def run(cli: Cli, repo: Path, out: Path, *steps: Step) -> Path:
-    """The journal of a run of `steps`. It is told once that a check fails with a module that was moved."""
+    """The journal of a run of `steps`."""
     with ModelServer([LOOK, *steps, DONE, DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
     assert ran.code == 0, ran.said

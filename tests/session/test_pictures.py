@@ -52,7 +52,7 @@ class Explained:
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
     with Forge() as forge:
-        stage = open_stage(forge, tmp_path_factory.mktemp("pictures") / "stage")
+        stage = open_stage(forge, tmp_path_factory.mktemp("pictures") / "stage", checks=False)
         address = forge.attach(stage.repo, MAINTAINER, noise(1600, 40))
         broken = forge.attach(stage.repo, MAINTAINER, b"\x89PNG\r\n\x1a\n")
         logs = forge.attach_file(stage.repo, MAINTAINER, "logs.zip", zipped({"a/app.log": LOG, "../x": LOG}))

@@ -48,7 +48,12 @@ class Terminal:
             self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self._server.settimeout(LIMIT)
             self._server.connect(warm._address())
-            asked = json.dumps({"argv": list(argv[4:]), "env": env, "cwd": str(cwd or os.getcwd())})
+            asked = json.dumps({
+                "argv": list(argv[4:]),
+                "env": env,
+                "cwd": str(cwd or os.getcwd()),
+                "leave_out_checks": warm.leaves_out_checks(),
+            })  # fmt: skip
             handles = array.array("i", [slave] * 3)
             self._server.sendmsg([asked.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
             (self.pid,) = struct.unpack("i", self._server.recv(4))

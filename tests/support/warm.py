@@ -45,6 +45,10 @@ _SERVER = Path(__file__).with_name("warm_server.py")
 _CLIENT = Path(__file__).with_name("warm_client.py")
 
 
+def leaves_out_checks() -> bool:
+    return run_context.checks_of is remaining_checks
+
+
 def _ignored(pid: int) -> None:
     pass
 
@@ -67,7 +71,7 @@ def run(
     env = dict(os.environ if environment is None else environment)
     asked = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start_plan.CHECKERS,
-        "leave_out_checks": run_context.checks_of is remaining_checks,
+        "leave_out_checks": leaves_out_checks(),
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

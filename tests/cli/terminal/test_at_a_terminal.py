@@ -20,18 +20,18 @@ from tests.support import warm
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import commit_all, git, sample_repository
+from tests.support.repositories import LEFT_OUT, commit_all, git, sample_repository
 from tests.support.stage import command, processes_naming
 from tests.support.terminals import Terminal
 
 pytestmark = pytest.mark.bubblewrap
 
 MODEL = "anthropic/claude-sonnet-4-5"
-ASKS = """version: 1
-checks: ["true"]
+ASKS = f"""version: 1
+checks: [{LEFT_OUT!r}]
 rules:
-  - {effect: ask, paths: ["tidytime/**"], reason: it is mine, examples: [tidytime/a.py]}
-  - {effect: ask, commands: [[git, log]], examples: ["git log"]}
+  - {{effect: ask, paths: ["tidytime/**"], reason: it is mine, examples: [tidytime/a.py]}}
+  - {{effect: ask, commands: [[git, log]], examples: ["git log"]}}
 """
 PROMPT = "in your words\n> "
 ASK = Call("ask_user", {"question": "Round or truncate?"})
@@ -113,7 +113,7 @@ def test_a_sentence_reaches_the_model_and_a_no_ends_the_run(repo: Path) -> None:
 
 @pytest.mark.slow
 def test_a_question_of_the_models_is_answered_and_the_run_goes_on(repo: Path) -> None:
-    (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['true']\n")
+    (repo / ".github" / "agent.yml").write_text(f"version: 1\nchecks: [{LEFT_OUT!r}]\n")
     commit_all(repo)
     steps: Sequence[Step] = [VIEW, [ASK, ASK, shell("echo early")], Turn(EDITS), DESCRIBE, DONE]
     with ModelServer(steps) as server, fix(repo, server) as terminal:
