@@ -8,6 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 PYTHON_PLANTED = (
     "def seeded_{n}(value: int) -> str:\n    return value\n",
@@ -192,7 +195,7 @@ def _misspelt_import(path: str, text: str, chance: random.Random) -> Seed | None
     return Seed(path, "misspelt import", 1, new.count("\n") + 1, new)
 
 
-def _nodes(text: str, kind: type[ast.AST]) -> Iterator[ast.AST]:
+def _nodes(text: str, kind: type[_Node]) -> Iterator[_Node]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):

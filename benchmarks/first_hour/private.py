@@ -21,5 +21,5 @@ def _private(*arguments: object, **named: object) -> frozenset[Target]:
 
 
 if __name__ == "__main__":
-    egress.targets = access.targets = _private  # type: ignore[assignment]
+    egress.targets = access.targets = _private  # type: ignore[assignment,attr-defined]
     raise SystemExit(run(sys.argv[1:]))

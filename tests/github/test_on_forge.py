@@ -101,10 +101,10 @@ def test_pull_requests_and_issues_are_listed(world: World) -> None:
     assert [one.is_pull_request for one in world.github.issues(NAME, "all", creator="ann")] == [True]
 
 
-def test_branches(world: World) -> None:
-    world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
-    assert world.github.branch_sha(NAME, "odd/#1%41") == world.forge.branch_sha(NAME, "odd/#1%41")
-    assert world.github.branch_sha(NAME, "odd") == ""
+def test_a_branch_with_an_odd_name_contains_its_commit(world: World) -> None:
+    sha = world.forge.commit(NAME, {"b.txt": "b\n"}, branch="odd/#1%41")
+    assert world.github.contains(NAME, "odd/#1%41", sha)
+    assert not world.github.contains(NAME, "odd", sha)
 
 
 def test_a_comment_that_was_deleted_is_none(world: World) -> None:

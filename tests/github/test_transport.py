@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 import sys
@@ -150,7 +151,7 @@ def test_a_body_too_long_for_github_is_cut(web: Web, client: Client) -> None:
     web.post(COMMENTS, json=comment(1))
     client.github.create_comment(NAME, 7, "ä" * 70_000)
     sent = web.calls[0].request.body or b""
-    assert len(requests.models.complexjson.loads(sent)["body"]) <= 65_536
+    assert len(json.loads(sent)["body"]) <= 65_536
 
 
 @pytest.mark.parametrize("body", ['{"id": 1}', "[1]", '[{"id": "x"}]', "null", '"text"', "[]x"])

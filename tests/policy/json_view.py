@@ -23,7 +23,7 @@ def _value(node: yaml.Node) -> Any:
         return {str(key.value): _value(value) for key, value in node.value}
     if isinstance(node, yaml.SequenceNode):
         return [_value(item) for item in node.value]
-    return node.value if node.style else _plain(node.value)
+    return node.value if isinstance(node, yaml.ScalarNode) and node.style else _plain(node.value)
 
 
 def _plain(text: str) -> Any:

@@ -53,7 +53,7 @@ def validator() -> Any:
 @pytest.mark.node
 @pytest.mark.parametrize("review", [REVIEW, Review("a" * 40, "b" * 40, "")])
 def test_the_official_schema_takes_it(review: Review, validator: Any) -> None:
-    log = json.loads(to_sarif(review, "0.1.0", "https://github.test/octo/hello"))
+    log = json.loads(to_sarif(review, "0.1.0"))
     assert [error.message for error in validator.iter_errors(log)] == []
     log["runs"][0]["tool"]["driver"]["nmae"] = "x"
     assert not validator.is_valid(log)

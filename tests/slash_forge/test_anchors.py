@@ -54,16 +54,16 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> BareRepository:
 def test_a_line_that_moved_still_says_the_same(
     git: BareRepository, before: list[str], after: list[str]
 ) -> None:
-    commits = [
+    old, new = (
         git.write_files(None, {"a.txt": "".join(f"{line}\n" for line in text).encode()}, "x\n", WHO)
         for text in (before, after)
-    ]
+    )
     for number, line in enumerate(before, start=1):
-        now = moved(git, *commits, "a.txt", number)
+        now = moved(git, old, new, "a.txt", number)
         if now is not None:
             assert after[now - 1] == line
     if before == after:
-        assert all(moved(git, *commits, "a.txt", line) == line for line in range(1, len(before) + 1))
+        assert all(moved(git, old, new, "a.txt", line) == line for line in range(1, len(before) + 1))
 
 
 def test_what_has_no_text_diff_has_no_lines(git: BareRepository) -> None:

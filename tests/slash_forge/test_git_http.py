@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_the_header_that_actions_checkout_sets_is_enough(
     assert forge.branch_sha(REPO, "topic") == sha
 
 
-def test_credentials_are_asked_for_first(forge: Forge, wire: type[Wire]) -> None:
+def test_credentials_are_asked_for_first(forge: Forge, wire: Callable[[], Wire]) -> None:
     answer = wire()("GET", f"/{REPO}.git/info/refs?service=git-receive-pack")
     assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="GitHub"')
 
@@ -139,7 +140,7 @@ def test_a_workflow_needs_a_permission_of_its_own(forge: Forge, git: Run, work: 
     assert forge.branch_sha(REPO, "topic") == sha
 
 
-def test_a_compressed_request_is_understood(forge: Forge, wire: type[Wire]) -> None:
+def test_a_compressed_request_is_understood(forge: Forge, wire: Callable[[], Wire]) -> None:
     command = b"0014command=ls-refs\n0000"
     answer = wire()(
         "POST",
@@ -155,7 +156,7 @@ def test_a_compressed_request_is_understood(forge: Forge, wire: type[Wire]) -> N
     assert b"refs/heads/main" in answer.body
 
 
-def test_the_dumb_protocol_is_turned_away(wire: type[Wire]) -> None:
+def test_the_dumb_protocol_is_turned_away(wire: Callable[[], Wire]) -> None:
     assert wire()("GET", f"/{REPO}.git/info/refs").status == 403
 
 

@@ -21,7 +21,7 @@ from openapi_schema_validator import (
     oas30_format_checker,
     oas31_format_checker,
 )
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT4, DRAFT202012
 
 from slash_forge.faults import Exchange
@@ -108,7 +108,7 @@ def operations(exchanges: Iterable[Exchange]) -> set[str]:
 def webhook_errors(name: str, payload: object) -> list[str]:
     """What is wrong with a delivered event's payload; `name` is such as `issue-comment-created`."""
     description = _webhooks()
-    registry = Registry().with_resource(_SPEC, Resource(description, DRAFT202012))
+    registry = Registry().with_resource(_SPEC, DRAFT202012.create_resource(description))
     pointer = f"{_SPEC}#/webhooks/{name}/post/requestBody/content/application~1json/schema"
     validator = OAS31Validator({"$ref": pointer}, registry=registry, format_checker=oas31_format_checker)
     return [_told(error) for error in validator.iter_errors(payload)]
@@ -167,7 +167,7 @@ class Operation:
 class Description:
     def __init__(self, data: Mapping[str, Any]) -> None:
         self._data = data
-        self._registry = Registry().with_resource(_SPEC, Resource(data, DRAFT4))
+        self._registry = Registry().with_resource(_SPEC, DRAFT4.create_resource(data))
         self._patterns = sorted(self._compiled(), key=lambda row: row[0])
 
     def _compiled(self) -> Iterator[tuple[tuple[int, int, int], re.Pattern[str], str]]:

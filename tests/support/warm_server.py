@@ -175,7 +175,7 @@ def _hasten() -> None:
     def quick() -> Pace:
         return Pace(between_writes=0, sleep=lambda seconds: time.sleep(seconds / 50))
 
-    client.Pace = app.Pace = retry.Pace = quick  # type: ignore[assignment,misc]
+    client.Pace = app.Pace = retry.Pace = quick  # type: ignore[assignment,attr-defined,misc]
     assert connect.__kwdefaults__ is not None
     connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
 

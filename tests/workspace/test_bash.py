@@ -232,7 +232,7 @@ def test_a_command_killed_by_a_signal_names_it(workspace: Workspace) -> None:
 def test_arguments_that_make_no_sense_are_answered_with_an_error(
     workspace: Workspace, arguments: dict[str, object], said: str
 ) -> None:
-    outcome = bash(workspace, **arguments)  # type: ignore[arg-type] - a table of bad arguments
+    outcome = bash(workspace, **arguments)  # type: ignore[arg-type]  # a table of bad arguments
     assert (outcome.is_error, said in outcome.content) == (True, True)
 
 

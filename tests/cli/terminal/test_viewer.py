@@ -13,7 +13,6 @@ import sys
 import termios
 import threading
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 
@@ -64,9 +63,7 @@ class Screen:
         self._master, slave = os.openpty()
         self._slave = slave
         self.resize(columns, rows)
-        self.stream: TextIO = os.fdopen(
-            slave, "w", encoding=encoding, errors="backslashreplace", closefd=False
-        )
+        self.stream = os.fdopen(slave, "w", encoding=encoding, errors="backslashreplace", closefd=False)
         self._kept = bytearray()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()

@@ -8,6 +8,7 @@ import pytest
 
 from bot.contracts.errors import ExitCode, NoSandboxError
 from bot.workspace.sandbox import backends as chooser
+from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.backends import bubblewrap, candidates, landlock
 
 FIX = r"apt-get install bubblewrap.*--sandbox off"
@@ -94,6 +95,6 @@ def test_another_system_than_linux_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_machine_without_a_table_of_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chooser.seccomp, "here", lambda: None)
+    monkeypatch.setattr(seccomp, "here", lambda: None)
     with pytest.raises(NoSandboxError, match=r"only for x86_64 and aarch64"):
         candidates("auto")
