@@ -141,13 +141,17 @@ def _check_not_lost(options: RestoreOptions, history: Versions, current: bytes) 
 
 
 def _difference(before: bytes | None, after: bytes | None) -> Iterator[str]:
-    old, new = ((data or b"").decode("utf-8", "replace").split("\n") for data in (before, after))
-    diff = difflib.unified_diff(old, new, lineterm="", n=2)
+    diff = difflib.unified_diff(_lines(before or b""), _lines(after or b""), lineterm="", n=2)
     for number, row in enumerate(list(diff)[2:]):
         if number == _LONGEST_DIFF:
             yield "     (and more)"
             return
         yield f"     {row}"
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode("utf-8", "replace").split("\n")
+    return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
 
 
 class WorkTreeFile:

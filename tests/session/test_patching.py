@@ -170,6 +170,8 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
     assert "\nb\n  0  base: absent\n" in listed
     assert "  0  base: absent\n" in cli("replay", journal, "--repo", repo, "--versions", "--path", "b").out
     assert "\n  1  turn 2, patch: deleted\n" in listed
+    new = cli("replay", journal, "--repo", repo, "--versions", "--path", "docs/new.md").out
+    assert "     @@ -0,0 +1" in new
     shown = cli("replay", journal, "--repo", repo, "--versions", "--path", FORMAT).out
     assert "-    remaining = abs(seconds)" in shown
     assert "+# by hand" in shown

@@ -222,19 +222,19 @@ def read_recording(path: Path) -> JournalFile | str:
         # By a short name: where the file is on this machine tells a reader nothing.
         return parse_journal(_read(path), "Its journal")
     except UsageError as error:
-        return f"The last run's conversation is not gone on with. {error}"
+        return f"The last run's conversation is not continued. {error}"
 
 
 def conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
     """The conversation of a journal, or a sentence on why it cannot be continued."""
     try:
         if reason := _mismatch(recorded.header, now):
-            return f"The last run's conversation is not gone on with: {reason}."
+            return f"The last run's conversation is not continued: {reason}."
         earlier = rebuild_conversation(recorded)
     except UsageError as error:
-        return f"The last run's conversation is not gone on with. {error}"
+        return f"The last run's conversation is not continued. {error}"
     if not earlier.messages:
-        return "The last run's conversation is not gone on with: it ended before it began."
+        return "The last run's conversation is not continued: it ended before it began."
     return EarlierConversation(
         earlier.messages, recorded.header.system, recorded.header.tools, _notes(recorded, earlier, now)
     )
