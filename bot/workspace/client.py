@@ -170,7 +170,7 @@ class Workspace:
                 "limits": dict(limits or {}),
             }
             start_message["seed"] = variation.seed
-            start_message["environment"] |= of_use(folders.tmp, checks=checks)
+            start_message["environment"] |= of_use(Path(start_message["tmp"]), checks=checks)
             if diagnostics is not None:
                 start_message["diagnostics"] = dict(diagnostics)
             facts = start.handshake(confinement, channel, start_message, folders)

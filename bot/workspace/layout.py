@@ -21,6 +21,9 @@ SKILLS = f"{_INSIDE}/skills"
 BROUGHT = f"{_INSIDE}/brought"
 """Before the path of a read-only folder that the tree would hide, if things can be seen elsewhere."""
 
+TMP = f"{_INSIDE}/tmp"  # noqa: S108 - ours alone
+"""Where the temporary folder is seen inside: short, since the path of a Unix socket may have 107 bytes."""
+
 PROGRAMS = f"{_INSIDE}/programs"
 """Where our own programs are seen inside."""
 

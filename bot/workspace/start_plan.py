@@ -65,7 +65,8 @@ def plan_start(
 ) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
     tree, tmp = tree.resolve(strict=True), folders.tmp
-    variables, tools = environment.build(source, tmp / "home", tmp, allowed)
+    seen_tmp = Path(layout.TMP) if confinement.moves else tmp
+    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed)
     root = (mount or str(tree)) if confinement.moves else str(tree)
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
@@ -90,12 +91,20 @@ def plan_start(
     bring = (*(path for path in bring if path not in hidden), *archives)
     readable += map(str, archives)
     mounts = Mounts(
-        tree, mount or str(tree), folders[1:], tuple(bring), toolchains, program, tuple(inside), own_git
+        tree,
+        mount or str(tree),
+        folders[1:],
+        tuple(bring),
+        toolchains,
+        program,
+        tuple(inside),
+        own_git,
+        (tmp, layout.TMP) if confinement.moves else None,
     )
     start_message = {
         "type": "hello",
         "root": confinement.root(mounts),
-        "tmp": str(tmp),
+        "tmp": str(seen_tmp),
         "spill": str(folders.spill),
         "history": str(folders.history),
         "readable": readable,

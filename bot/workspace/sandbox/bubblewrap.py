@@ -138,6 +138,8 @@ def _folders(mounts: Mounts) -> Iterator[str]:
     yield from over
     for path in mounts.writable:
         yield from ("--bind", str(path), str(path))
+    if mounts.tmp:
+        yield from ("--bind", str(mounts.tmp[0]), mounts.tmp[1])
 
 
 def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:

@@ -73,7 +73,8 @@ NO_DEPENDENCIES = Dependencies()
 class Mounts:
     """What exists inside besides the system. All host paths absolute and resolved.
 
-    `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths. `toolchains` are
+    `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths, and `tmp`, one of the
+    `writable`, at a second one as well. `toolchains` are
     read-only as well, less what in them looks like somebody's credentials. `environment` is shown in the tree, in the
     same way. `program` is what the tool host is made of, each part with where it is seen; the tree never hides it.
     With `own_git` the tree's `.git` is somebody's own and not a disposable one: where things can be mounted,
@@ -88,6 +89,7 @@ class Mounts:
     program: tuple[tuple[Path, str], ...] = ()
     environment: tuple[EnvironmentFolder, ...] = ()
     own_git: bool = False
+    tmp: tuple[Path, str] | None = None
 
 
 class Confinement(Protocol):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Workspace
 from bot.workspace.descendants import children
 from bot.workspace.sandbox.backends import bubblewrap
@@ -45,6 +46,20 @@ def python(workspace: Workspace, script: str) -> str:
 
 def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> None:
     assert inside.facts.pid == 1
+
+
+def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(inside: Workspace) -> None:
+    """Breaks: bot/workspace/start_plan.py "seen_tmp = Path(layout.TMP)"."""
+    script = """
+        import os, socket
+        path = os.path.join(os.environ["TMPDIR"], "a" * 60)
+        socket.socket(socket.AF_UNIX).bind(path)
+        print(os.path.dirname(path))
+        print(os.environ["HOME"])
+    """
+    assert python(inside, script).splitlines() == ["/run/slash-agent/tmp", "/run/slash-agent/tmp/home"]
+    bash(inside, 'echo hello > "$TMPDIR/notes"')
+    assert "hello" in inside.call("view", {"path": "/run/slash-agent/tmp/notes"}, CancelToken()).content
 
 
 @dataclass(frozen=True)
