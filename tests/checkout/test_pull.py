@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ from slash_forge import Forge
 from tests.support.source_repository import Repository, git
 
 POLICY = ".github/agent.yml"
+# Before the commits that `grow` makes.
+BEGIN = datetime(2023, 11, 14, tzinfo=UTC)
 
 
 class World:
@@ -23,12 +28,9 @@ class World:
     def __init__(self, forge: Forge, folder: Path) -> None:
         self.forge = forge
         self.folder = folder
-        source = Repository(folder / "source")
+        self.repo = forge.create_repository("ada", "app", private=True)
         for number in range(3):
-            source.commit(
-                f"Number {number}", **{"a.txt": f"{number}\n", "b.txt": "b\n", POLICY: "version: 1\n"}
-            )
-        self.repo = forge.create_repository("ada", "app", source.path, private=True)
+            forge.commit(self.repo, {"a.txt": f"{number}\n", "b.txt": "b\n", POLICY: "version: 1\n"})
         self.token = forge.token("ada")
 
     def open(self, head: str, login: str = "ada", base: str = "main") -> int:
@@ -47,23 +49,48 @@ class World:
         return prepare(source, self.folder / name, **options)  # type: ignore[arg-type]
 
 
+@contextmanager
+def open_world(folder: Path) -> Iterator[World]:
+    with Forge(clock=lambda: BEGIN) as forge:
+        forge.add_user("ada")
+        yield World(forge, folder)
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
-    with Forge() as forge:
-        forge.add_user("ada")
-        yield World(forge, tmp_path)
+    with open_world(tmp_path) as world:
+        yield world
+
+
+@dataclass(frozen=True)
+class CheckedOut:
+    """The checkout of one pull request, for tests that only look. Its base branch has gone on from `start` to `tip`."""
+
+    world: World
+    checkout: Checkout
+    number: int
+    start: str
+    head: str
+    tip: str
+
+
+@pytest.fixture(scope="module")
+def checked_out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CheckedOut]:
+    with open_world(tmp_path_factory.mktemp("pull")) as world:
+        start = world.forge.branch_sha(world.repo)
+        assert start is not None
+        head = world.forge.commit(world.repo, {"a.txt": "theirs\n", POLICY: "tiers: {}\n"}, branch="topic")
+        number = world.open("topic")
+        tip = world.forge.commit(world.repo, {"b.txt": "newer\n"})
+        yield CheckedOut(world, world.checkout(number, head), number, start, head, tip)
 
 
 def names(checkout: Checkout, *revisions: str) -> list[str]:
     return checkout.git.run("diff-tree", "-r", "--name-only", *revisions).decode().split()
 
 
-def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(world: World) -> None:
-    start = world.forge.branch_sha(world.repo)
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n", POLICY: "tiers: {}\n"}, branch="topic")
-    number = world.open("topic")
-    tip = world.forge.commit(world.repo, {"b.txt": "newer\n"})
-    checkout = world.checkout(number, head)
+def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(checked_out: CheckedOut) -> None:
+    checkout, head, tip, start = checked_out.checkout, checked_out.head, checked_out.tip, checked_out.start
     assert (checkout.base_sha, checkout.policy_sha, checkout.merge_base) == (head, tip, start)
     assert (checkout.tree / "a.txt").read_text() == "theirs\n"
     assert (checkout.tree / "b.txt").read_text() == "b\n"
@@ -71,32 +98,24 @@ def test_the_tree_holds_the_head_and_the_policy_commit_is_the_base_branchs(world
     assert names(checkout, checkout.merge_base, head) == [POLICY, "a.txt"]
 
 
-def test_the_diff_can_be_read_in_the_work_tree(world: World) -> None:
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    number = world.open("topic")
-    world.forge.commit(world.repo, {"b.txt": "newer\n"})
-    checkout = world.checkout(number, head)
-    assert git(checkout.tree, "diff", "--name-only", "base", "HEAD") == "a.txt"
-    assert git(checkout.tree, "branch", "--show-current") == "head"
-    assert git(checkout.tree, "status", "--porcelain") == ""
+def test_the_diff_can_be_read_in_the_work_tree(checked_out: CheckedOut) -> None:
+    tree = checked_out.checkout.tree
+    assert git(tree, "diff", "--name-only", "base", "HEAD").split() == [POLICY, "a.txt"]
+    assert git(tree, "branch", "--show-current") == "head"
+    assert git(tree, "status", "--porcelain") == ""
 
 
-def test_further_trees_hold_the_head(world: World) -> None:
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    checkout = world.checkout(world.open("topic"), head)
-    materialise(checkout, world.folder / "pristine")
-    assert (world.folder / "pristine" / "a.txt").read_text() == "theirs\n"
+def test_further_trees_hold_the_head(checked_out: CheckedOut, tmp_path: Path) -> None:
+    materialise(checked_out.checkout, tmp_path / "pristine")
+    assert (tmp_path / "pristine" / "a.txt").read_text() == "theirs\n"
 
 
-def test_no_history_is_brought_for_the_merge_base(world: World) -> None:
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    number = world.open("topic")
-    tip = world.forge.commit(world.repo, {"b.txt": "newer\n"})
-    checkout = world.checkout(number, head)
+def test_no_history_is_brought_for_the_merge_base(checked_out: CheckedOut) -> None:
+    checkout = checked_out.checkout
     there = checkout.git.run("cat-file", "--batch-all-objects", "--batch-check").decode()
     commits = {line.split()[0] for line in there.splitlines() if " commit " in line}
-    assert commits == {head, tip, checkout.merge_base}
-    assert not (world.folder / "run" / "ancestry.git").exists()
+    assert commits == {checked_out.head, checked_out.tip, checkout.merge_base}
+    assert not (checked_out.world.folder / "run" / "ancestry.git").exists()
 
 
 def test_history_comes_where_policy_asks_for_it(world: World) -> None:
@@ -150,28 +169,22 @@ def test_a_commit_that_the_head_does_not_name_is_not_taken_for_it(world: World) 
 
 
 @pytest.mark.parametrize(
-    "base", ["release/#1", 'it\'s "quoted"', "größe\u00a0weit", "-dash", "+plus", "x" * 240]
+    "name", ["release/#1", 'it\'s_"quoted"', "größe\u00a0weit", "-dash", "+plus", "x" * 240]
 )
-def test_a_base_branch_may_have_any_name(world: World, base: str) -> None:
-    name = base.replace(" ", "_")
-    tip = world.forge.commit(world.repo, {"b.txt": "x\n"}, branch=name)
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    checkout = world.checkout(world.open("topic", base=name), head, base=name)
-    assert checkout.policy_sha == tip
-
-
-@pytest.mark.parametrize("head", ["fix/#1", 'it\'s_"quoted"', "größe\u00a0weit", "-dash", "x" * 240])
-def test_a_head_branch_may_have_any_name(world: World, head: str) -> None:
-    sha = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch=head)
-    assert world.checkout(world.open(head), sha).base_sha == sha
+def test_base_and_head_branches_may_have_any_name(world: World, name: str) -> None:
+    base, branch = name, name.replace("1", "2").replace("x", "y") + "h"
+    tip = world.forge.commit(world.repo, {"b.txt": "x\n"}, branch=base)
+    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch=branch)
+    checkout = world.checkout(world.open(branch, base=base), head, base=base)
+    assert (checkout.policy_sha, checkout.base_sha) == (tip, head)
 
 
 @pytest.mark.parametrize("base", ["a b", "a..b", "a:b", "x~1", "x^", "a*", "a\nb", "", "a@{1}"])
-def test_a_base_that_is_no_branch_is_refused(world: World, base: str) -> None:
-    head = world.forge.commit(world.repo, {"a.txt": "theirs\n"}, branch="topic")
-    number = world.open("topic")
+def test_a_base_that_is_no_branch_is_refused(checked_out: CheckedOut, tmp_path: Path, base: str) -> None:
     with pytest.raises(MissingRevisionError, match="is not the name of a branch"):
-        world.checkout(number, head, base=base)
+        checked_out.world.checkout(
+            checked_out.number, checked_out.head, base=base, name=str(tmp_path / "run")
+        )
 
 
 def test_a_base_branch_that_is_gone_is_named(world: World) -> None:
@@ -182,14 +195,15 @@ def test_a_base_branch_that_is_gone_is_named(world: World) -> None:
 
 
 @pytest.mark.parametrize("sha", ["HEAD", "main", "--upload-pack=touch x", "abc", "A" * 40])
-def test_a_head_is_named_by_its_whole_id_alone(world: World, sha: str) -> None:
+def test_a_head_is_named_by_its_whole_id_alone(checked_out: CheckedOut, tmp_path: Path, sha: str) -> None:
     with pytest.raises(MissingRevisionError):
-        world.checkout(1, sha)
+        checked_out.world.checkout(checked_out.number, sha, name=str(tmp_path / "run"))
 
 
-def test_a_folder_has_no_pull_requests(world: World) -> None:
+def test_a_folder_has_no_pull_requests(tmp_path: Path) -> None:
+    source = Repository(tmp_path / "source")
     with pytest.raises(CheckoutError, match="must start with https"):
-        prepare(Source(str(world.folder / "source"), "main", "", PullHead(1, "a" * 40)), world.folder / "run")
+        prepare(Source(str(source.path), "main", "", PullHead(1, "a" * 40)), tmp_path / "run")
 
 
 # The merge base

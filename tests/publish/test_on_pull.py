@@ -53,10 +53,11 @@ def app_token(world: World) -> str:
 # Onto the head of a person's pull request
 
 
-def test_a_fix_on_somebodys_pull_request_is_a_draft_onto_its_branch(world: World) -> None:
+def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: World) -> None:
     number = theirs(world)
     head = world.branches()["topic"]
-    published = world.publish(bundle_on(world, number))
+    bundle = bundle_on(world, number)
+    published = world.publish(bundle)
     pull = world.pulls()[0]
     assert published.created
     assert (pull["head"]["ref"], pull["base"]["ref"], pull["draft"]) == (BRANCH.format(number), "topic", True)
@@ -64,23 +65,14 @@ def test_a_fix_on_somebodys_pull_request_is_a_draft_onto_its_branch(world: World
     assert world.branches()["topic"] == head
     assert f"Merging this adds its commit to #{number}" in pull["body"]
     assert f"Refs #{number}" in pull["body"]
-
-
-def test_published_twice_it_is_one_pull_request(world: World) -> None:
-    bundle = bundle_on(world, theirs(world))
-    first = world.publish(bundle)
+    # Published again it changes nothing,
     before = (world.branches(), world.pulls(), world.writes())
-    second = world.publish(bundle)
+    again = world.publish(bundle)
     assert (world.branches(), world.pulls(), world.writes()) == before
-    assert (second.pr_number, second.created) == (first.pr_number, False)
-
-
-def test_published_again_after_the_pull_request_was_closed_it_is_still_found(world: World) -> None:
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    first = world.publish(bundle)
+    assert (again.pr_number, again.created) == (published.pr_number, False)
+    # and it is found after the pull request that it is for was closed.
     world.forge.set_thread(REPO, number, state="closed")
-    assert world.publish(bundle).pr_number == first.pr_number
+    assert world.publish(bundle).pr_number == published.pr_number
 
 
 def test_a_branch_that_a_person_took_is_left_alone(world: World) -> None:
@@ -101,7 +93,7 @@ def test_head_branches_have_all_kinds_of_names(world: World, head: str) -> None:
 # Onto the head itself
 
 
-def test_where_policy_says_so_the_commit_goes_onto_the_head(world: World) -> None:
+def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> None:
     policy(world, "push_to_head: true\n")
     number = theirs(world)
     head = world.branches()["topic"]
@@ -117,6 +109,15 @@ def test_where_policy_says_so_the_commit_goes_onto_the_head(world: World) -> Non
     assert published.commit in comment
     assert "Totals were rounded" in comment
     assert "Refs #" not in comment
+    # Published again it changes nothing,
+    before = (world.branches(), world.comments(number), world.writes())
+    assert world.publish(bundle).commit == published.commit
+    assert (world.branches(), world.comments(number), world.writes()) == before
+    # nor does it when others went on.
+    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
+    world.publish(bundle)
+    assert world.branches()["topic"] == later
+    assert len(world.pulls()) == 1
 
 
 def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World) -> None:
@@ -129,27 +130,6 @@ def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World
     opened = world.api(f"/pulls/{published.pr_number}")
     assert opened["base"]["ref"] == "topic"
     assert "refused by a rule of the repository" in opened["body"]
-
-
-def test_onto_the_head_twice_is_one_commit_and_one_comment(world: World) -> None:
-    policy(world, "push_to_head: true\n")
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    first = world.publish(bundle)
-    before = (world.branches(), world.comments(number), world.writes())
-    assert world.publish(bundle).commit == first.commit
-    assert (world.branches(), world.comments(number), world.writes()) == before
-
-
-def test_onto_the_head_again_when_others_went_on_changes_nothing(world: World) -> None:
-    policy(world, "push_to_head: true\n")
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    world.publish(bundle)
-    later = world.forge.commit(REPO, {"notes.md": "later\n"}, branch="topic", author="ann")
-    world.publish(bundle)
-    assert world.branches()["topic"] == later
-    assert len(world.pulls()) == 1
 
 
 @pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "+plus", "x" * 240])
@@ -197,33 +177,25 @@ def own(world: World) -> int:
     return world.publish(world.bundle({"README.md": "Bye\n"})).pr_number
 
 
-def test_on_our_own_pull_request_a_commit_is_added(world: World) -> None:
-    number = own(world)
+def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_away(world: World) -> None:
+    issue_base = world.base_sha
+    opening = world.bundle({"README.md": "Bye\n"})
+    number = world.publish(opening).pr_number
     [branch] = set(world.branches()) - {"main"}
     first = world.branches()[branch]
     published = world.publish(bundle_on(world, number))
     assert parent(world, published.commit) == first
     assert world.branches() == {"main": world.branches()["main"], branch: published.commit}
     assert [pull["number"] for pull in world.pulls()] == [number]
-
-
-def test_an_older_bundle_published_again_takes_no_later_commit_away(world: World) -> None:
-    first = world.bundle({"README.md": "Bye\n"})
-    number = world.publish(first).pr_number
-    added = world.publish(bundle_on(world, number))
-    again = world.publish(first)
+    # Not an older result that is published again,
+    again = world.publish(opening)
     assert (again.pr_number, again.created) == (number, False)
-    assert added.commit in world.branches().values()
-
-
-def test_a_later_run_on_the_issue_leaves_the_added_commit_alone(world: World) -> None:
-    issue_base = world.base_sha
-    number = own(world)
-    added = world.publish(bundle_on(world, number))
+    assert world.branches()[branch] == published.commit
+    # nor a later run on the issue.
     world.base_sha = issue_base
     later = world.publish(world.bundle({"README.md": "Hello again\n"}))
     assert later.pr_number != number
-    assert added.commit in world.branches().values()
+    assert published.commit in world.branches().values()
     assert f"There are later commits on #{number}" in world.pulls()[0]["body"]
 
 
@@ -361,7 +333,7 @@ def test_a_base_changed_in_the_meantime_gets_nothing(world: World) -> None:
 # Forks
 
 
-def test_a_forks_pull_request_gets_one_here_with_its_commits_and_ours(world: World) -> None:
+def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ours(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
     head = world.base_sha
@@ -372,13 +344,9 @@ def test_a_forks_pull_request_gets_one_here_with_its_commits_and_ours(world: Wor
     assert world.show(published.commit, "notes.md") == "bob's\n"
     assert world.branches("bob/hello")["topic"] == head
     assert f"the commits of #{number} by bob from bob/hello" in pull["body"]
-
-
-def test_a_forks_result_published_twice_is_one_pull_request(world: World) -> None:
-    bundle = bundle_on(world, forked(world))
-    first = world.publish(bundle)
+    # Published again it changes nothing.
     before = (world.branches(), world.pulls(), world.writes())
-    assert world.publish(bundle).pr_number == first.pr_number
+    assert world.publish(bundle).pr_number == published.pr_number
     assert (world.branches(), world.pulls(), world.writes()) == before
 
 
@@ -488,55 +456,35 @@ def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None
     assert world.branches("bob/hello")["topic"] == world.base_sha
 
 
-def test_another_number_is_refused(world: World) -> None:
-    other, number = theirs(world, "other"), theirs(world)
-    bundle = bundle_on(world, number)
-    with pytest.raises(PublishError, match="its thread is another"):
-        world.publish(changed(bundle, number=other))
-
-
-def test_another_number_in_thread_and_pull_request_is_refused_for_its_head(world: World) -> None:
+def test_a_bundle_with_another_pull_request_head_or_base_is_refused(world: World) -> None:
     other = theirs(world, "other", **{"other.md": "x\n"})
+    # Its policy lets more.
+    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
+    # Neither the base branch's policy nor the pull request knows it: an orphan that somebody pushed elsewhere.
+    stray = world.forge.commit(REPO, {"evil.md": "x\n"}, branch="stray", author="bob")
     bundle = bundle_on(world, theirs(world))
     thread = bundle.outcome.request.thread
     assert thread is not None
-    lie = changed(bundle, number=other)
-    request = replace(lie.outcome.request, thread=replace(thread, number=other))
-    with pytest.raises(PublishError, match="is not part of"):
-        world.publish(replace(lie, outcome=replace(lie.outcome, request=request)))
-    assert set(world.branches()) == {"main", "other", "topic"}
 
+    def requesting(bundle: Bundle, **fields: Any) -> Bundle:
+        outcome = bundle.outcome
+        return replace(bundle, outcome=replace(outcome, request=replace(outcome.request, **fields)))
 
-def test_another_head_than_the_patch_is_for_is_refused(world: World) -> None:
-    bundle = bundle_on(world, theirs(world))
-    with pytest.raises(PublishError, match=r"the head of #.* was 000000000000"):
-        world.publish(changed(bundle, head_sha="0" * 40))
-
-
-def test_a_commit_that_is_no_head_of_it_is_refused(world: World) -> None:
-    """Neither the base branch's policy nor the pull request knows it: an orphan that somebody pushed elsewhere."""
-    number = theirs(world)
-    bundle = bundle_on(world, number)
-    stray = world.forge.commit(REPO, {"evil.md": "x\n"}, branch="stray", author="bob")
-    lie = changed(bundle, head_sha=stray)
-    with pytest.raises(PublishError, match="is not part of"):
-        world.publish(replace(lie, outcome=replace(lie.outcome, base_sha=stray)))
-
-
-def test_a_pull_request_left_out_is_missed(world: World) -> None:
-    bundle = bundle_on(world, theirs(world))
-    request = replace(bundle.outcome.request, pull=None)
-    with pytest.raises(PublishError, match="names no pull request"):
-        world.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
-
-
-def test_another_base_branch_is_refused(world: World) -> None:
-    """One whose policy lets more."""
-    world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
-    bundle = bundle_on(world, theirs(world))
-    request = replace(bundle.outcome.request, base_ref="lax")
-    with pytest.raises(PublishError, match="is main, and the run was for lax"):
-        world.publish(replace(bundle, outcome=replace(bundle.outcome, request=request)))
+    of_stray = changed(bundle, head_sha=stray)
+    of_other = changed(bundle, number=other)
+    refused = [
+        (of_other, "its thread is another"),
+        (requesting(of_other, thread=replace(thread, number=other)), "is not part of"),
+        (changed(bundle, head_sha="0" * 40), r"the head of #.* was 000000000000"),
+        (replace(of_stray, outcome=replace(of_stray.outcome, base_sha=stray)), "is not part of"),
+        (requesting(bundle, pull=None), "names no pull request"),
+        (requesting(bundle, base_ref="lax"), "is main, and the run was for lax"),
+    ]
+    before = world.branches(), len(world.pulls())
+    for lie, words in refused:
+        with pytest.raises(PublishError, match=words):
+            world.publish(lie)
+    assert (world.branches(), len(world.pulls())) == before
 
 
 def test_a_dry_run_says_what_would_be_pushed(world: World) -> None:

@@ -52,21 +52,15 @@ def test_findings_become_one_review_with_comments_on_their_lines(pull: Reviewed)
     )
 
 
-def test_published_twice_it_is_one_review(pull: Reviewed) -> None:
+def test_published_twice_it_is_one_review_that_the_progress_comment_links_to(pull: Reviewed) -> None:
     bundle = pull.bundle(finding(), finding(line=99))
     pull.show_progress(bundle)
     pull.publish(bundle)
+    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed:** [2 findings](")
     before = (pull.reviews(), pull.remarks(), pull.world.comments(pull.number), pull.world.writes())
     pull.publish(bundle)
     assert (pull.reviews(), pull.remarks(), pull.world.comments(pull.number), pull.world.writes()) == before
     assert "posted already" in pull.world.said[-1]
-
-
-def test_the_progress_comment_says_how_it_ended(pull: Reviewed) -> None:
-    bundle = pull.bundle(finding())
-    pull.show_progress(bundle)
-    pull.publish(bundle)
-    assert pull.world.comments(pull.number)[-1].startswith("**Reviewed:** [1 finding](")
 
 
 # Said once
