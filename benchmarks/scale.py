@@ -176,9 +176,9 @@ COSTS = (
 )  # fmt: skip
 
 
-def tables() -> str:
+def tables(sizes: Sequence[tuple[int, int]] = SIZES) -> str:
     """Markdown, as docs/scale.md has it."""
-    days = [(simulate(repositories, runners), runners) for repositories, runners in SIZES]
+    days = [(simulate(repositories, runners), runners) for repositories, runners in sizes]
     calls = [
         f"| {day.repositories:,} | {day.runs:,} | {day.own_calls} of {TOKEN_CALLS_AN_HOUR:,} "
         f"| {day.central_calls:,} of {app_calls_an_hour(day.repositories):,} "

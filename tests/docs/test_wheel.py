@@ -19,7 +19,7 @@ _NOT_NEEDED = {"bot/workspace/protocol.md"}
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy of what is tracked, as it is from the repository."""
+    """Built from a copy of what is tracked, as it is from the repository, by the hook that pip and uv call."""
     folder = tmp_path_factory.mktemp("wheel")
     archive = folder / "source.tar"
     tracked = git(
@@ -29,8 +29,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "source"
     source.mkdir()
     subprocess.run(["tar", "-xf", archive, "-C", source], check=True)
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--no-deps", "--no-build-isolation", "-w", folder, source], check=True)
+    build = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", build, folder], cwd=source, check=True, capture_output=True)
     [made] = folder.glob("*.whl")
     return made
 
