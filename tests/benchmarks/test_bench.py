@@ -140,6 +140,7 @@ def test_the_command_prints_the_table_and_writes_it_as_json(
 ) -> None:
     missed = Row("turn", "9 ms", "", "", "at most 5 ms", False)
     monkeypatch.setitem(figures.FIGURES, "turn", lambda bench: iter([missed]))
+    monkeypatch.setattr(command.compileall, "compile_dir", lambda *_, **__: True)
     out = tmp_path / "figures.json"
     assert command.main(["--only", "turn", "--json", str(out)]) == 0
     assert "| missed |" in capsys.readouterr().out

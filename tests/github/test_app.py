@@ -29,9 +29,14 @@ Web = responses.RequestsMock
 Pem = tuple[str, rsa.RSAPublicKey]
 
 
+# A short key, since checking a longer one takes a tenth of a second each time it is read. PyJWT warns of it.
+KEY_BITS = 1024
+pytestmark = pytest.mark.filterwarnings("ignore:The RSA key is 1024 bits long")
+
+
 @pytest.fixture(scope="module")
 def key() -> Pem:
-    made = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    made = rsa.generate_private_key(public_exponent=65_537, key_size=KEY_BITS)
     return _pem(made, serialization.PrivateFormat.TraditionalOpenSSL), made.public_key()
 
 
@@ -214,7 +219,7 @@ def test_on_a_forge_an_app_that_is_not_installed_is_a_sentence(key: Pem) -> None
 
 
 def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
-    other = rsa.generate_private_key(public_exponent=65_537, key_size=2048)
+    other = rsa.generate_private_key(public_exponent=65_537, key_size=KEY_BITS)
     with _forge(key) as forge:
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="the private key is not one of this app's"):
