@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.publish.conftest import World
 from tests.publish.random_reviews import random_reviews
 
-REVIEWS = 8
+REVIEWS = 5
 
 
 def test_no_review_is_refused(world: World) -> None:

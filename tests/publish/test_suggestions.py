@@ -334,7 +334,7 @@ def test_applied_they_are_the_patchs_tree_whatever_it_changes(pull: Forked) -> N
     """Random changes to what a new file and a changed one show; GitHub takes every review."""
     chance = random.Random(11)
     suggested = 0
-    for number in range(12):
+    for number in range(6):
         head = {
             "a.txt": text(mixed([*LINES[:15], *chance.choices(WORDS, k=10), *LINES[25:]], chance)),
             f"new {number}.py": text(chance.choices(WORDS, k=20)),
@@ -350,7 +350,7 @@ def test_applied_they_are_the_patchs_tree_whatever_it_changes(pull: Forked) -> N
             suggested += 1
             only = Only(pull.world, pull.number, made)
             assert only.apply() == changes
-    assert suggested > 3
+    assert suggested > 2
     assert [one for one in pull.world.forge.requests if one.status == 422] == []
 
 

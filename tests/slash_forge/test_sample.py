@@ -128,30 +128,31 @@ def said(process: subprocess.Popen[str]) -> dict[str, Any]:
     return answer
 
 
-def test_the_process_says_where_it_is(process: subprocess.Popen[str], git: Run) -> None:
+def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
+    process: subprocess.Popen[str], git: Run, tmp_path: Path
+) -> None:
     told = said(process)
     assert told["api_url"] == f"{told['url']}/api/v3"
     assert set(told["tokens"]) == {"run", "publish", "maintainer"}
     event = json.loads(Path(told["event"]).read_text())
     assert event["repository"]["clone_url"] == told["clone_url"]
     assert git("ls-remote", told["clone_url"], "HEAD").stdout
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_on_a_signal_and_leaves_nothing(
-    process: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
-) -> None:
-    said(process)
-    process.send_signal(number)
-    assert process.wait(timeout=60) == 0
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_taken_port_is_one_sentence(process: subprocess.Popen[str]) -> None:
-    port = said(process)["url"].rpartition(":")[2]
-    done = subprocess.run(
+    port = told["url"].rpartition(":")[2]
+    second = subprocess.run(
         [sys.executable, "-m", "slash_forge", "--port", port], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"forge: port {port} cannot be used")
-    assert "Traceback" not in done.stderr
+    assert second.returncode == 2
+    assert second.stderr.startswith(f"forge: port {port} cannot be used")
+    assert "Traceback" not in second.stderr
+    ends_and_leaves_nothing(process, tmp_path, signal.SIGTERM)
+
+
+def test_it_ends_on_an_interrupt_too(process: subprocess.Popen[str], tmp_path: Path) -> None:
+    said(process)
+    ends_and_leaves_nothing(process, tmp_path, signal.SIGINT)
+
+
+def ends_and_leaves_nothing(process: subprocess.Popen[str], folder: Path, number: signal.Signals) -> None:
+    process.send_signal(number)
+    assert process.wait(timeout=60) == 0
+    assert list(folder.iterdir()) == []
