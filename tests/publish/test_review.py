@@ -261,29 +261,25 @@ def test_the_last_head_that_was_looked_at_is_known(pull: Reviewed) -> None:
 # What does not stand on a line
 
 
-def test_what_has_no_line_stands_in_the_body_with_the_reason(pull: Reviewed) -> None:
-    pull.publish(pull.bundle(finding(line=25), finding("gone.py", 3), finding(line=0, title="All of it")))
+def test_findings_are_found_by_their_text_or_stand_in_the_body_with_the_reason(pull: Reviewed) -> None:
+    moved = finding(line=12, text="ten", suggestion="TEN")
+    no_text, other_text = finding("b.py", 2, suggestion="Y"), left(40, text="line 40", suggestion="x")
+    elsewhere = [finding(line=25), finding("gone.py", 3), finding(line=0, title="All of it")]
+    pull.publish(pull.bundle(moved, no_text, other_text, *elsewhere))
+    remarks = {(one["path"], one["side"]): one for one in pull.remarks()}
+    assert len(pull.remarks()) == len(remarks) == 3
+    assert remarks["a.txt", "RIGHT"]["line"] == 10
+    assert "```suggestion\nTEN\n```" in remarks["a.txt", "RIGHT"]["body"]
+    # A suggestion without the text that it was made for, or for lines that are gone, is not posted.
+    assert "suggestion" not in remarks["b.py", "RIGHT"]["body"]
+    assert "suggestion" not in remarks["a.txt", "LEFT"]["body"]
     body = pull.reviews()[0]["body"]
-    assert pull.remarks() == []
     link = f"{pull.world.forge.url}/{REPO}/blob/{pull.head}/a.txt#L25"
     assert f"**Major: Wrong on 25** [`a.txt:25`]({link})\n\nIt goes wrong when read." in body
     assert "<sub>Here since its lines are not in the diff.</sub>" in body
     assert "`gone.py:3`" in body
     assert "Here since the file is not in the diff." in body
     assert "**Major: All of it** `a.txt`" in body
-
-
-def test_a_finding_whose_lines_moved_is_found_by_its_text(pull: Reviewed) -> None:
-    pull.publish(pull.bundle(finding(line=12, text="ten", suggestion="TEN")))
-    (remark,) = pull.remarks()
-    assert remark["line"] == 10
-    assert "```suggestion\nTEN\n```" in remark["body"]
-
-
-def test_a_suggestion_without_the_text_it_was_made_for_is_not_posted(pull: Reviewed) -> None:
-    pull.publish(pull.bundle(finding(line=10, suggestion="TEN"), left(40, text="line 40", suggestion="x")))
-    assert len(pull.remarks()) == 2
-    assert all("suggestion" not in one["body"] for one in pull.remarks())
 
 
 def test_the_head_may_have_moved_meanwhile(pull: Reviewed) -> None:
