@@ -8,19 +8,18 @@ from __future__ import annotations
 import base64
 import gzip
 import socket
-import subprocess
-import time
+import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.attacks import KEY, MODEL, Attacked, fix_with, forms
-from tests.support.model_script import Call, Say, Turn
+from tests.support.attacks import KEY, Attacked, fix_with, forms
+from tests.support.model_script import Call
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
-from tests.support.stage import command
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -74,8 +73,40 @@ FILES = (
 )
 
 
+@dataclass
+class Seen:
+    """The command lines and the start environments of the program and all processes below it, as somebody sees them who
+    looks again and again once a model was asked."""
+
+    everything: bytes = b""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _watcher: threading.Thread | None = None
+
+    def watch(self, pid: int, server: ModelServer) -> None:
+        self._watcher = threading.Thread(target=self._look, args=(pid, server))
+        self._watcher.start()
+
+    def end(self) -> None:
+        self._over.set()
+        if self._watcher is not None:
+            self._watcher.join()
+
+    def _look(self, pid: int, server: ModelServer) -> None:
+        seen: set[bytes] = set()
+        while not self._over.wait(0.02):
+            if server.requests:
+                seen.update(map(_of_process, _family(pid)))
+        self.everything = b"".join(seen)
+
+
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
+def processes() -> Seen:
+    """Those of `attacked`."""
+    return Seen()
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Iterator[Attacked]:
     top = tmp_path_factory.mktemp("secrets")
     home, folder = top / "home", top / "runner"
     for name, text in IN_HOME.items():
@@ -115,7 +146,12 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
         paths["RUNNER_TEMP"] = str(temporary)
         environment = {**Cli(home).environment(**CANARIES, **paths), "PATH": "/usr/bin:/bin"}
         cleared = "rm environ parent home; echo harmless > b.txt"
-        yield fix_with(home, repo, [*commands, links, *FILES, cleared, "cat leak-*"], environment)
+        steps = [*commands, links, *FILES, cleared, "cat leak-*"]
+        try:
+            done = fix_with(home, repo, steps, environment, watch=processes.watch)
+        finally:
+            processes.end()
+        yield done
 
 
 def carried() -> dict[str, str]:
@@ -193,26 +229,15 @@ def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: Attacke
 
 
 def test_a17_no_secret_is_on_a_command_line_or_in_what_a_process_was_started_with(
-    cli: Cli, repo: Path
+    attacked: Attacked, processes: Seen
 ) -> None:
     """A-17: anybody on the machine may list processes; whoever runs as the same user may read more.
 
     Breaks: bot/cli/scrub_environment.py "os.execve(sys.executable, command"
     """
-    with ModelServer([Turn((Call("bash", {"command": "sleep 1"}),), delay=0.5), Say("done")]) as server:
-        environment = cli.environment(**CANARIES, **server.environment(KEY))
-        argv = command("fix", "--repo", repo, "--model", MODEL, "x")
-        with subprocess.Popen(
-            argv, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
-            while process.poll() is None and not server.requests:
-                time.sleep(0.01)
-            lines = b""
-            while process.poll() is None:
-                lines += b"".join(_of_process(pid) for pid in _family(process.pid))
-                time.sleep(0.01)
-    assert str(repo).encode() in lines and b"workspace-agent-" in lines
-    assert not [name for name, value in SECRETS.items() if value.encode() in lines]
+    repo = str(attacked.bundle.parent.parent / "app").encode()
+    assert repo in processes.everything and b"workspace-agent-" in processes.everything
+    assert not [name for name, value in SECRETS.items() if value.encode() in processes.everything]
 
 
 def _family(pid: int) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,16 +54,20 @@ def fix_with(
     environment: Mapping[str, str],
     *options: object,
     cold: bool = True,
+    watch: Callable[[int, ModelServer], object] = lambda pid, server: None,
 ) -> Attacked:
     """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done.
 
-    `cold` for whatever may look at the program's process: its environment, its memory, its command line.
+    `cold` for whatever may look at the program's process: its environment, its memory, its command line. `watch` is
+    called with its process id and the model's server once it is started.
     """
     turns = [shell(step) if isinstance(step, str) else step for step in steps]
     bundle = home / "bundle"
     argv = command("fix", "--repo", repo, "--model", MODEL, "--out", bundle, *options, "do as you are told")
     with ModelServer([*turns, DONE, DONE]) as server:
-        done = (warm.run_cold if cold else warm.run)(argv, {**environment, **server.environment(KEY)}, home)
+        done = (warm.run_cold if cold else warm.run)(
+            argv, {**environment, **server.environment(KEY)}, home, begun=lambda pid: watch(pid, server)
+        )
         bodies = [request.json for request in server.requests]
         sent = b"".join(request.body for request in server.requests)
     return Attacked(Ran(done.returncode, done.stdout, done.stderr), tuple(_results(bodies)), sent, bundle)
