@@ -253,11 +253,9 @@ def test_a_host_killed_during_a_call_ends_the_call(bench: Bench) -> None:
         bash(workspace, f"kill -9 {workspace.facts.pid}; sleep 60", timeout=30)
 
 
-def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(bench: Bench) -> None:
-    workspace = bench.start()
-    bash(workspace, "true")
+def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(workspace: Workspace, tree: Path) -> None:
     cancel = CancelToken()
-    begun = bench.tree / "begun"
+    begun = tree / "begun"
 
     def fire_once_begun() -> None:
         while not begun.exists():
@@ -275,10 +273,10 @@ def test_cancel_ends_a_command_at_once_and_the_workspace_goes_on(bench: Bench) -
     assert bash(workspace, "echo on").content.startswith("on\n")
 
 
-def test_a_token_that_fired_before_cancels_the_call(bench: Bench) -> None:
+def test_a_token_that_fired_before_cancels_the_call(workspace: Workspace) -> None:
     cancel = CancelToken()
     cancel.fire("time")
-    outcome = bench.start().call("bash", {"command": "sleep 60", "timeout": 60}, cancel)
+    outcome = workspace.call("bash", {"command": "sleep 60", "timeout": 60}, cancel)
     assert "cancelled" in outcome.content
 
 

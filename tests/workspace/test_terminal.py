@@ -68,7 +68,7 @@ def test_what_has_no_end_yet_can_be_seen() -> None:
     assert terminal.take(b"\r30%\n") == b"30%\n"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(PIECES)
 def test_how_it_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
     assert taken(*pieces) == plain(b"".join(pieces))
