@@ -95,11 +95,12 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     # What this process was started with holds no secret: so it is the one that goes on after a clean start.
     if asked["env"].pop("SLASH_AGENT_TEST_PROBE", ""):
         sandbox_probe.probe = _probe  # for a test of what the probe of a run leaves behind
+    left_out = asked["env"].pop("SLASH_AGENT_TEST_LEAVE_OUT_CHECKS", "")  # where a script starts the program
     os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
     start_plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
-    leave_out_checks(asked.get("leave_out_checks", False))
+    leave_out_checks(bool(left_out) or asked.get("leave_out_checks", False))
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = asked["argv"]
 
