@@ -20,7 +20,7 @@ from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
 from bot.workspace import probe, start_plan
 from tests.support.act import ACT
-from tests.support.warm_server import leave_out_checks, probe_once
+from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
 # each time, so that a change is refused for what it breaks; others are looked for by `make fuzz`, and by the suite with
@@ -132,8 +132,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 # Runs of the program in these rooms have no ruff and ty of ours, so that none waits for language servers and checkers
-# that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`. Nor
-# do they make the checks that they detect, unless a test says `pytest.mark.checks`.
+# that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`. Nor do they run the
+# checks that they detect, unless a test says `pytest.mark.checks`, or checkers, unless it says either.
 _WHOLE_RUNS = {"action", "attacks", "cli", "doctor", "faults", "publish", "report", "session"}
 _CHECKERS = start_plan.CHECKERS
 _VARIATION = RunFolder.variation
@@ -145,9 +145,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     room = _package(item)
     without = room in _WHOLE_RUNS and item.get_closest_marker("checkers") is None
     if room in _WHOLE_RUNS or "bot.session.job.run_context" in sys.modules:
-        leave_out_checks(
-            room in _WHOLE_RUNS - {"attacks", "faults"} and item.get_closest_marker("checks") is None
-        )
+        unchecked = room in _WHOLE_RUNS - {"attacks", "faults"} and item.get_closest_marker("checks") is None
+        leave_out_checks(unchecked)
+        leave_out_checkers(unchecked and without)
     start_plan.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
     # And of each kind of sandbox the canaries are planted once a worker.
     probe.probe = probe_once if room in _WHOLE_RUNS - {"attacks"} else _PROBE

@@ -33,7 +33,7 @@ from pathlib import Path
 
 from bot.session.job import run_context
 from bot.workspace import start_plan
-from tests.support.warm_server import LARGEST, remaining_checks
+from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
 # Seconds that a whole run may take on a machine that does ten other things.
 LIMIT = 300.0
@@ -72,6 +72,7 @@ def run(
     asked = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start_plan.CHECKERS,
         "leave_out_checks": leaves_out_checks(),
+        "leave_out_checkers": run_context.checker_factory is no_checkers,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]

@@ -101,6 +101,7 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     tempfile.tempdir = None
     start_plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
     leave_out_checks(bool(left_out) or asked.get("leave_out_checks", False))
+    leave_out_checkers(asked.get("leave_out_checkers", False))
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
     sys.argv[1:] = asked["argv"]
 
@@ -116,6 +117,22 @@ def leave_out_checks(leave_out: bool) -> None:
     from bot.session.job import run_context
 
     run_context.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
+
+
+def leave_out_checkers(leave_out: bool) -> None:
+    """Whether runs of this process leave out checkers, and so the rounds on which they run when there are no checks."""
+    from bot.session.job import run_context
+
+    global _checker_factory
+    _checker_factory = _checker_factory or run_context.checker_factory
+    run_context.checker_factory = no_checkers if leave_out else _checker_factory
+
+
+_checker_factory: Any = None
+
+
+def no_checkers(*arguments: Any) -> None:
+    return None
 
 
 def remaining_checks(*arguments: Any) -> tuple[Check, ...]:
