@@ -252,8 +252,8 @@ def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_on
     first = call(workspace, "write", path="app.py", content="y = 1\n")
     assert time.monotonic() - began < LONG
     assert "Wrote app.py" in first.content
-    assert re.search(r"did not answer in 0.3 s; state unknown|getting ready", found(first)[0])
     lines = until_said(workspace, "app.py", "ruff is off for the rest of the run", found(first))
+    assert any(re.search(r"did not answer in 0.3 s; state unknown|getting ready", line) for line in lines)
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
     lines = until_said(workspace, "m.go", "gopls is not available: /no/such/server could not be run", [])
