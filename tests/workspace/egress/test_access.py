@@ -24,7 +24,8 @@ pytestmark = pytest.mark.bubblewrap
 
 HOST = "packages.test"
 PIP = Path(pip.__file__).parent
-PYTHON = os.path.realpath(sys.executable)
+# With the bytecode that lies beside pip: compiling it anew takes longer than an install.
+RUN_PIP = f"PYTHONPYCACHEPREFIX= {os.path.realpath(sys.executable)} {PIP}"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def inside(bench: Bench, egress: EgressAccess) -> Workspace:
 
 def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workspace) -> None:
     assert inside.facts.leaks == ()
-    installed = bash(inside, f"{PYTHON} {PIP} install --no-cache-dir --target there tidyhello 2>&1")
+    installed = bash(inside, f"{RUN_PIP} install --no-cache-dir --target there tidyhello 2>&1")
     assert installed.metadata["exit_code"] == 0, installed.content
     said = bash(inside, "PYTHONPATH=there python3 -c 'import tidyhello; print(tidyhello.GREETING)'").content
     assert "hello from the registry" in said
@@ -78,7 +79,7 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
 
 def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workspace) -> None:
     """Breaks: bot/workspace/egress/access.py "PIP_ONLY_BINARY"."""
-    install = f"{PYTHON} {PIP} install --no-cache-dir --target there"
+    install = f"{RUN_PIP} install --no-cache-dir --target there"
     assert bash(inside, f"{install} tidyevil 2>&1").metadata["exit_code"] != 0
     assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] != 0
     assert "npm_config_ignore_scripts=true" in bash(inside, "env").content
