@@ -492,11 +492,12 @@ def test_an_endless_sparse_file_is_withheld_without_being_read(desk: Bench) -> N
 
 def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "source")
-    repository.commit(large=os.urandom(7 << 20))
+    repository.commit(large=os.urandom(70_000))
     desk = bench(tmp_path, repository)
     with open(desk.tree / "large", "ab") as file:
         file.write(b"more")
-    withheld(desk, "over the limit of 5242880 bytes a file", path="large")
+    limits = GateLimits(file_bytes=50_000)
+    withheld(desk, "over the limit of 50000 bytes a file", path="large", limits=limits)
 
 
 def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,7 +218,7 @@ def test_a_hostile_text_costs_linear_time(text: str) -> None:
     text = text[:30_000]
     started = time.process_time()
     markdown(text)
-    assert time.process_time() - started < 1.5
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize(
