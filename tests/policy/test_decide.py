@@ -146,6 +146,16 @@ def test_a_denied_command_is_denied_inside_another_one(command: str) -> None:
     assert _command(command).effect is Effect.DENY
 
 
+@pytest.mark.parametrize(
+    "command", ["npm --silent publish", "npm --tag next publish", "npm -w a --tag=b publish x"]
+)
+def test_options_before_a_subcommand_hide_it_from_no_rule(command: str) -> None:
+    """Breaks: bot/policy/matching.py "any(_begins_loosely(pattern, one) for pattern in rule.patterns)"."""
+    text = "rules:\n  - {effect: deny, commands: [[npm, publish]]}\n"
+    assert _command(command, text).effect is Effect.DENY
+    assert _command("npm publish", text).effect is Effect.DENY
+
+
 def test_commands_within_commands_are_looked_for_in_bounded_time() -> None:
     started = time.thread_time()
     for command in ("find . -exec sh -c 'a b' ';' " * 270, "bash -c " + "'x y; z' " * 900, "sudo -u " * 1000):
