@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.act, pytest.mark.bubblewrap, pytest.mark.node]
 KEY = "sk-canary-7be2"
 POLICY = "version: 1\nthread_author: [review]\n"
 CODE = "def mean(values):\n    return sum(values) / len(values)\n"
+LOOK = Call("view", {"path": "stats.py"})
 FINDING = Call(
     "report_finding",
     {
@@ -117,7 +118,7 @@ def test_a_pull_request_from_a_fork_is_reviewed(stage: Stage) -> None:
     pull = stage.get(f"pulls/{number}")
     event = {"action": "opened", "number": number, "pull_request": pull, "sender": pull["user"]}
     event["repository"] = stage.sample.event["repository"]
-    with ModelServer([FINDING, Say("It fails on nothing.")]) as server:
+    with ModelServer([LOOK, FINDING, Say("It fails on nothing.")]) as server:
         ran = act(stage, server, warm_venv()).run("review.yml", event, "pull_request_target")
     assert ran.jobs == {"run": "success", "publish": "success"}, ran.log
     [remark] = stage.get(f"pulls/{number}/comments")
