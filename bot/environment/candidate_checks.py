@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.environment import native, node, python
+from bot.environment import compiled_languages, node, python
 from bot.environment.commands import Use, commands_of, joined, unwrapped, use_of
 from bot.environment.detection import Command, Kind, Omission, Read, source_of
 from bot.environment.tox import ToolEnvironment, hatch_environment, nox_sessions, tox_environment
@@ -44,7 +44,7 @@ class Candidates:
         build: list[Command] = []
         checks: list[Candidate] = []
         for action, inputs in () if self.folder else job.actions.items():
-            for tool in native.cargo_tools_of(action, inputs):
+            for tool in compiled_languages.cargo_tools_of(action, inputs):
                 self.cargo_tools.setdefault(tool, f"cargo install --locked cargo-{tool}")
             if re.search(r"pre-commit|prek|golangci-lint|staticcheck", action):
                 self.omissions.append(
@@ -87,7 +87,7 @@ class Candidates:
         program = unwrapped(command.words)[0]
         if program in ("npm", "pnpm", "yarn") and not command.folder:
             self.node_installs.insert(0 if first else len(self.node_installs), command)
-        elif program == "cargo" and (tool := native.cargo_tool(command.words)):
+        elif program == "cargo" and (tool := compiled_languages.cargo_tool(command.words)):
             self.cargo_tools.setdefault(tool, joined(replace(command, folder="")))
         elif not command.folder:
             python.installed_by(command.words, self.requirements, command.source)
@@ -163,7 +163,7 @@ class Candidates:
         yield command
 
     def recipe(self, inner: Sequence[str]) -> list[Command]:
-        targets = native.make_targets(self.paths, self.read)
+        targets = compiled_languages.make_targets(self.paths, self.read)
         lines = [line for word in inner[1:] for line in targets.get(word, [])]
         return [one for one in commands_of(Script("\n".join(lines)), "Makefile") if "$(" not in one.text]
 
@@ -180,12 +180,14 @@ class Candidates:
         if "Cargo.toml" in self.paths:
             words.append((("cargo", "test"), "Cargo.toml"))
         if "pom.xml" in self.paths:
-            words.append(((native.maven_program(self.paths), "test"), "pom.xml"))
-        if not words and native.is_cmake(self.paths, self.read):
+            words.append(((compiled_languages.maven_program(self.paths), "test"), "pom.xml"))
+        if not words and compiled_languages.is_cmake(self.paths, self.read):
             self.checks.append(
-                Candidate(Command(("ctest",), "CMakeLists.txt", text=native.cmake_check()), Kind.TESTS)
+                Candidate(
+                    Command(("ctest",), "CMakeLists.txt", text=compiled_languages.cmake_check()), Kind.TESTS
+                )
             )
-        targets = native.make_targets(self.paths, self.read)
+        targets = compiled_languages.make_targets(self.paths, self.read)
         if not words:
             words += [(("make", name), "Makefile") for name in ("test", "check") if name in targets][:1]
         self.checks += [

@@ -11,8 +11,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, auto
 
+from bot.environment.compiled_languages import go_words
 from bot.environment.detection import Command
-from bot.environment.native import go_words
 from bot.environment.workflows import Script
 
 _CONTROL = re.compile(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from bot.environment import native, node, python
-from bot.environment.candidates import Candidate, Candidates
+from bot.environment import compiled_languages, node, python
+from bot.environment.candidate_checks import Candidate, Candidates
 from bot.environment.commands import joined, unwrapped
 from bot.environment.detection import (
     Command,
@@ -190,7 +190,7 @@ class _FolderDetection:
         versions = (
             *python.versions_of(self.read),
             *node.versions_of(self._package),
-            *native.go_version(self.read),
+            *compiled_languages.go_version(self.read),
         )
         return Detection(
             tuple(self.setup),
@@ -265,16 +265,16 @@ class _FolderDetection:
             line = node.prepared(words, manager)
             return joined(command, words), joined(command, words).replace(shlex.join(words), line)
         if program in ("go", "richgo"):
-            line = joined(command, native.go_words(inner))
+            line = joined(command, compiled_languages.go_words(inner))
             return line, line
         if program in ("staticcheck", "gofmt"):
             return (joined(command), joined(command)) if program == "gofmt" else None
         if program == "cargo":
-            return joined(command), native.rust_command(joined(command), self.read)
+            return joined(command), compiled_languages.rust_command(joined(command), self.read)
         if program in ("mvn", "./mvnw"):
-            words = native.maven_words(inner)
+            words = compiled_languages.maven_words(inner)
             line = joined(command, words)
-            return line, line.replace(shlex.join(words), native.maven_command(words))
+            return line, line.replace(shlex.join(words), compiled_languages.maven_command(words))
         if program in ("gradle", "./gradlew"):
             return joined(command), joined(command, (*command.words, "--offline"))
         if program == "make":
@@ -300,25 +300,27 @@ class _FolderDetection:
                 node.setup_of(self.paths, self._package, self.read, self.candidates.node_installs)
             )
         if any(re.search(r"\bgo (test|vet|build)\b|\bmake\b", line) for line in used) and (
-            step := native.go_setup(self.paths, self.read)
+            step := compiled_languages.go_setup(self.paths, self.read)
         ):
             self.setup.append(step)
         if any(re.search(r"\bcargo\b", line) for line in used):
-            self.setup.append(native.rust_setup(self.paths, self.read))
+            self.setup.append(compiled_languages.rust_setup(self.paths, self.read))
         for tool, install in self.candidates.cargo_tools.items():
             if any(f"cargo {tool} " in line for line in used):
                 self.setup.append(
-                    Step(native.cargo_tool_setup(tool, install, self.read), "Cargo.toml", ("rust",))
+                    Step(
+                        compiled_languages.cargo_tool_setup(tool, install, self.read), "Cargo.toml", ("rust",)
+                    )
                 )
         self._compile()
-        maven = next((check for check in self.checks if native.MAVEN_HOME in check.command), None)
+        maven = next((check for check in self.checks if compiled_languages.MAVEN_HOME in check.command), None)
         if maven is not None:
-            self.setup.append(native.maven_setup(maven, self.paths))
+            self.setup.append(compiled_languages.maven_setup(maven, self.paths))
         gradle = next(
             (check for check in self.checks if re.search(r"\bgradlew? .*--offline", check.command)), None
         )
         if gradle is not None:
-            self.setup.append(native.gradle_setup(gradle))
+            self.setup.append(compiled_languages.gradle_setup(gradle))
 
     def _compile(self) -> None:
         """Add steps that compile what checks of Go and Rust run, also those behind make."""
@@ -326,7 +328,7 @@ class _FolderDetection:
             lines = [check.command]
             if words := re.findall(r"\bmake ([\w-]+)$", check.command):
                 lines = [joined(one) for one in self.candidates.recipe(("make", *words)) if one.words]
-            steps = [native.compile_step(line, check.source) for line in lines]
+            steps = [compiled_languages.compile_step(line, check.source) for line in lines]
             self.setup += [step for step in steps if step is not None and is_writable(step.command)]
 
     def _prepare_python(self) -> None:

@@ -1,4 +1,5 @@
-"""Who is asking and what they may: an account's tier, the verbs of a tier, and what besides a command requests a run.
+"""Who is asking and what they may: an account's tier, the verbs of a tier, and what besides a command requests a run;
+what somebody without access is told.
 
 The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
 proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
@@ -180,4 +181,13 @@ def _bot(account: Account, bots: Collection[int]) -> Actor | RejectedActor:
         return Actor(account.login, account.id, Tier.BOT)
     return RejectedActor(
         f"{account.login} is a bot, and the policy's `bots` does not list its id {account.id}."
+    )
+
+
+def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
+    """Return the answer to a command by an account without access."""
+    noun = "pull request" if on_pull else "issue"
+    return (
+        f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
+        f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
     )

@@ -316,12 +316,3 @@ def _is_own_pull(event: ThreadEvent) -> bool:
 def _word(text: str) -> str:
     """Return a word of the payload, safe inside backticks."""
     return "".join(c for c in text if c.isalnum() or c in "_-. ")[:40] or "unknown"
-
-
-def no_access(login: str, verb: str, *, on_pull: bool, policy_file: str) -> str:
-    """Return the answer to a command by an account without access."""
-    noun = "pull request" if on_pull else "issue"
-    return (
-        f"Thanks for your interest, {login}. Only people with write access to this repository can start me here. A "
-        f"maintainer can run `/agent {verb}` on this {noun}, or allow others in `{policy_file}`."
-    )

@@ -12,10 +12,10 @@ from dataclasses import replace
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
 from bot.contracts.threads import IssueData, PullReader, ThreadReader
-from bot.events.admission import Admission, RejectedActor, identify_actor
+from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
 from bot.events.command import Command
 from bot.events.event import Subject
-from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal, no_access
+from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
 from bot.events.payload import Account
 from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import PullContext, read_pull_context

@@ -1,4 +1,4 @@
-"""The default policy: limits by tier, and time limits."""
+"""The default policy: limits by tier, and time limits. All other defaults are in `values.py`."""
 
 from __future__ import annotations
 

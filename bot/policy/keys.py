@@ -101,7 +101,7 @@ ROOT = Table(
         Key("diff", keys_publishing.DIFF_KIND, "What a change may hold that a review does not show."),
         Key("sandbox", keys_commands.SANDBOX_KIND, "How much of the machine a command may take."),
         Key("detector", keys_agent.DETECTOR_KIND, "The secret detector."),
-        Key("identity", keys_agent.IDENTITY_KIND, "Who the commits are by."),
+        Key("identity", keys_publishing.IDENTITY_KIND, "Who the commits are by."),
     )
 )
 KEYS = tuple(ROOT)

@@ -1,5 +1,5 @@
-"""The policy file's keys about the model and its surroundings: `agent`, `model`, `models`, `options`, `identity`,
-`detector`, `attachments`, `diagnostics`.
+"""The policy file's keys about the model and its surroundings: `agent`, `model`, `models`, `options`, `detector`,
+`attachments`, `diagnostics`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from bot.policy.values import (
     AttachmentsPolicy,
     DetectorPolicy,
     DiagnosticsPolicy,
-    Identity,
     OptionsPolicy,
     ServerPolicy,
     StopHookPolicy,
@@ -46,8 +45,6 @@ _FILE_NAME_SCHEMA = r"(?!\.\.?$)[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
 _MODEL = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
 # As a model's name, with stars; nothing else of it is special to the matcher.
 _MODELS = re.compile(r"[A-Za-z0-9._*-]+/[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,199}")
-_EMAIL = re.compile(r"[^\s<>@\"]+@[^\s<>@\"]+")
-_NAME = re.compile(r"[^<>]*")
 _RULES_FILE = re.compile(r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml")
 
 MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-5-5", words="provider/name")
@@ -101,24 +98,6 @@ OPTIONS = Table(
         ),
     )
 )
-IDENTITY = Table(
-    (
-        Key(
-            "name",
-            line(_NAME, "git allows no < or > in a name", schema=r"[^<>\u0000-\u001f\u007f-\u009f]+"),
-            "The author's name.",
-        ),
-        Key(
-            "email",
-            line(
-                _EMAIL,
-                "expected an address as in bot@example.org",
-                schema=r'[^\u0000-\u0020<>@"]+@[^\u0000-\u0020<>@"]+',
-            ),
-            "The author's address.",
-        ),
-    )
-)
 DETECTOR = Table(
     (
         Key(
@@ -135,7 +114,6 @@ DETECTOR = Table(
 
 AGENT_KIND: Kind[AgentPolicy] = AGENT.over(AgentPolicy())
 OPTIONS_KIND: Kind[OptionsPolicy] = OPTIONS.over(OptionsPolicy())
-IDENTITY_KIND: Kind[Identity] = IDENTITY.over(Identity())
 DETECTOR_KIND: Kind[DetectorPolicy] = DETECTOR.over(DetectorPolicy())
 
 

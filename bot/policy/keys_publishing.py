@@ -1,5 +1,5 @@
-"""The policy file's keys about GitHub: `pull_request`, `forks`, `dispatch`, `review`, `triggers`, `maintenance`,
-`writes`, `diff`.
+"""The policy file's keys about what starts a run and what it may publish: `pull_request`, `forks`, `dispatch`,
+`review`, `triggers`, `maintenance`, `writes`, `diff`, `identity`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from bot.policy.nodes import Problems
 from bot.policy.protected import SERVICES
 from bot.policy.values import (
     DiffPolicy,
+    Identity,
     MaintenancePolicy,
     PullRequestPolicy,
     ReviewPolicy,
@@ -49,6 +50,9 @@ _BY_LABEL = (Verb.FIX, *_READING)
 _MOST_WORKFLOWS = 10
 _WORKFLOW = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}\.ya?ml")
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,38})")
+
+_EMAIL = re.compile(r"[^\s<>@\"]+@[^\s<>@\"]+")
+_NAME = re.compile(r"[^<>]*")
 
 
 def _verbs(known: tuple[Verb, ...] | Mapping[Verb, object]) -> Kind[frozenset[Verb]]:
@@ -210,3 +214,23 @@ DIFF = Table(
     )
 )
 DIFF_KIND: Kind[DiffPolicy] = DIFF.over(DiffPolicy())
+
+IDENTITY = Table(
+    (
+        Key(
+            "name",
+            line(_NAME, "git allows no < or > in a name", schema=r"[^<>\u0000-\u001f\u007f-\u009f]+"),
+            "The author's name.",
+        ),
+        Key(
+            "email",
+            line(
+                _EMAIL,
+                "expected an address as in bot@example.org",
+                schema=r'[^\u0000-\u0020<>@"]+@[^\u0000-\u0020<>@"]+',
+            ),
+            "The author's address.",
+        ),
+    )
+)
+IDENTITY_KIND: Kind[Identity] = IDENTITY.over(Identity())

@@ -1,6 +1,6 @@
 """The policy as frozen values, validated and with defaults.
 
-The kinds of rules are in `bot.policy.rule`, which is imported only if there are rules. A new key begins in `file.py`.
+The kinds of rules are in `bot.policy.rule`, which is imported only if there are rules. A new key begins in `keys.py`.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class DetectorPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/toolhost/limits.py`."""
+    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/toolhost/resource_limits.py`."""
 
     memory: int = 8192
     processes: int = 1000

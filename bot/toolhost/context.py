@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from bot.toolhost.background import Jobs
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.limits import limits
 from bot.toolhost.listing import FileListCache
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
+from bot.toolhost.resource_limits import limits
 from bot.toolhost.transaction import Disk, FileSystem
 from bot.toolhost.usage import CommandUsage, DiskUse
 from bot.toolhost.working_folder import FolderNote

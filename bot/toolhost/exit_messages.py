@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterable
 
 from bot.contracts.formatting import signal_name
-from bot.toolhost.limits import GIB, MIB, Limits, Over
+from bot.toolhost.resource_limits import GIB, MIB, Limits, Over
 from bot.toolhost.shell import Ended
 from bot.toolhost.specs import MAX_TIMEOUT
 

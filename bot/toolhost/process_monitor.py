@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.toolhost import descendants, usage
-from bot.toolhost.limits import Limits, Over, for_a_child
 from bot.toolhost.programs import register_child, start_program, starts_blocked
+from bot.toolhost.resource_limits import Limits, Over, for_a_child
 from bot.toolhost.subreaper import Subreaper
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 from bot.toolhost import descendants
-from bot.toolhost.limits import Over
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation, Sink, milliseconds_to, pump
+from bot.toolhost.resource_limits import Over
 from bot.toolhost.subreaper import DONE, ENDED, FAILED, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
 

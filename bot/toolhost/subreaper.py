@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from bot.toolhost import descendants, limits
-from bot.toolhost.limits import Limits
+from bot.toolhost import descendants, resource_limits
+from bot.toolhost.resource_limits import Limits
 
 BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
 
@@ -185,7 +185,7 @@ def _settle(sock: int, chosen: Limits) -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
     for number in _IGNORED:
         signal.signal(number, _do_nothing)
-    limits.apply(chosen)
+    resource_limits.apply(chosen)
 
 
 def _do_nothing(number: int, frame: object) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.toolhost import descendants
-from bot.toolhost.limits import Limits, Over
+from bot.toolhost.resource_limits import Limits, Over
 
 _PAUSE = 0.05
 """Seconds between two measurements."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.toolhost.limits import Over
+from bot.toolhost.resource_limits import Over
 from bot.toolhost.usage import DiskUse, Machine, Unmapped
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock

@@ -10,7 +10,7 @@ from bot.policy.errors import PolicyError
 from bot.policy.load import load_policy
 from bot.policy.values import SandboxLimits
 from bot.session.workspaces.start import in_bytes
-from bot.toolhost.limits import Limits
+from bot.toolhost.resource_limits import Limits
 
 
 def test_what_is_not_said_is_as_the_tool_host_has_it() -> None:

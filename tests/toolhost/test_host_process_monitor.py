@@ -15,7 +15,7 @@ sys.path.insert(0, os.getcwd())
 from bot.toolhost import descendants
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.usage import DiskUse
-from bot.toolhost.limits import Limits
+from bot.toolhost.resource_limits import Limits
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.shell import run_command
 from bot.toolhost.usage import CommandUsage
@@ -149,9 +149,9 @@ def test_where_the_parent_could_be_signalled_only_descendants_are() -> None:
 
 @pytest.mark.bubblewrap
 def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> None:
-    """Breaks: bot/toolhost/limits.py "wanted[resource.RLIMIT_NPROC]"."""
+    """Breaks: bot/toolhost/resource_limits.py "wanted[resource.RLIMIT_NPROC]"."""
     script = (
-        "import resource; from bot.toolhost.limits import Limits, for_a_child; "
+        "import resource; from bot.toolhost.resource_limits import Limits, for_a_child; "
         "for_a_child(Limits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
     )
     confined = ["bwrap", "--unshare-user", "--uid", "1000", "--ro-bind", "/", "/", "--proc", "/proc"]

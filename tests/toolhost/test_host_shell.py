@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from bot.toolhost import descendants, usage
-from bot.toolhost import limits as limits_module
+from bot.toolhost import resource_limits as limits_module
 from bot.toolhost import shell as shell_module
-from bot.toolhost.limits import MIB, Limits, Over, limits
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
+from bot.toolhost.resource_limits import MIB, Limits, Over, limits
 from bot.toolhost.shell import Ended, run_command
 from bot.toolhost.usage import CommandUsage, DiskUse
 from tests.support.workspaces import eventually, running
