@@ -31,13 +31,13 @@ sys.path.insert(0, str(ROOT))
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError  # noqa: E402
 from bot.contracts.request import Verb  # noqa: E402
+from bot.events.admission import no_access  # noqa: E402
 from bot.events.event import ISSUE_COMMENT, REVIEW_COMMENT, read_event  # noqa: E402
 from bot.events.event_request import (  # noqa: E402
     Cause,
     EventRequest,
     NoRequest,
     WorkflowInputs,
-    no_access,
     parse_event_request,
 )
 from bot.events.payload import Account  # noqa: E402

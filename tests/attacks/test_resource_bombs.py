@@ -143,9 +143,12 @@ def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_fu
 
 def test_a49_what_multiplies_stands_still_while_it_is_counted_and_then_goes_on(confined: Workspace) -> None:
     """A bomb without a bound leaves the tool host no time to count it. This one is below the limit."""
-    outcome = bash(confined, f"perl -e '{BELOW_THE_LIMIT}'", timeout=30)
+    for _ in range(5):  # on a busy machine it can be over before it is counted
+        outcome = bash(confined, f"perl -e '{BELOW_THE_LIMIT}'", timeout=30)
+        assert outcome.metadata["exit_code"] == 0
+        if outcome.content.startswith("stopped and continued"):
+            break
     assert outcome.content.startswith("stopped and continued"), outcome.content
-    assert outcome.metadata["exit_code"] == 0
 
 
 def test_a28_a_command_that_ends_the_process_above_it_leaves_nothing_behind(confined: Workspace) -> None:

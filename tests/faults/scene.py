@@ -467,7 +467,10 @@ def damaged(path: str, change: Callable[[bytes], bytes] | None = None) -> Fault:
         if change is not None:
             file.write_bytes(change(file.read_bytes()))
         elif file.is_dir():
-            shutil.rmtree(file)
+            for _ in range(100):  # processes may still write in it
+                shutil.rmtree(file, ignore_errors=True)
+                if not file.exists():
+                    break
         else:
             file.unlink()
 

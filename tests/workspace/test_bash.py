@@ -337,7 +337,7 @@ def test_what_a_command_printed_does_not_count_as_viewed(workspace: Workspace) -
 
 def test_a_command_that_could_not_be_run_is_an_error_and_no_more(workspace: Workspace) -> None:
     spill = Path(bash(workspace, "true").metadata["spill"]).parent
-    bash(workspace, f"rm -r {spill}")
+    bash(workspace, f"until rm -rf {spill} && [ ! -e {spill} ]; do sleep 0.1; done")
     for more in ({}, {"background": True}):
         outcome = bash(workspace, "true", **more)
         assert outcome.is_error
