@@ -34,8 +34,8 @@ class Candidates:
     checks: list[Candidate] = field(default_factory=list)
     requirements: python.Requirements = field(default_factory=python.Requirements)
     node_installs: list[Command] = field(default_factory=list)
-    cargo_tools: dict[str, str] = field(default_factory=dict)
-    """The `cargo install` of each tool that CI installs, such as `hack`."""
+    cargo_tools: set[str] = field(default_factory=set)
+    """Tools of cargo that CI installs, such as `hack`."""
     omissions: list[Omission] = field(default_factory=list)
 
     def of_job(self, job: Job) -> None:
@@ -44,8 +44,7 @@ class Candidates:
         build: list[Command] = []
         checks: list[Candidate] = []
         for action, inputs in () if self.folder else job.actions.items():
-            for tool in compiled_languages.cargo_tools_of(action, inputs):
-                self.cargo_tools.setdefault(tool, f"cargo install --locked cargo-{tool}")
+            self.cargo_tools.update(compiled_languages.cargo_tools_of(action, inputs))
             if re.search(r"pre-commit|prek|golangci-lint|staticcheck", action):
                 self.omissions.append(
                     Omission(source_of(action), "this action downloads its own tools", job.source)
@@ -88,7 +87,7 @@ class Candidates:
         if program in ("npm", "pnpm", "yarn") and not command.folder:
             self.node_installs.insert(0 if first else len(self.node_installs), command)
         elif program == "cargo" and (tool := compiled_languages.cargo_tool(command.words)):
-            self.cargo_tools.setdefault(tool, joined(replace(command, folder="")))
+            self.cargo_tools.add(tool)
         elif not command.folder:
             python.installed_by(command.words, self.requirements, command.source)
 

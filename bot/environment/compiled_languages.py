@@ -36,9 +36,9 @@ def go_words(words: Sequence[str]) -> tuple[str, ...]:
         if option in arguments[:-1]:
             index = arguments.index(option)
             del arguments[index : index + 2]
-    kept = [word for word in arguments if not re.match(r"-bench(mem|time=|=|\Z)", word)]
+    remaining = [word for word in arguments if not re.match(r"-bench(mem|time=|=|\Z)", word)]
     program = "go" if words[0].rpartition("/")[2] == "richgo" else words[0]
-    return (program, *kept)
+    return (program, *remaining)
 
 
 def rust_setup(paths: Collection[str], read: Read) -> Step:
@@ -62,10 +62,11 @@ def cargo_tools_of(action: str, inputs: Mapping[str, Any]) -> list[str]:
     return [match[1] for match in _CARGO_TOOL.finditer(str(inputs.get("tool", "")))]
 
 
-def cargo_tool_setup(tool: str, install: str, read: Read) -> str:
-    """Return the command that installs `tool` where `cargo` finds it."""
-    command = f'CARGO_HOME="$PWD/{CARGO_HOME}" {_toolchain(read)}{install}'
-    return f"[ -x {CARGO_HOME}/bin/cargo-{tool} ] || {command}"
+def cargo_tool_setup(tool: str, read: Read) -> str:
+    """Return the command that installs `tool` where `cargo` finds it. CI's own options are left out: they are text of
+    the repository."""
+    home = f'CARGO_HOME="$PWD/{CARGO_HOME}"'
+    return f"[ -x {CARGO_HOME}/bin/cargo-{tool} ] || {home} {_toolchain(read)}cargo install --locked cargo-{tool}"
 
 
 def rust_command(line: str, read: Read) -> str:

@@ -305,13 +305,10 @@ class _FolderDetection:
             self.setup.append(step)
         if any(re.search(r"\bcargo\b", line) for line in used):
             self.setup.append(compiled_languages.rust_setup(self.paths, self.read))
-        for tool, install in self.candidates.cargo_tools.items():
+        for tool in sorted(self.candidates.cargo_tools):
             if any(f"cargo {tool} " in line for line in used):
-                self.setup.append(
-                    Step(
-                        compiled_languages.cargo_tool_setup(tool, install, self.read), "Cargo.toml", ("rust",)
-                    )
-                )
+                command = compiled_languages.cargo_tool_setup(tool, self.read)
+                self.setup.append(Step(command, "Cargo.toml", ("rust",)))
         self._compile()
         maven = next((check for check in self.checks if compiled_languages.MAVEN_HOME in check.command), None)
         if maven is not None:

@@ -94,8 +94,8 @@ def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: 
 
 def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
     """The variables for the Python environment that setup made in `tree`, seen at `root`: tests call its programs."""
-    made = tree / ".venv"
-    if made.is_symlink() or not (made / "bin").is_dir():
+    folder = tree / ".venv"
+    if folder.is_symlink() or not (folder / "bin").is_dir():
         return {}
     return {"PATH": f"{root}/.venv/bin:{path}", "VIRTUAL_ENV": f"{root}/.venv"}
 

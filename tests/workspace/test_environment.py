@@ -99,7 +99,7 @@ def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) ->
 
 
 def test_a_link_is_no_environment_that_setup_made(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/environment.py "made.is_symlink()"."""
+    """Breaks: bot/workspace/environment.py "folder.is_symlink()"."""
     (tmp_path / "elsewhere/bin").mkdir(parents=True)
     (tmp_path / ".venv").symlink_to(tmp_path / "elsewhere")
     assert environment.of_tree(tmp_path, "/tree", "/usr/bin") == {}

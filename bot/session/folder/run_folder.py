@@ -121,10 +121,10 @@ class RunFolder:
     def set_aside(self) -> None:
         """Rename the folders that are no longer needed: of a finished run all but the bundle, of one that died every
         work tree but the main one. This takes no time, so the lock is not held while `remove_set_aside` works."""
-        kept = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
+        needed = _FOR_SALVAGE if self.has_tree else (self.bundle.name,)
         prefixes = ("workspace-agent-", _ASIDE) if self.has_tree else _ASIDE
         for entry in self.root.iterdir():
-            unneeded = entry.name not in kept and not entry.name.startswith(prefixes)
+            unneeded = entry.name not in needed and not entry.name.startswith(prefixes)
             if unneeded and entry.is_dir() and not entry.is_symlink():
                 entry.rename(self.root / f"{_ASIDE}{entry.name}")
 
