@@ -11,24 +11,14 @@ import importlib
 import signal
 import time
 from collections.abc import Callable, Mapping
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost import specs
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.search import SIMPLIFY
-from bot.toolhost.tools import (
-    bash,
-    bash_output,
-    edit,
-    glob,
-    grep,
-    ls,
-    patch,
-    view,
-    write,
-)
+from bot.toolhost.tools import bash
 
 Run = Callable[[Mapping[str, Any], Context], ToolOutcome]
 
@@ -67,27 +57,39 @@ def limited(
     return run_limited
 
 
-def imported_at_first_call(name: str) -> Run:
-    """The tool `tools/<name>.py`. No workspace is asked for all of these, which take a quarter of the start."""
+def imported_at_first_call(module: str, function: str = "run") -> Run:
+    """`function` of `tools/<module>.py`. A workspace for checks needs `bash` alone; the others take a third of the
+    start."""
 
     def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-        tool: Run = importlib.import_module(f"bot.toolhost.tools.{name}").run
+        tool: Run = getattr(import_tool(module), function)
         return tool(arguments, context)
 
     return run
 
 
+def import_tool(module: str) -> ModuleType:
+    """Import `tools/<module>.py`."""
+    return importlib.import_module(f"bot.toolhost.tools.{module}")
+
+
+def import_tools_of_models() -> None:
+    """Import what a model calls, so that its first call does not wait for it."""
+    for module in ("view", "ls", "glob", "grep", "edit", "write", "patch", "bash_output"):
+        import_tool(module)
+
+
 RUN: Mapping[str, Run] = {
-    specs.VIEW.name: view.run,
-    specs.LS.name: ls.run,
-    specs.GLOB.name: limited(glob.run),
-    specs.GREP.name: limited(grep.run),
-    specs.EDIT.name: edit.run,
-    specs.WRITE.name: write.run,
-    specs.PATCH.name: patch.run,
+    specs.VIEW.name: imported_at_first_call("view"),
+    specs.LS.name: imported_at_first_call("ls"),
+    specs.GLOB.name: limited(imported_at_first_call("glob")),
+    specs.GREP.name: limited(imported_at_first_call("grep")),
+    specs.EDIT.name: imported_at_first_call("edit"),
+    specs.WRITE.name: imported_at_first_call("write"),
+    specs.PATCH.name: imported_at_first_call("patch"),
     specs.BASH.name: bash.run,
-    specs.BASH_OUTPUT.name: bash_output.run,
-    specs.BASH_KILL.name: bash_output.run_kill,
+    specs.BASH_OUTPUT.name: imported_at_first_call("bash_output"),
+    specs.BASH_KILL.name: imported_at_first_call("bash_output", "run_kill"),
     # The supervisor's own: no description of them is shown to a model.
     **{
         name: imported_at_first_call(name)

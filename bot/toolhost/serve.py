@@ -17,7 +17,7 @@ from bot.toolhost.context import Answer, Context, ToolFailure
 from bot.toolhost.file_history import FileHistory
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
-from bot.toolhost.registry import RUN
+from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
 from bot.toolhost.specs import BASH
 
@@ -63,6 +63,8 @@ class Server:
             monitor=monitor,
             busy=self._incoming.busy,
         )
+        self._checks = start_message.get("checks") is True
+        """Whether the calls are setup and checks: the model's tools are not needed, and nothing is scanned."""
         self._records: dict[str, Records] = {}
         self._variation = Variation(start_message.get("seed", ""))
         self._scanner = Scanner(self._context)
@@ -71,8 +73,10 @@ class Server:
     def run(self) -> None:
         self._incoming.start()
         try:
-            self._incoming.busy()
-            self._scanner.take_base()
+            if not self._checks:
+                self._incoming.busy()
+                import_tools_of_models()
+                self._scanner.take_base()
             while (message := self._incoming.next()) is not None:
                 if message["type"] == "call":
                     self._call(message)
@@ -139,7 +143,8 @@ class Server:
             else:
                 outcome = run_tool(message["tool"], message["arguments"], self._context)
                 outcome = self._variation.vary(outcome, message["arguments"])
-            self._scanner.note(outcome.metadata)
+            if not self._checks:
+                self._scanner.note(outcome.metadata)
             if self._diagnosing is not None:
                 outcome = self._diagnosing.after(
                     message["tool"], outcome, more_edits=message.get("more_edits") is True

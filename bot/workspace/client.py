@@ -135,8 +135,8 @@ class Workspace:
         `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
         the fields of `Limits` that differ from the defaults. `diagnostics` are the options of diagnostics, as in
         `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
-        setup and checks, not the model's. `variation` selects the wording of success. `own_git`: the tree's `.git`
-        belongs to a person; it is read-only inside, where the sandbox can mount.
+        setup and checks, not the model's, and `scan` is not used. `variation` selects the wording of success.
+        `own_git`: the tree's `.git` belongs to a person; it is read-only inside, where the sandbox can mount.
 
         Raises `NoSandboxError` without a sandbox, or with one that cannot give `egress`, and `WorkspaceError` when the
         host does not start.
@@ -167,6 +167,7 @@ class Workspace:
             start_message = {
                 **planned.start_message,
                 "assume_read": assume_read,
+                "checks": checks,
                 "limits": dict(limits or {}),
             }
             start_message["seed"] = variation.seed
