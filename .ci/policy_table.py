@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bot.policy.json_schema import schema
+from bot.policy.keys import schema
 
 # Who reads a key, and when. "asking": before anything is installed; "run": the job that holds the model's key;
 # "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a schedule.

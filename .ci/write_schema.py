@@ -6,15 +6,15 @@ from pathlib import Path
 
 from policy_table import as_table
 
-from bot.policy.json_schema import as_text
-from bot.publish.bundle.schema import as_text as outcome_as_text
+from bot.policy.keys import schema_text
+from bot.publish.bundle.schema import schema_text as outcome_as_text
 
 DOCS = Path(__file__).parents[1] / "docs"
 HEADING = "## Every key\n"
 
 
 def main() -> None:
-    (DOCS / "agent.schema.json").write_text(as_text(), encoding="utf-8")
+    (DOCS / "agent.schema.json").write_text(schema_text(), encoding="utf-8")
     (DOCS / "outcome.schema.json").write_text(outcome_as_text(), encoding="utf-8")
     page = DOCS / "policy.md"
     before, heading, after = page.read_text(encoding="utf-8").partition(HEADING)

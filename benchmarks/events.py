@@ -20,8 +20,8 @@ from bot.events.event import read_event
 from bot.events.event_request import EventRequest, parse_event_request
 from bot.events.resolve_request import build_request
 from bot.github.client import connect
-from bot.policy.admission import admission
 from bot.policy.load import load_policy
+from bot.policy.tiers import admission
 from slash_forge import Forge
 from slash_forge.bundled import REPORTER, Sample, set_up
 

@@ -1,4 +1,5 @@
-"""Run the calls of a response in order, write them to the journal, and detect repetition."""
+"""Run the calls of a response in order, write them to the journal, detect repetition, and keep a long result from
+being repeated in the conversation (S-085)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ from bot.agent.compaction import Files
 from bot.agent.conversation_context import ConversationContext
 from bot.agent.finish import Stop, cancel_stop, command_limit_stop
 from bot.agent.masking import Mask
-from bot.agent.repetition import MAX_DENIALS, REPEAT_NOTICE, REPEATS_BEFORE_NOTICE, RepeatGuard, RereadCache
 from bot.agent.toolbox import CallExecution
 from bot.agent.usage import SessionUsage
 from bot.contracts.journal import CallStarted, PermissionDecision, Result
@@ -20,6 +20,16 @@ from bot.contracts.messages import ToolCall, ToolResult
 from bot.contracts.outcome import StopReason
 
 MAX_PARALLEL = 4
+REPEATS_BEFORE_NOTICE = 3
+MAX_DENIALS = 5
+MAX_TRUNCATIONS = 3
+
+REPEAT_NOTICE = (
+    "\n\n(This is the third time in a row that the same call had the same result. Doing it again ends the "
+    "run: try another way, or end your turn and say what blocks you.)"
+)
+MIN_CACHED_LENGTH = 2_000
+"""Characters. Shorter results are always repeated."""
 
 PendingCall = Callable[[], tuple[CallExecution, float]]
 """Waits for a started call: its execution and its duration in seconds."""
@@ -208,3 +218,37 @@ def _comparable(executed: CallExecution) -> str:
     spill = executed.outcome.metadata.get("spill")
     content = executed.result.content
     return content.replace(spill, "") if isinstance(spill, str) and spill else content
+
+
+class RepeatGuard:
+    """Counts how often in a row the same call had the same result."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, str, str] | None = None
+        self._times = 0
+
+    def count(self, call: ToolCall, content: str) -> int:
+        """Return the length of the current series of equal results, 1 for the first."""
+        key = (call.name, call.arguments, content)
+        self._times = self._times + 1 if key == self._last else 1
+        self._last = key
+        return self._times
+
+
+class RereadCache:
+    """Results of read-only calls in this conversation, by tool and arguments. A compaction clears it."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def content_or_reference(self, turn: int, call: ToolCall, content: str) -> str:
+        """Return `content`, or a reference to the earlier turn that has the same long result."""
+        key = (call.name, call.arguments)
+        first_turn, earlier = self._results.get(key, (0, ""))
+        if earlier == content and len(content) > MIN_CACHED_LENGTH:
+            return f"(Unchanged: the same as this call's result in turn {first_turn}, which stands above.)"
+        self._results[key] = turn, content
+        return content
+
+    def forget_reads(self) -> None:
+        self._results.clear()

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from bot.agent.compaction import Compaction, Files
 from bot.agent.finish import Stop
 from bot.agent.journal import Journal, SubJournal
-from bot.agent.limits import LimitShare
 from bot.agent.masking import Masking, RequestState, no_mask
 from bot.agent.toolbox import Toolbox
-from bot.agent.usage import SessionUsage
+from bot.agent.usage import LimitShare, SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, Provider, Retrying

@@ -17,8 +17,8 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 
 if TYPE_CHECKING:
-    from bot.github.app import Access
     from bot.github.client import GitHub
+    from bot.github.tokens import Access
     from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
     from bot.session.event.maintain import LastPlan, RepositoryPlan
@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    from bot.github.app import Access
+    from bot.github.tokens import Access
     from bot.report.plan_summary import dashboards_summary, plan_summary
     from bot.session.context.github_env import read_github_environment
     from bot.session.event.maintain import MaintenanceRun, plan_repositories, put_dashboards, utc_now

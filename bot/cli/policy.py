@@ -15,8 +15,7 @@ from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier, Verb
 from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
-from bot.policy.errors import PolicyError, Problem
-from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.load import POLICY_FILE, PolicyError, Problem, load_policy
 from bot.policy.values import Effect, Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
@@ -64,9 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.action == "schema":
-        from bot.policy.json_schema import as_text
+        from bot.policy.keys import schema_text
 
-        sys.stdout.write(as_text())
+        sys.stdout.write(schema_text())
         return ExitCode.DONE
     if arguments.action == "check":
         return _check(arguments.file, as_json=arguments.json)

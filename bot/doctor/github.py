@@ -9,10 +9,9 @@ from typing import Protocol
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.threads import RepositoryData
 from bot.doctor.finding import Finding, State
-from bot.github.app import Installation
 from bot.github.errors import ACTIONS_SETTING, GitHubError
 from bot.github.repositories import ActionsSettings
-from bot.github.tokens import TokenKind, token_facts
+from bot.github.tokens import Installation, TokenKind, token_facts
 from bot.github.values import Account
 from bot.publish.remote import PREFIX
 

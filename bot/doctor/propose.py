@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from bot.environment.detection import Detection, source_of
 from bot.maintenance.task import FOLDER
-from bot.policy.json_schema import EDITORS
+from bot.policy.keys import EDITOR_LINE
 from bot.policy.load import POLICY_FILE
 
 WORKFLOW = ".github/workflows/agent.yml"
@@ -21,7 +21,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _TASKS = Path(__file__).parents[1] / "maintenance" / "examples"
 
 _POLICY = f"""\
-{EDITORS}
+{EDITOR_LINE}
 # What the agent may do in this repository. `slash-agent policy check` reads it; only the default branch's copy counts.
 version: 1
 """

@@ -9,7 +9,7 @@ from bot.contracts.request import Request, Tier
 from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
 from bot.policy.rule import WRITING_TOOLS, PathRule
-from bot.policy.run_budget import least
+from bot.policy.tiers import least
 from bot.policy.values import Budget, Effect, Policy
 from bot.policy.writes import VERBS, Allowance, ThreadConditions, caps_of
 

@@ -6,19 +6,20 @@ A key's kind says how it is read and what the published schema says of it; a new
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
 from bot.contracts.request import Tier
 from bot.policy import keys_agent, keys_commands, keys_publishing, keys_tiers, nodes
-from bot.policy.defaults import default_policy
-from bot.policy.errors import Problem
 from bot.policy.key_kinds import Key, Kind, Table, choice, literal, truth, whole
+from bot.policy.load import Problem
 from bot.policy.nodes import Problems
 from bot.policy.read_rules import RULES
+from bot.policy.tiers import default_policy
 from bot.policy.values import Budget, Policy
 
 VERSION = "1"
@@ -125,3 +126,27 @@ def check_policy(text: str, source: str) -> tuple[Policy, tuple[Problem, ...]]:
         policy = replace(policy, bots=MappingProxyType(listed))
     problems.raise_any()
     return policy, problems.warnings
+
+
+_SCHEMA_URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/agent.schema.json"
+EDITOR_LINE = f"# yaml-language-server: $schema={_SCHEMA_URL}"
+"""The first line of a policy file, by which editors complete and check it."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema() -> dict[str, Any]:
+    """A draft 2020-12 schema. What it refuses the loader refuses; an empty file is a policy too."""
+    return {
+        "$schema": _DIALECT,
+        "$id": _SCHEMA_URL,
+        "title": "Slash Agent policy",
+        "description": "What the agent may do in a repository: .github/agent.yml, read from the base commit.",
+        **ROOT.schema(default_policy()),
+        "type": ["object", "null"],
+    }
+
+
+def schema_text() -> str:
+    """The schema as `docs/agent.schema.json` has it."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

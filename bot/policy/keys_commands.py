@@ -11,7 +11,6 @@ import yaml
 
 from bot.policy import nodes
 from bot.policy.dangerous import NAMES
-from bot.policy.defaults import CHECK_TIMEOUT, SETUP_TIMEOUT
 from bot.policy.key_kinds import (
     Key,
     Kind,
@@ -27,6 +26,7 @@ from bot.policy.key_kinds import (
 )
 from bot.policy.keys_tiers import EGRESS
 from bot.policy.nodes import Problems
+from bot.policy.tiers import CHECK_TIMEOUT, SETUP_TIMEOUT
 from bot.policy.values import CheckSpec, DangerousPolicy, SandboxLimits, SandboxPolicy, SetupStep
 
 MAX_TIMEOUT = 6 * 3600

@@ -10,10 +10,10 @@ import yaml
 
 from bot.contracts.request import Tier, Verb
 from bot.policy import nodes
-from bot.policy.defaults import ALL_VERBS, default_tiers
 from bot.policy.egress import PRESETS
 from bot.policy.key_kinds import Key, Kind, Table, choice, decimal, list_of, literal, whole
 from bot.policy.nodes import Problems
+from bot.policy.tiers import ALL_VERBS, default_tiers
 from bot.policy.values import Budget, TierPolicy
 
 MAX_USD = 1000

@@ -13,7 +13,7 @@ from typing import NoReturn
 import yaml
 
 from bot.events.nearest import nearest
-from bot.policy.errors import PolicyError, Problem
+from bot.policy.load import PolicyError, Problem
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16

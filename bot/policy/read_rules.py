@@ -259,7 +259,7 @@ def _warn_of_allow_rules(read: list[tuple[Rule, yaml.Node]], problems: Problems)
     for rule, node in read:
         if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
             continue
-        from bot.policy.allow_warnings import allow_warning
+        from bot.policy.wrappers import allow_warning
 
         ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other, _ in read)
         commands = dict(nodes.pairs(node, problems))

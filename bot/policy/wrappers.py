@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice, product
 
 from bot.policy.programs import (
     FIND_ACTIONS,
@@ -16,14 +17,17 @@ from bot.policy.programs import (
     GIT_RUNNING_OPTIONS,
     GIT_RUNNING_VERBS,
     GIT_TAKING_SHELL_TEXT,
+    MANY_SUBCOMMANDS,
     PREFIXES,
     PREFIXES_WITH_ARGUMENT,
     RUNNING_LETTERS,
     RUNNING_OPTIONS,
     RUNNING_OTHERS,
     RUNNING_SUBCOMMANDS,
+    RUNS_FILES,
     SHELLS,
 )
+from bot.policy.rule import CommandPattern
 
 # `gcc-12`, `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`, `vim.tiny`: another name of the same program.
 _MACHINE = r"[a-z0-9_]+-(?:[a-z]+-)?(?:linux|elf|musl|w64|pc|apple|darwin)[a-z0-9_-]*?"
@@ -167,3 +171,36 @@ def _beginnings(words: Sequence[str], takes_a_word: bool) -> Iterator[int]:
             if not doubt:
                 return
             doubt = False
+
+
+_MOST_SPELLINGS = 200
+
+
+def allow_warning(pattern: CommandPattern, *, opaque_is_ruled: bool) -> str:
+    """A sentence about what an `allow` rule of `pattern` also covers, or does not cover; empty if there is none. With
+    `opaque_is_ruled` another rule denies opaque commands or asks about them."""
+    for words in islice(product(*(sorted(token) for token in pattern)), _MOST_SPELLINGS):
+        warning = _of_words(words, opaque_is_ruled)
+        if warning:
+            return warning
+    return ""
+
+
+def _of_words(words: tuple[str, ...], opaque_is_ruled: bool) -> str:
+    name, spelled = words[0], " ".join(words[:2])
+    if "/" in name:
+        return f"`{name}` is a file, and one of the repository does what the agent last wrote into it"
+    for begin in (words[:1], words[:2]):
+        if begin in RUNS_FILES:
+            command = " ".join(begin)
+            return f"`{command}` runs {RUNS_FILES[begin]}, which the agent may change: so it may run anything by this"
+    if len(words) == 1 and name in MANY_SUBCOMMANDS:
+        return f"`{name}` by itself covers {MANY_SUBCOMMANDS[name]} too; name the subcommands that are meant"
+    parts = running_parts(words)
+    if parts and not opaque_is_ruled:
+        some = ", ".join(f"`{part}`" for part in parts[:2])
+        return (
+            f"`{spelled}` with {some} or the like runs other commands: that is opaque, so this rule does not cover it, "
+            "and it is still allowed unless a rule says `opaque: true`"
+        )
+    return ""

@@ -17,9 +17,9 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
 from bot.providers.assembly import Assembly
+from bot.providers.encoding import ResultPairing
 from bot.providers.endpoint import ActiveConnection, Endpoint
 from bot.providers.failures import MAX_EVENT, StreamCut, StreamError, StreamTooLong, failure_of
-from bot.providers.pairs import ResultPairing
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
 
 if TYPE_CHECKING:

@@ -4,26 +4,33 @@ bundled ones.
 By name, the first one wins: the user's own, then `.agents/skills` before `.claude/skills`, then the bundled
 ones; within one source the first folder by name. Those of plug-ins have names of their own. A note says what is
 left out.
+
+Plug-ins are Claude Code's: `skills/NAME/SKILL.md` beside `.claude-plugin/plugin.json`. The user's are those that are
+installed for the user and enabled; a repository's are below `.claude/plugins`. Nothing else of a plug-in is used: no
+command, agent, hook or server, and no other folder of skills that its manifest names.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
 from bot.contracts.errors import UsageError
-from bot.skills import plugins
 from bot.skills.discover import DOCUMENTS, Discovered, discover
 from bot.skills.rules import MAX_DOCUMENT
-from bot.skills.skill import Finding, Level, Skill
-from bot.skills.sources import Folder, SkillSource
-from bot.skills.sources import commit_folders as commit_folders
+from bot.skills.skill import CheckedSkill, Finding, Level, Skill
+from bot.skills.sources import CommitFolder, Folder, Kind, SkillSource, commit_folders
 
 REPOSITORY_FOLDERS = (".agents/skills", ".claude/skills")
+REPOSITORY_PLUGINS = ".claude/plugins"
+_MANIFEST = ".claude-plugin/plugin.json"
+_MAX_MANIFEST = 1024 * 1024
+_MAX_PLUGINS = 50
 BUNDLED = Path(__file__).resolve().parent / "bundled"
 """A link to `skills/` at the top of the repository; in an installed package, a copy of it."""
 
@@ -32,6 +39,8 @@ _PUBLISHING = re.compile(
     r"|(?:time|when|after) you push|open(?:s|ing)? (?:a |the )?(?:pr|pull request)\b)"
 )
 _PUSHING_COMMAND = re.compile(r"(?i)bash\((?:git push|gh pr (?:create|merge)|gh release)\b")
+
+_PLUGIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 
 MAX_SKILLS = 100
 """In one session."""
@@ -60,11 +69,11 @@ def bundled() -> tuple[SkillSource, Discovered]:
 def commit_skills(git: Git, commit: str) -> list[tuple[SkillSource, Discovered]]:
     """Return the skills of a commit, which must be one of the base branch: its authors decide what the agent
     does. Raises `GitError`."""
-    *sources, plugin_folder = commit_folders(git, commit, (*REPOSITORY_FOLDERS, plugins.REPOSITORY_PLUGINS))
+    *sources, plugin_folder = commit_folders(git, commit, (*REPOSITORY_FOLDERS, REPOSITORY_PLUGINS))
     own: list[tuple[SkillSource, Discovered]] = [
         (source, discover(source, "repository")) for source in sources
     ]
-    return [*own, *plugins.commit_plugins(git, commit, plugin_folder)]
+    return [*own, *commit_plugins(git, commit, plugin_folder)]
 
 
 def user_skills(environment: Mapping[str, str]) -> list[tuple[SkillSource, Discovered]]:
@@ -75,8 +84,8 @@ def user_skills(environment: Mapping[str, str]) -> list[tuple[SkillSource, Disco
         return []
     config = environment.get("XDG_CONFIG_HOME") or home / ".config"
     folders = [Path(config, "slash-agent", "skills"), home / ".claude" / "skills"]
-    sources = [Folder(folder, plugins.short_name(folder, home), links=True) for folder in folders]
-    return [*((source, discover(source, "user")) for source in sources), *plugins.user_plugins(home)]
+    sources = [Folder(folder, short_name(folder, home), links=True) for folder in folders]
+    return [*((source, discover(source, "user")) for source in sources), *user_plugins(home)]
 
 
 def session_skills(
@@ -177,3 +186,83 @@ def _documents(source: SkillSource) -> list[str]:
     """Return the path of each SKILL.md below a folder of its own."""
     paths = (entry.path for entry in source.listing().entries)
     return [path for path in paths if path.rpartition("/")[0] and path.rpartition("/")[2] in DOCUMENTS]
+
+
+def user_plugins(home: Path) -> list[tuple[SkillSource, Discovered]]:
+    """Return the skills of the user's plug-ins. Files in an unknown format are ignored."""
+    return [
+        _plugin_skills(
+            Folder(folder / "skills", short_name(folder / "skills", home)), _read(folder / _MANIFEST)
+        )
+        for folder in list(_installed(home / ".claude"))[:_MAX_PLUGINS]
+    ]
+
+
+def commit_plugins(git: Git, commit: str, plugins: CommitFolder) -> list[tuple[SkillSource, Discovered]]:
+    """Return the skills of the plug-ins in `plugins`, a folder of `commit`. Raises `GitError`."""
+    paths = [
+        entry.path
+        for entry in plugins.listing().entries
+        if re.fullmatch(f"[^/]+/{re.escape(_MANIFEST)}", entry.path)
+        and entry.kind is Kind.FILE
+        and entry.size <= _MAX_MANIFEST
+    ][:_MAX_PLUGINS]
+    if not paths:
+        return []
+    manifests = plugins.read(paths, _MAX_MANIFEST)
+    roots = [path.removesuffix(_MANIFEST) for path in paths]
+    sources = commit_folders(git, commit, [f"{plugins.name}/{root}skills" for root in roots])
+    return [
+        _plugin_skills(source, _object(manifests[path])) for source, path in zip(sources, paths, strict=True)
+    ]
+
+
+def short_name(folder: Path, home: Path) -> str:
+    return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
+
+
+def _plugin_skills(source: SkillSource, manifest: dict[str, Any]) -> tuple[SkillSource, Discovered]:
+    """Return the skills in `source`, each named PLUGIN:SKILL as in Claude Code, so that none shadows another."""
+    plugin = manifest.get("name")
+    if not isinstance(plugin, str) or not _PLUGIN_NAME.fullmatch(plugin):
+        note = (
+            f"{source.name}: no skill is read there, since the plug-in's {_MANIFEST} gives it no valid name"
+        )
+        return source, Discovered((), (note,))
+    discovered = discover(source, "plugin")
+    return source, discovered._replace(checked=tuple(_with_prefix(one, plugin) for one in discovered.checked))
+
+
+def _with_prefix(checked: CheckedSkill, plugin: str) -> CheckedSkill:
+    skill = checked.skill
+    return checked._replace(skill=skill and skill._replace(name=f"{plugin}:{skill.name}"))
+
+
+def _installed(claude: Path) -> Iterator[Path]:
+    """Return the folders of the plug-ins that are installed for the user, not for one project, and enabled; by
+    their id."""
+    plugins = _read(claude / "plugins" / "installed_plugins.json").get("plugins")
+    enabled = _read(claude / "settings.json").get("enabledPlugins")
+    if not isinstance(plugins, dict) or not isinstance(enabled, dict):
+        return
+    for id, entries in sorted(plugins.items()):
+        for entry in entries if isinstance(entries, list) else ():
+            path = entry.get("installPath") if isinstance(entry, dict) else None
+            if enabled.get(id) is True and isinstance(path, str) and entry.get("scope") == "user":
+                yield Path(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            return _object(file.read(_MAX_MANIFEST))
+    except OSError:
+        return {}  # not there: no plug-in
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

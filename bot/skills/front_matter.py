@@ -94,7 +94,7 @@ def _simple(front: str) -> tuple[dict[str, Value], dict[str, int]] | None:
 def _by_yaml(front: str, flaws: list[Flaw]) -> tuple[dict[str, Value], dict[str, int]]:
     import yaml
 
-    from bot.policy.errors import PolicyError
+    from bot.policy.load import PolicyError
 
     try:
         root, front = _compose(front, flaws)
@@ -115,7 +115,7 @@ def _compose(front: str, flaws: list[Flaw]) -> tuple[yaml.Node | None, str]:
     """Return the YAML node, if necessary with each unquoted one-line value quoted, and the text that was
     parsed."""
     from bot.policy import nodes
-    from bot.policy.errors import PolicyError
+    from bot.policy.load import PolicyError
 
     try:
         return nodes.compose(front, nodes.Problems("")), front

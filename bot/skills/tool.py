@@ -1,4 +1,5 @@
-"""`skill`: the tool that loads a skill, and the catalogue in its description, which is frozen with the session.
+"""`skill`: the tool that loads a skill, the folder that loaded skills are copied to, and the catalogue in the tool's
+description, which is frozen with the session.
 
 The result of a call is one line for people and the model. The instructions follow all results of that turn as a
 separate text, for the model only; the skill's pre-approvals take effect then.
@@ -6,20 +7,25 @@ separate text, for the model only; the skill's pre-approvals take effect then.
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from html import escape
+from pathlib import Path
 from typing import Any, Protocol
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError
 from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 from bot.events.hygiene import visible
 from bot.skills import front_matter
+from bot.skills.discover import MAX_BYTES
 from bot.skills.find import SourcedSkill
 from bot.skills.grants import ActiveGrants, read_grants
+from bot.skills.rules import MAX_DOCUMENT
 from bot.skills.skill import Skill
-from bot.skills.skill_folder import SkillCopyError, SkillFolder
 
 NAME = "skill"
 MAX_BODY = 40_000
@@ -203,3 +209,62 @@ def _excerpt(description: str, max_length: int) -> str:
     sentence = _SENTENCE.split(description, maxsplit=1)[0]
     excerpt = sentence if len(sentence) <= max_length else f"{sentence[: max_length - 1].rstrip()}…"
     return escape(excerpt, quote=False)  # a description cannot open or close a tag
+
+
+class SkillCopyError(AgentError):
+    """A skill's files could not be copied, or are gone."""
+
+
+class SkillFolder:
+    """`folder` is on this machine, `visible_path` is its path for commands and tools. A skill is copied when it
+    is first loaded."""
+
+    def __init__(self, folder: Path, visible_path: str) -> None:
+        self._folder = folder
+        self._visible_path = visible_path
+        self._copied: set[str] = set()
+        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+
+    def path_of(self, name: str) -> str:
+        """Return the path of the skill's folder inside the sandbox."""
+        return f"{self._visible_path}/{_folder_name(name)}"
+
+    def document(self, skill_entry: SourcedSkill) -> bytes:
+        """Return the copied SKILL.md; copy the skill first if necessary. Raises `SkillCopyError`."""
+        name = skill_entry.skill.name
+        try:
+            if name not in self._copied:
+                self._copy(skill_entry)
+                self._copied.add(name)
+            with open(self._folder / _folder_name(name) / skill_entry.skill.document, "rb") as file:
+                return file.read(MAX_DOCUMENT)
+        except OSError as error:
+            raise SkillCopyError(f"the skill {name} cannot be copied: {error.strerror}") from error
+
+    def _copy(self, skill_entry: SourcedSkill) -> None:
+        """Copy all files or none: the final folder appears when it is complete."""
+        skill = skill_entry.skill
+        executable = {file.path: file.executable for file in skill.files} | {skill.document: False}
+        paths = {f"{skill.folder}/{path}": path for path in executable}
+        contents = skill_entry.source.read(paths, MAX_BYTES)
+        if missing := paths.keys() - contents.keys():
+            raise SkillCopyError(f"{min(missing)!a} of the skill {skill.name} cannot be read")
+        folder = self._folder / _folder_name(skill.name)
+        partial = self._folder / f".{folder.name}"
+        for old in (partial, folder):
+            shutil.rmtree(old, ignore_errors=True)
+        partial.mkdir()
+        for source_path, data in contents.items():
+            path = paths[source_path]
+            file = partial / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+            file.chmod(0o555 if executable[path] else 0o444)
+        for inner, _, _ in os.walk(partial):
+            Path(inner).chmod(0o555)
+        partial.rename(folder)
+
+
+def _folder_name(skill: str) -> str:
+    """Replace the colon, which separates entries of `PATH`; a skill's name has no underscore."""
+    return skill.replace(":", "__")

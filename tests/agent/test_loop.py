@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from bot.agent.calls import REPEAT_NOTICE
 from bot.agent.finish import Stop
 from bot.agent.journal import BusyError, Journal
 from bot.agent.loop import ConversationContext, Hooks, TurnInfo, run_loop
 from bot.agent.message_history import MessageHistory
-from bot.agent.repetition import REPEAT_NOTICE
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError

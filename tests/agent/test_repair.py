@@ -25,7 +25,7 @@ from bot.contracts.model import Event, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Limits
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.providers.pairs import pair_results
+from bot.providers.encoding import pair_results
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import SYSTEM, Bench, header, results_of, spec
 

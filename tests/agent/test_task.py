@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.agent.prompt import new_marker
-from bot.agent.task import LastRun, TaskFacts, first_message
-from bot.agent.thread_text import MAX_FAILURES, MAX_THREADS
+from bot.agent.task import MAX_FAILURES, MAX_THREADS, LastRun, TaskFacts, first_message
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
     Annotation,

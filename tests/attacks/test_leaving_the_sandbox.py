@@ -13,12 +13,11 @@ from bot.checkout.clone import Source, prepare
 from bot.checkout.pull import PullHead
 from bot.contracts.request import Tier, Verb
 from bot.policy.decide import decide
-from bot.policy.defaults import default_policy
-from bot.policy.errors import PolicyError
 from bot.policy.keys import KEYS
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.rule import patched_paths
 from bot.policy.shell import parse_shell
+from bot.policy.tiers import default_policy
 from bot.policy.values import Policy
 from bot.session.context.base import base_policy
 from slash_forge.bundled import MAINTAINER

@@ -12,7 +12,7 @@ import pytest
 
 from bot.contracts.outcome import Status
 from bot.contracts.request import Tier, Verb
-from bot.policy.defaults import default_policy
+from bot.policy.tiers import default_policy
 from bot.session.context.profiles import profile_of
 from bot.session.tools.toolbox import Gatekeeper
 from bot.workspace.client import Question

@@ -12,7 +12,7 @@ import pytest
 
 from bot.cli import policy
 from bot.contracts.errors import UsageError
-from bot.policy import json_schema
+from bot.policy.keys import schema_text
 
 Said = tuple[int, str]
 
@@ -198,4 +198,4 @@ def test_what_cannot_be_explained_is_a_mistake(
 
 
 def test_the_schema_is_printed(said: Callable[..., Said]) -> None:
-    assert said("schema") == (0, json_schema.as_text())
+    assert said("schema") == (0, schema_text())

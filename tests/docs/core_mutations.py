@@ -156,7 +156,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         '"input_schema": {"type": "object"},',
     ),
     "S-045": (
-        "bot/providers/chat_reader.py",
+        "bot/providers/openai_chat.py",
         'return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))',
         'return ""',
     ),
@@ -189,7 +189,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-053": ("bot/agent/repair.py", "self._dropped += sum(map(len, self._results.values()))", "pass"),
     "S-054": (
-        "bot/providers/chat_reader.py",
+        "bot/providers/openai_chat.py",
         'count(prompt.get("cached_tokens"), old.cache_read)',
         'count(prompt.get("cached_tokens"))',
     ),
@@ -284,7 +284,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-083": ("bot/toolhost/text.py", 'b"\\0" in head[:SNIFF]', 'b"\\0" in head[:16]'),
     "S-084": ("bot/toolhost/tools/view.py", "lf, ((first, window.last),))", "lf, ((1, window.total),))"),
     "S-085": (
-        "bot/agent/repetition.py",
+        "bot/agent/calls.py",
         "if earlier == content and len(content) > MIN_CACHED_LENGTH:",
         "if False:",
     ),
@@ -443,7 +443,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-136": ("bot/skills/rules.py", 'if name == "when_to_use":', "if False:"),
     "S-137": ("bot/skills/tool.py", '_CLOSING.sub("&lt;", body)]', "body]"),
     "S-138": (
-        "bot/skills/skill_folder.py",
+        "bot/skills/tool.py",
         "file.chmod(0o555 if executable[path] else 0o444)",
         "file.chmod(0o644)",
     ),
@@ -466,7 +466,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-144": ("bot/session/tools/skills.py", "if self.tool is None:", "if False:"),
     "S-145": (
-        "bot/skills/skill_folder.py",
+        "bot/skills/tool.py",
         "            if name not in self._copied:",
         "            if False:",
     ),

@@ -21,8 +21,7 @@ from bot.events.hygiene import clean
 from bot.gate.redact import Redactor
 from bot.policy import globs
 from bot.policy.egress import authority
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.shell import parse_shell
 from bot.toolhost.patch.errors import PatchError
 from bot.toolhost.patch.grammar import parse

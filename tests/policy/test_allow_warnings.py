@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.policy.errors import PolicyError
 from bot.policy.keys import check_policy
+from bot.policy.load import PolicyError
 
 OPAQUE, FILES, MANY, OPTION, PLACE = "can run anything", "may run anything", "covers", "opaque", "is a file"
 

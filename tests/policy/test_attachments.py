@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Tier
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 
 
 def test_without_a_word_only_those_with_write_permission() -> None:

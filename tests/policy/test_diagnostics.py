@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.values import DiagnosticsPolicy, ServerPolicy
 
 

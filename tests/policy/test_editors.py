@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.policy.json_schema import EDITORS
+from bot.policy.keys import EDITOR_LINE
 from tests.docs.test_docs import blocks
 from tests.support.npm import installed
 
@@ -111,5 +111,5 @@ def test_a_key_says_what_it_is_for(server: Server) -> None:
 
 def test_the_pages_own_example_is_not_marked(server: Server) -> None:
     [example] = blocks(SCHEMA.with_name("policy.md"), "yaml")
-    assert example.startswith(EDITORS)
-    assert server.marked(server.open("page", example.removeprefix(EDITORS))) == []
+    assert example.startswith(EDITOR_LINE)
+    assert server.marked(server.open("page", example.removeprefix(EDITOR_LINE))) == []

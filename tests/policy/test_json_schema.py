@@ -17,10 +17,9 @@ from jsonschema import Draft202012Validator, ValidationError
 from bot.contracts.request import Tier
 from bot.doctor.propose import policy_text
 from bot.environment.detection import Detection
-from bot.policy import json_schema
-from bot.policy.defaults import default_tiers
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.keys import schema, schema_text
+from bot.policy.load import PolicyError, load_policy
+from bot.policy.tiers import default_tiers
 from tests.docs.test_docs import blocks
 from tests.policy import test_load, test_read_rules
 from tests.policy.json_view import as_json
@@ -31,7 +30,7 @@ SCHEMA = ROOT / "docs" / "agent.schema.json"
 sys.path.append(str(ROOT / ".ci"))
 import policy_table  # noqa: E402
 
-VALIDATOR = Draft202012Validator(json_schema.schema())
+VALIDATOR = Draft202012Validator(schema())
 
 EXAMPLES = [
     "",
@@ -57,7 +56,7 @@ LOADER_ONLY = re.compile(
 
 
 def test_the_published_file_is_what_the_loader_reads_by() -> None:
-    assert SCHEMA.read_text() == json_schema.as_text(), "run `make schema`"
+    assert SCHEMA.read_text() == schema_text(), "run `make schema`"
 
 
 def test_the_page_lists_every_key_as_the_loader_reads_it() -> None:
@@ -224,7 +223,7 @@ def test_what_the_schema_refuses_the_loader_refuses(seed: int) -> None:
 
 def test_what_init_writes_names_the_schema_in_its_first_line() -> None:
     text = policy_text(Detection())
-    assert text.splitlines()[0] == f"# yaml-language-server: $schema={json_schema.schema()['$id']}"
+    assert text.splitlines()[0] == f"# yaml-language-server: $schema={schema()['$id']}"
     load_policy(text)
 
 

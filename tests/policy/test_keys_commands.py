@@ -6,8 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.values import SandboxLimits
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.resource_limits import Limits

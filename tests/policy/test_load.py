@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from bot.contracts.errors import ExitCode
 from bot.contracts.request import Tier, Verb
 from bot.policy.egress import PRESETS
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
-from bot.policy.run_budget import RunBudget, run_budget
+from bot.policy.load import PolicyError, load_policy
+from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import (
     Budget,
     CheckSpec,

@@ -7,8 +7,7 @@ import re
 import pytest
 
 from bot.contracts.model import ModelOverride
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 
 WHOLE = """
 models:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Tier
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.rule import WRITING_TOOLS, CommandRule, OpaqueRule, PathRule
 from bot.policy.values import Effect
 

@@ -17,8 +17,7 @@ from bot.contracts.writes import (
     Write,
     WriteCaps,
 )
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.policy.load import PolicyError, load_policy
 from bot.policy.values import WritesPolicy
 from bot.policy.writes import (
     HIGHEST,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
-from bot.providers.pairs import NO_RESULT, ResultPairing, pair_results
+from bot.providers.encoding import NO_RESULT, ResultPairing, pair_results
 from tests.support.model_script import Say
 from tests.support.provider_runs import MODELS, ask, completed, run, user
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.errors import UsageError
-from bot.github.app import Access
 from bot.github.client import connect
+from bot.github.tokens import Access
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from slash_forge.forge import ACTIONS_BOT, Forge
 from tests.support.apps import make_app

@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.request import Verb
-from bot.policy.run_budget import RunBudget
+from bot.policy.tiers import RunBudget
 from bot.session.verdict.conclude import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn

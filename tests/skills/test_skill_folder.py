@@ -12,7 +12,7 @@ import pytest
 from bot.checkout.git import Git
 from bot.session.folder.run_folder import RunFolder
 from bot.skills.find import bundled, choose_skills, commit_skills
-from bot.skills.skill_folder import SkillCopyError, SkillFolder
+from bot.skills.tool import SkillCopyError, SkillFolder
 from tests.skills.corpus import skill
 from tests.support.repositories import commit_all, make_repository
 

@@ -15,9 +15,8 @@ from bot.session.tools.skills import SkillModels
 from bot.skills.discover import discover
 from bot.skills.find import choose_skills
 from bot.skills.grants import ActiveGrants
-from bot.skills.skill_folder import SkillFolder
 from bot.skills.sources import Folder
-from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillTool
+from bot.skills.tool import MAX_BODY, MAX_LISTED, SkillFolder, SkillTool
 from tests.skills.corpus import skill
 
 SHOWN = "/run/slash-agent/skills"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.skills.find import SkillSet, checkout_skills
-from bot.skills.skill_folder import SkillFolder
+from bot.skills.tool import SkillFolder
 from tests.skills.corpus import skill
 from tests.support.repositories import make_repository
 

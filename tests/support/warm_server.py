@@ -185,7 +185,7 @@ def _import_all() -> None:
 def _hasten() -> None:
     """Its own pauses are a fiftieth of what they are, and none lies between two writes: how long they are has its
     tests in tests/github and tests/providers, where nobody waits. What a model's server asks for is waited for."""
-    from bot.github import app, client, retry
+    from bot.github import client, retry
     from bot.github.retry import Pace
     from bot.providers.connect import connect
     from bot.providers.retry import DEFAULT_POLICY
@@ -193,7 +193,7 @@ def _hasten() -> None:
     def quick() -> Pace:
         return Pace(between_writes=0, sleep=lambda seconds: time.sleep(seconds / 50))
 
-    client.Pace = app.Pace = retry.Pace = quick  # type: ignore[assignment,attr-defined,misc]
+    client.Pace = tokens.Pace = retry.Pace = quick  # type: ignore[assignment,attr-defined,misc]
     assert connect.__kwdefaults__ is not None
     connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
 

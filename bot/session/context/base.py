@@ -14,8 +14,8 @@ from bot.contracts.request import Request
 from bot.evidence.check import Check
 from bot.gate.secrets import Finder
 from bot.maintenance.task import Task
-from bot.policy.defaults import SETUP_TIMEOUT
 from bot.policy.load import load_policy
+from bot.policy.tiers import SETUP_TIMEOUT
 from bot.policy.values import CheckSpec, Policy, SetupStep
 
 if TYPE_CHECKING:

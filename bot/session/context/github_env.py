@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
-from bot.github.app import Access
-from bot.github.tokens import INSTALLATION, TokenKind, token_kind
+from bot.github.tokens import INSTALLATION, Access, TokenKind, token_kind
 from bot.policy.load import policy_file
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
@@ -93,7 +92,7 @@ def signed_in(where: GitHubEnvironment, repository: str, access: Access) -> GitH
     """`where` with the token for `repository`: one of the app for that repository and `access` only (two requests), if
     an app is given, else the job's. Raises `UsageError` naming what to set."""
     if where.app_id or where.app_key:
-        from bot.github.app import installation_token
+        from bot.github.tokens import installation_token
 
         installation = installation_token(
             where.app_id, where.app_key, repository, where.api_url, access=access

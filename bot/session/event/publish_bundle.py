@@ -17,11 +17,11 @@ from bot.events.event import Event, OtherEvent, read_event
 from bot.events.event_request import NoRequest, Refusal, WorkflowInputs, parse_event_request
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
-from bot.github.app import Access
 from bot.github.client import GitHub
 from bot.github.errors import RepositoryMovedError
-from bot.policy.admission import admission
+from bot.github.tokens import Access
 from bot.policy.load import load_policy
+from bot.policy.tiers import admission
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.context import ReadFile

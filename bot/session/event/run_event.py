@@ -25,12 +25,11 @@ from bot.events.event_request import (
 )
 from bot.events.resolve_request import INSTANT, build_request
 from bot.gate.secrets import Finder
-from bot.github.app import Access
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.policy.admission import admission
-from bot.policy.errors import PolicyError
-from bot.policy.load import load_policy
+from bot.github.tokens import Access
+from bot.policy.load import PolicyError, load_policy
+from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.markers import ANSWER, REFUSED

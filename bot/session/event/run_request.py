@@ -16,7 +16,7 @@ from bot.contracts.progress import NoteEvent
 from bot.contracts.request import Request, Verb
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
-from bot.policy.run_budget import run_budget
+from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.publish.thread.ref import ThreadRef

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
-from bot.agent.limits import LimitReminder
 from bot.agent.masking import requests_left_notice
 from bot.agent.todo import render_list
+from bot.agent.usage import LimitReminder
 from bot.contracts.model import Retrying
 from bot.session.checks.rounds import Rounds
 from bot.session.context.profiles import FINAL, Profile

@@ -23,7 +23,7 @@ from bot.environment.detection import guarded_folder
 from bot.evidence.check import Check
 from bot.gate.disguised_secrets import Detector
 from bot.policy.decide import allows_commands
-from bot.policy.run_budget import RunBudget, run_budget
+from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy, SetupStep
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.check_time import ACTIONS_MINUTES, LOCAL_MINUTES

@@ -28,8 +28,7 @@ from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.grants import ActiveGrants
-from bot.skills.skill_folder import SkillFolder
-from bot.skills.tool import SkillTool
+from bot.skills.tool import SkillFolder, SkillTool
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting

@@ -24,8 +24,7 @@ from bot.session.progress.background import Background
 from bot.session.tools.toolbox import PRE_APPROVED, PreApproved
 from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
-from bot.skills.skill_folder import SkillFolder
-from bot.skills.tool import NAME, SkillTool
+from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start_plan import skills_place
 

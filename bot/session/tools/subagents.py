@@ -9,12 +9,11 @@ from typing import NamedTuple
 from bot.agent.compaction import SummaryCompaction
 from bot.agent.conversation_context import ConversationContext, Hooks, TurnInfo
 from bot.agent.journal import Journal
-from bot.agent.limits import LimitReminder
 from bot.agent.masking import first_and_last_mask, requests_left_notice
 from bot.agent.prompt import system_prompt
 from bot.agent.subagents import TYPES, AgentType, Subagents
 from bot.agent.todo import Todo, render_list
-from bot.agent.usage import SessionUsage
+from bot.agent.usage import LimitReminder, SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.request import Limits
