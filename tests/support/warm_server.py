@@ -185,7 +185,7 @@ def _import_all() -> None:
 def _hasten() -> None:
     """Its own pauses are a fiftieth of what they are, and none lies between two writes: how long they are has its
     tests in tests/github and tests/providers, where nobody waits. What a model's server asks for is waited for."""
-    from bot.github import client, retry
+    from bot.github import client, retry, tokens
     from bot.github.retry import Pace
     from bot.providers.connect import connect
     from bot.providers.retry import DEFAULT_POLICY
