@@ -1,4 +1,4 @@
-"""The forge as a process: prints one line of JSON about itself, then serves until SIGTERM or SIGINT."""
+"""The forge as a process: prints one line of JSON with its addresses, then serves until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with forge, tempfile.TemporaryDirectory(prefix="forge-event-") as folder:
         output: dict[str, Any] = {"url": forge.url, "api_url": forge.api_url}
         if options.sample:
-            output.update(_announced(forge, set_up(forge), Path(folder)))
+            output.update(_sample_output(forge, set_up(forge), Path(folder)))
         sys.stdout.write(json.dumps(output) + "\n")
         sys.stdout.flush()
         os.read(woken, 1)
     return 0
 
 
-def _announced(forge: Forge, sample: Sample, folder: Path) -> dict[str, Any]:
+def _sample_output(forge: Forge, sample: Sample, folder: Path) -> dict[str, Any]:
     event = folder / "event.json"
     event.write_text(json.dumps(sample.event, indent=2))
     return {

@@ -1,7 +1,7 @@
-"""What people upload into a thread: an address in their text, which sends whoever may see it on to a signed one.
+"""Files uploaded into threads, and the store of logs and artifacts.
 
-A private repository's is found by its signed address alone, which the API gives in a text's `body_html` and which a
-token beside it does not open. The addresses are those of a GitHub server of one's own: all on one host.
+The URL in a text redirects to a signed URL. A file of a private repository has only the signed URL, which the API
+returns in `body_html`; a request with a token is refused. As on GitHub Enterprise Server, all URLs are on one host.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from slash_forge.call import Call, Reply
 from slash_forge.shapes.site import Site
 from slash_forge.state import Attachment, Repository, State, User
 
-UPLOADED = "/user-attachments/assets"
+_UPLOADS = "/user-attachments/assets"
 _FILES = "/user-attachments/files"
-STORED = "/storage/user"
+_SIGNED = "/storage/user"
+STORE = "/_store"
 _ADDRESS = re.compile(
     r"/user-attachments/assets/(?P<id>[0-9a-f-]{36})|/user-attachments/files/(?P<file>\d+)/[^/]+|/storage/user/\d+/files/(?P<stored>[0-9a-f-]{36})"
 )
@@ -29,11 +30,11 @@ def upload(state: State, repository: Repository, by: User, data: bytes, content_
     """Keep `data` and return its path."""
     name = str(uuid4())
     state.attachments[name] = Attachment(data, content_type, by.id, repository.private, secrets.token_hex(16))
-    return f"{UPLOADED}/{name}"
+    return f"{_UPLOADS}/{name}"
 
 
 def upload_file(state: State, repository: Repository, by: User, name: str, data: bytes) -> str:
-    """Keep a file that is no picture and return its path. No text has a signed address of one."""
+    """Keep a file that is not a picture and return its path. `body_html` has no signed URL of it."""
     identity = upload(state, repository, by, data, "application/octet-stream").rpartition("/")[2]
     state.attached_files[str(number := len(state.attached_files) + 1)] = identity
     return f"{_FILES}/{number}/{name}"
@@ -46,7 +47,7 @@ def recognise(path: str) -> bool:
 def answer(
     state: State, site: Site, path: str, query: Mapping[str, str], headers: Mapping[str, str]
 ) -> Reply:
-    """As the store of logs, this one refuses a request with a token beside the address."""
+    """Serve an upload or redirect to it. A request with a token is refused."""
     match = _ADDRESS.fullmatch(path)
     with state.lock:
         listed = state.attached_files.get(match["file"] or "", "") if match else ""
@@ -66,11 +67,11 @@ def answer(
 
 
 def signed_url(site: Site, name: str, match: Attachment) -> str:
-    return f"{site.html}{STORED}/{match.by}/files/{name}?token={match.token}"
+    return f"{site.html}{_SIGNED}/{match.by}/files/{name}?token={match.token}"
 
 
-def in_full(call: Call, shape: dict[str, Any]) -> dict[str, Any]:
-    """`shape` with its text as HTML too, where the Accept header asks for it."""
+def with_html(call: Call, shape: dict[str, Any]) -> dict[str, Any]:
+    """Add `body_html` and `body_text` to `shape` if the Accept header asks for them."""
     if not call.wants("full"):
         return shape
     body = shape["body"] or ""
@@ -78,7 +79,7 @@ def in_full(call: Call, shape: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rendered(state: State, site: Site, body: str) -> str:
-    """With the signed addresses of the uploads in it."""
+    """Markdown as HTML, with signed URLs of uploads."""
     from markdown_it import MarkdownIt
 
     def sign(match: re.Match[str]) -> str:
@@ -86,18 +87,15 @@ def _rendered(state: State, site: Site, body: str) -> str:
         return signed_url(site, match[1], result) if result else match[0]
 
     html = str(MarkdownIt("commonmark", {"html": True}).render(body))
-    return re.sub(rf"{re.escape(site.html + UPLOADED)}/([0-9a-f-]{{36}})", sign, html)
-
-
-PATH = "/_store"
+    return re.sub(rf"{re.escape(site.html + _UPLOADS)}/([0-9a-f-]{{36}})", sign, html)
 
 
 def download_reply(state: State, path: str, headers: Mapping[str, str]) -> Reply:
-    """The real store refuses a request with a token: a client must not pass its own on to another host."""
+    """Serve a log or artifact. A request with a token is refused: a client must not send its token to another host."""
     if "authorization" in headers:
         return Reply(400, b"InvalidAuthenticationInfo", content_type="application/xml")
     with state.lock:
-        match = state.downloads.get(path.removeprefix(f"{PATH}/"))
+        match = state.downloads.get(path.removeprefix(f"{STORE}/"))
     if match is None:
         raise errors.not_found()
     return Reply(200, match.data, content_type=match.content_type)

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back. `body` is JSON data, or bytes with a content type of their own; None is no body."""
+    """A response. `body` is JSON data, bytes with their own content type, or None."""
 
     status: int
     body: Any = None
@@ -46,7 +46,7 @@ class Call:
     body: Any
     accept: str
 
-    # -- what is asked for
+    # -- the requested object
 
     def repository(self, resources: str = "metadata", requested: Access = "read") -> Repository:
         """The repository of the path, once the token's permissions for it are checked."""
@@ -57,7 +57,7 @@ class Call:
         return repository
 
     def thread(self, requested: Access = "read") -> tuple[Repository, Issue]:
-        """The issue or pull request of the path. Either permission serves for a pull request."""
+        """The issue or pull request of the path. A pull request needs one of the two permissions."""
         repository = self.repository()
         issue = repository.threads.get(self.number("issue_number"))
         if issue is None:
@@ -86,13 +86,13 @@ class Call:
 
     @property
     def user(self) -> User:
-        """Who is signed in; a 401 where nobody is."""
+        """The signed-in user. Raises a 401 without one."""
         if self.caller.user is None:
             raise errors.requires_authentication()
         return self.caller.user
 
     def require(self, repository: Repository, role: Role, message: str = "") -> None:
-        """Without the role, GitHub answers 403, in words that differ from place to place."""
+        """Raise a 403 without the role. The message differs between operations."""
         _ = self.user
         if self.caller.role(repository) < role:
             raise errors.forbidden(message or "Must have admin rights to Repository.")
@@ -104,7 +104,7 @@ class Call:
             or f"application/vnd.github.v3.{media}" in self.accept
         )
 
-    # -- what was sent
+    # -- the body
 
     def fields(self) -> Mapping[str, Any]:
         if self.body is None:
@@ -144,8 +144,8 @@ class Call:
             raise _wrong_type(name, value, "an array of strings")
         return value
 
-    def elsewhere(self, data: bytes, content_type: str) -> Reply:
-        """A redirect to a store on another host, as GitHub does it for logs and artifacts."""
+    def redirect_to_store(self, data: bytes, content_type: str) -> Reply:
+        """Redirect to a store on another host, as GitHub does for logs and artifacts."""
         secret = secrets.token_hex(16)
         self.state.downloads[secret] = Download(data, content_type)
         return Reply(302, None, {"Location": f"{self.site.store}/{secret}"})
@@ -176,6 +176,11 @@ class Call:
             f'<{base}?{urlencode({**self.query, "page": page})}>; rel="{relation}"'
             for relation, page in targets.items()
         )
+
+
+Operation = Callable[[Call], Reply]
+# Method, path template (see `Router`) and operation.
+Route = tuple[str, str, Operation]
 
 
 def entity_tag(body: bytes) -> str:

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from slash_forge.state import Repository, State, User
 
 CheckStatus = Literal["queued", "in_progress", "completed", "waiting", "requested", "pending"]
 Conclusion = Literal[
-    "success", "failure", "neutral", "cancelled", "skipped", "timed_out", "action_required", "stale"
+    "action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out"
 ]
-CONCLUSIONS = (
-    "action_required",
-    "cancelled",
-    "failure",
-    "neutral",
-    "success",
-    "skipped",
-    "stale",
-    "timed_out",
-)
+CHECK_STATUSES: tuple[CheckStatus, ...] = get_args(CheckStatus)
+CONCLUSIONS: tuple[Conclusion, ...] = get_args(Conclusion)
 LEVELS = ("notice", "warning", "failure")
 STATES = ("error", "failure", "pending", "success")
 _BAD = ("action_required", "cancelled", "failure", "stale", "timed_out", "error")
@@ -81,7 +73,7 @@ class Status:
 
 
 def suite(state: State, repository: Repository, sha: str, app: User, branch: str | None = None) -> Suite:
-    """The app's suite on that commit, begun where it has none."""
+    """The app's suite on that commit, created if missing."""
     for one in repository.suites.values():
         if (one.sha, one.app) == (sha, app) and one.id not in repository.run_suites:
             return one
@@ -95,7 +87,7 @@ def new_suite(state: State, repository: Repository, sha: str, app: User, branch:
 
 
 def runs_on(repository: Repository, sha: str, *, latest: bool = True) -> list[CheckRun]:
-    """Newest first; of those by one app with one name, `latest` is the last alone."""
+    """Newest first; `latest` keeps the last run for each app and name."""
     matches = [one for one in reversed(repository.check_runs.values()) if one.suite.sha == sha]
     if not latest:
         return matches
@@ -106,7 +98,7 @@ def runs_on(repository: Repository, sha: str, *, latest: bool = True) -> list[Ch
 
 
 def statuses_on(repository: Repository, sha: str, *, latest: bool = True) -> list[Status]:
-    """Newest first; `latest` is one a context."""
+    """Newest first; `latest` keeps the last status of each context."""
     matches = [one for one in reversed(repository.statuses) if one.sha == sha]
     if not latest:
         return matches
@@ -117,7 +109,7 @@ def statuses_on(repository: Repository, sha: str, *, latest: bool = True) -> lis
 
 
 def combined(states: list[str]) -> str:
-    """One word for all: failure wins over pending, and nothing at all is pending."""
+    """The combined state: failure wins over pending; without statuses it is pending."""
     if any(state in ("failure", "error") for state in states):
         return "failure"
     return "success" if states and all(state == "success" for state in states) else "pending"

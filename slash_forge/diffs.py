@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from slash_forge.git import BareRepository
+from slash_forge.git import NULL_SHA, BareRepository
 
 _SECTION = re.compile(rb"^diff --git ", re.MULTILINE)
 _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
-_NO_BLOB = "0" * 40
-# Beyond this GitHub leaves the patch of a file out of its answers.
+# GitHub omits the patch of a file above this size (bytes).
 _PATCH_LIMIT = 400_000
 
 
@@ -30,8 +29,8 @@ class ChangedFile:
 
 
 def changed_files(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
-    """Every file that differs, in git's order. `base` is usually the merge base; both are whole ids."""
-    return git.remembered(("changed-files", base, head), lambda: _compared(git, base, head))
+    """Every changed file, in git's order. `base` is usually the merge base; both are full ids."""
+    return git.cached(("changed-files", base, head), lambda: _compared(git, base, head))
 
 
 def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
@@ -47,7 +46,7 @@ def _compared(git: BareRepository, base: str, head: str) -> list[ChangedFile]:
     for status, previous, path, sha in changes:
         section = next(patches)
         if status == "T":
-            # A change of type is written as a removal and an addition.
+            # Git writes a change of type as a removal and an addition.
             section += next(patches)
         additions, deletions = counts[path]
         files.append(ChangedFile(path, previous, _STATUS[status], additions, deletions, _hunks(section), sha))
@@ -70,7 +69,7 @@ def empty_tree(git: BareRepository) -> str:
 
 
 def _raw(output: bytes) -> tuple[list[tuple[str, str | None, str, str]], bytes]:
-    """Status, previous path, path and blob of each changed file, and what follows these fields."""
+    """Status, previous path, path and blob of each changed file, and the rest of the output."""
     changes = []
     while output.startswith(b":"):
         meta, first, output = output.split(b"\0", 2)
@@ -80,7 +79,7 @@ def _raw(output: bytes) -> tuple[list[tuple[str, str | None, str, str]], bytes]:
         if status in "RC":
             second, output = output.split(b"\0", 1)
             previous, path = path, _decoded(second)
-        changes.append((status, previous, path, old if new == _NO_BLOB else new))
+        changes.append((status, previous, path, old if new == NULL_SHA else new))
     return changes, output
 
 
@@ -110,7 +109,7 @@ def _hunks(section: bytes) -> str | None:
 
 Side = Literal["LEFT", "RIGHT"]
 
-_HEADER = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+HUNK_HEADER = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class Row:
     new: int | None
 
     def line(self, side: Side) -> int | None:
-        """LEFT is for what was removed alone: an unchanged line is the new file's."""
+        """LEFT has only removed lines: an unchanged line counts as RIGHT."""
         if side == "RIGHT":
             return self.new
         return self.old if self.new is None else None
@@ -149,7 +148,7 @@ class FileDiff:
     def quote(self, row: Row) -> str:
         """`diff_hunk`: from the hunk's header to the row."""
         start = row.position
-        while not _HEADER.match(self._text[start]):
+        while not HUNK_HEADER.match(self._text[start]):
             start -= 1
         return "\n".join(self._text[start : row.position + 1])
 
@@ -161,7 +160,7 @@ def _rows(lines: list[str]) -> Iterator[Row]:
     hunk = -1
     old = new = 0
     for position, text in enumerate(lines):
-        header = _HEADER.match(text)
+        header = HUNK_HEADER.match(text)
         if header:
             hunk, old, new = hunk + 1, int(header[1]), int(header[2])
         elif text.startswith("+"):
@@ -176,12 +175,12 @@ def _rows(lines: list[str]) -> Iterator[Row]:
 
 
 def file_diff(git: BareRepository, base: str, head: str, path: str) -> FileDiff | None:
-    """The file's diff between two commits; None where it has none, or none that is shown."""
+    """The file's diff between two commits; None if it is unchanged, binary or too large."""
     file = _by_path(git, base, head).get(path)
     if file is None or file.patch is None:
         return None
     patch = file.patch
-    return git.remembered(("file-diff", base, head, path), lambda: FileDiff(patch))
+    return git.cached(("file-diff", base, head, path), lambda: FileDiff(patch))
 
 
 def is_changed(git: BareRepository, base: str, head: str, path: str) -> bool:
@@ -189,14 +188,14 @@ def is_changed(git: BareRepository, base: str, head: str, path: str) -> bool:
 
 
 def _by_path(git: BareRepository, base: str, head: str) -> Mapping[str, ChangedFile]:
-    def ask() -> Mapping[str, ChangedFile]:
+    def compute() -> Mapping[str, ChangedFile]:
         return {file.path: file for file in changed_files(git, base, head)}
 
-    return git.remembered(("changed-by-path", base, head), ask)
+    return git.cached(("changed-by-path", base, head), compute)
 
 
-def moved(git: BareRepository, before: str, after: str, path: str, line: int) -> int | None:
-    """Where line `line` of a file at one commit is at another; None where it was changed or is gone."""
+def moved_line(git: BareRepository, before: str, after: str, path: str, line: int) -> int | None:
+    """The number of line `line` at another commit; None if it was changed or removed."""
     if before == after or not _touched(git, before, after, path):
         return line
     diff = file_diff(git, before, after, path)
@@ -214,8 +213,8 @@ def moved(git: BareRepository, before: str, after: str, path: str, line: int) ->
 
 
 def _touched(git: BareRepository, before: str, after: str, path: str) -> bool:
-    def ask() -> frozenset[str]:
+    def compute() -> frozenset[str]:
         changed = changed_files(git, before, after)
         return frozenset(name for file in changed for name in (file.path, file.previous) if name)
 
-    return path in git.remembered(("touched", before, after), ask)
+    return path in git.cached(("touched", before, after), compute)

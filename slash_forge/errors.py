@@ -9,7 +9,7 @@ BODY_LIMIT = 65_536
 
 
 class ApiError(Exception):
-    """Raised by an operation, turned into a response by the server and nowhere else."""
+    """Raised by an operation; only the server turns it into a response."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class ApiError(Exception):
 
 
 def not_found() -> ApiError:
-    """Also the answer for what exists but may not be seen."""
+    """Also for an object that the caller may not see."""
     return ApiError(404, "Not Found")
 
 

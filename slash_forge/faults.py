@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One request and its answer. `status` 0: the connection was dropped. Git's bodies are left out."""
+    """One request and its response. `status` 0: the connection was dropped. Bodies of git are not recorded."""
 
     method: str
     path: str
@@ -34,9 +34,9 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What happens instead of, or before, the real answer.
+    """An injected error, delay or closed connection.
 
-    `status` None answers as usual, after `delay` seconds. `drop` closes the connection without an answer;
+    `status` None answers as usual, after `delay` seconds. `drop` closes the connection without a response;
     with `after_effect` the operation is carried out first.
     """
 
@@ -51,7 +51,7 @@ class Fault:
 
 
 class Faults:
-    """Faults waiting for their request. Each strikes once; the first that fits is taken."""
+    """Faults for future requests. Each is used once; the first that matches is taken."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -74,5 +74,5 @@ class Faults:
 
     @property
     def waiting(self) -> int:
-        """How many have not struck yet."""
+        """The number of unused faults."""
         return len(self._waiting)

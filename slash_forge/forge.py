@@ -13,23 +13,20 @@ from types import TracebackType
 from slash_forge.faults import Exchange, Faults
 from slash_forge.scenario.actions import Actions, Checks
 from slash_forge.scenario.events import Events
-from slash_forge.scenario.faults import Trouble
-from slash_forge.scenario.people import ACTIONS_BOT
-from slash_forge.scenario.pulls import Pulls, Reviews
+from slash_forge.scenario.faults import FaultInjection
 from slash_forge.scenario.repositories import Repositories
-from slash_forge.scenario.threads import Threads
+from slash_forge.scenario.threads import Pulls, Reviews, Threads
 from slash_forge.server import Server
-from slash_forge.state import State
+from slash_forge.state import ACTIONS_BOT, State
 from slash_forge.web.pages import Pages
 
 __all__ = ["ACTIONS_BOT", "Forge"]
 
 
-class Forge(Repositories, Threads, Pulls, Reviews, Checks, Actions, Events, Trouble):
+class Forge(Repositories, Threads, Pulls, Reviews, Checks, Actions, Events, FaultInjection):
     """A small GitHub on a loopback port, until it is closed. Use it as a context manager.
 
-    Methods that name a repository take `owner/name`; those that act for somebody take a login. People and
-    repositories that were not added are a `KeyError`: a mistake of the caller's, not an answer of GitHub's.
+    A repository is given as `owner/name`, an account as its login. An unknown one raises a `KeyError`.
     """
 
     def __init__(self, port: int = 0, clock: Callable[[], datetime] | None = None) -> None:

@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
-from slash_forge.objects import nested, write_object, write_tree
+from slash_forge.loose_objects import nested, write_object, write_tree
 
 T = TypeVar("T")
 
 _ID_LINE = re.compile(r"[0-9a-f]{40}\n")
-# How many answers about commits are kept.
-_FACTS = 4096
+# Maximum number of cached results about commits.
+_CACHE_SIZE = 4096
 # `git log` fields, separated by NUL; the message comes last because it may hold anything else.
 _COMMIT_FORMAT = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
 _COMMIT_FIELDS = 10
-_NOTHING = "0" * 40
-# What git leaves out at both ends of a name or an address.
+# Git's id for "no object".
+NULL_SHA = "0" * 40
+# Characters that git strips from both ends of a name or an address.
 _CRUD = "".join(map(chr, range(33))) + ".,:;<>\"\\'"
-# A ref that needs no check by git: no dot, no odd character.
+# A ref name that is certainly valid: no dot, no special character.
 _PLAIN_REF = re.compile(r"refs(/[0-9A-Za-z_-]+){2,}")
 # GitHub serves any object of the repository by its id, and partial clones.
 _CONFIG = """\
@@ -42,7 +43,7 @@ _CONFIG = """\
 [gc]
     auto = 0
 """
-# GitHub takes changes of workflows only from who has the permission `workflows`; Actions' own token never has.
+# GitHub accepts changes of workflows only with the permission `workflows`, which the token of Actions never has.
 _UPDATE_HOOK = """\
 #!/bin/sh
 if [ -n "$FORGE_BRANCHES" ] && ! printf %s "$FORGE_BRANCHES" | grep -Fqx -- "$1"; then
@@ -67,12 +68,12 @@ exit 1
 
 
 class GitFailed(Exception):
-    """A git command said no; the message is its last line."""
+    """A git command failed; the message is the last line of its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who and when; `at` is seconds since the epoch."""
+    """Author or committer; `at` is seconds since the epoch."""
 
     name: str
     email: str
@@ -110,7 +111,7 @@ class Entry:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What every git of the forge runs with: nothing of the user's configuration."""
+    """The environment of every git process: no configuration of the user or the system."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
@@ -127,8 +128,8 @@ class BareRepository:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._facts: dict[tuple[object, ...], object] = {}
-        # Refs that are told otherwise than they are: with another commit, or None for not at all.
+        self._cache: dict[tuple[object, ...], object] = {}
+        # Refs that are reported with another commit than they have; None hides the ref.
         self.hidden: Mapping[str, str | None] = {}
 
     @classmethod
@@ -145,11 +146,11 @@ class BareRepository:
 
     def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> bytes:
         """Git's standard output. Raises `GitFailed`."""
-        done = self._call(args, stdin, env)
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            raise GitFailed(lines[-1] if lines else f"git {args[0]} exited with {done.returncode}")
-        return done.stdout
+        process = self._call(args, stdin, env)
+        if process.returncode:
+            lines = process.stderr.decode(errors="replace").strip().splitlines()
+            raise GitFailed(lines[-1] if lines else f"git {args[0]} exited with {process.returncode}")
+        return process.stdout
 
     def text(self, *args: str) -> str:
         return self.run(*args).decode(errors="replace").strip()
@@ -172,26 +173,26 @@ class BareRepository:
     # -- refs
 
     def resolve(self, revision: str) -> str | None:
-        """The commit a branch, tag or id means; None where it means none."""
+        """The commit that a branch, tag or id names, or None."""
         if not revision or revision.startswith("-"):
             return None
         if f"refs/heads/{revision}" in self.hidden:
             return self.hidden[f"refs/heads/{revision}"]
         if (tip := self._loose(f"refs/heads/{revision}")) is not None:
             return tip
-        if ("resolved", revision) in self._facts:
+        if ("resolved", revision) in self._cache:
             return revision
         for name in (f"refs/heads/{revision}", f"refs/tags/{revision}", revision):
-            done = self._call(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), None, None)
-            if done.returncode == 0:
-                sha = done.stdout.decode().strip()
+            process = self._call(("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"), None, None)
+            if process.returncode == 0:
+                sha = process.stdout.decode().strip()
                 if sha == revision:
-                    self.remembered(("resolved", sha), lambda: True)
+                    self.cached(("resolved", sha), lambda: True)
                 return sha
         return None
 
     def branch(self, name: str) -> str | None:
-        """The commit at the tip of a branch, and of nothing else that has its name."""
+        """The tip of a branch; tags of the same name do not count."""
         if f"refs/heads/{name}" in self.hidden:
             return self.hidden[f"refs/heads/{name}"]
         if (tip := self._loose(f"refs/heads/{name}")) is not None:
@@ -200,7 +201,7 @@ class BareRepository:
         return ref.sha if ref else None
 
     def _loose(self, name: str) -> str | None:
-        """The id in a ref's own file, None where git has to be asked: refs are read too often for a process each."""
+        """The id in a ref's file, which saves a process; None if only git can tell."""
         if name.endswith(".lock") or any(part.startswith(".") for part in name.split("/")):
             return None
         try:
@@ -252,22 +253,22 @@ class BareRepository:
         return self.succeeds("cat-file", "-e", sha)
 
     def kind(self, sha: str) -> str | None:
-        done = self._call(("cat-file", "-t", sha), None, None)
-        return done.stdout.decode().strip() if done.returncode == 0 else None
+        process = self._call(("cat-file", "-t", sha), None, None)
+        return process.stdout.decode().strip() if process.returncode == 0 else None
 
     def set_ref(self, name: str, sha: str) -> None:
-        """Raises `GitFailed` for a name or an id that cannot be, or where another ref is in the way."""
+        """Raises `GitFailed` for an invalid name or id, or if another ref conflicts."""
         self.run("update-ref", name, sha)
 
     def move_ref(self, name: str, sha: str) -> None:
-        """Like `set_ref`, for a commit that is known to be there."""
+        """Like `set_ref`, for a commit that is known to exist."""
         path = self.path / name
         lock = path.with_name(f"{path.name}.lock")
         if not _PLAIN_REF.fullmatch(name) or path.is_dir():
             self.set_ref(name, sha)
             return
         try:
-            # As git does it.
+            # The same locking as git's.
             path.parent.mkdir(parents=True, exist_ok=True)
             with lock.open("x") as file:
                 file.write(f"{sha}\n")
@@ -281,8 +282,8 @@ class BareRepository:
     # -- history
 
     def commit(self, sha: str) -> Commit:
-        """Of its whole id."""
-        return self.remembered(("commit", sha), lambda: self.commits([sha], limit=1)[0])
+        """The commit of a full id."""
+        return self.cached(("commit", sha), lambda: self.commits([sha], limit=1)[0])
 
     def commits(self, revisions: Sequence[str], limit: int = 250, path: str | None = None) -> list[Commit]:
         """Newest first. `revisions` are what `git log` takes, such as `base..head`; ids or ranges only."""
@@ -298,47 +299,47 @@ class BareRepository:
         return [_commit(record) for record in output.split("\0\0\n") if record]
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Of two commits named by their whole ids."""
+        """Of two commits given by full ids."""
 
-        def ask() -> str | None:
-            done = self._call(("merge-base", one, other), None, None)
-            return done.stdout.decode().strip() if done.returncode == 0 else None
+        def compute() -> str | None:
+            process = self._call(("merge-base", one, other), None, None)
+            return process.stdout.decode().strip() if process.returncode == 0 else None
 
-        return self.remembered(("merge-base", one, other), ask)
+        return self.cached(("merge-base", one, other), compute)
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Of two commits named by their whole ids."""
+        """Of two commits given by full ids."""
         if ancestor == descendant:
             return True
 
-        def ask() -> bool | None:
+        def compute() -> bool | None:
             arguments = ("merge-base", "--is-ancestor", ancestor, descendant)
             return {0: True, 1: False}.get(self._call(arguments, None, None).returncode)
 
-        return bool(self.remembered(("is-ancestor", ancestor, descendant), ask))
+        return bool(self.cached(("is-ancestor", ancestor, descendant), compute))
 
     def ahead_behind(self, base: str, head: str) -> tuple[int, int]:
         """Commits only `head` has, commits only `base` has."""
         behind, ahead = self.text("rev-list", "--left-right", "--count", f"{base}...{head}").split()
         return int(ahead), int(behind)
 
-    def remembered(self, key: tuple[object, ...], ask: Callable[[], T]) -> T:
-        """What is true of commits stays true of them, so it is worked out once. None is not an answer."""
-        if key in self._facts:
-            return cast(T, self._facts[key])
-        answer = ask()
-        if answer is not None:
-            if len(self._facts) >= _FACTS:
-                self._facts.clear()
-            self._facts[key] = answer
-        return answer
+    def cached(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Cache a result about commits, which never changes. None is not cached."""
+        if key in self._cache:
+            return cast(T, self._cache[key])
+        result = compute()
+        if result is not None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            self._cache[key] = result
+        return result
 
     def merged_tree(self, base: str, head: str) -> str | None:
-        """None for a conflict. Raises `GitFailed` where this git is too old to say (before 2.38)."""
-        done = self._call(("merge-tree", "--write-tree", base, head), None, None)
-        if done.returncode not in (0, 1):
-            raise GitFailed(done.stderr.decode(errors="replace").strip())
-        return None if done.returncode else done.stdout.decode().splitlines()[0]
+        """The tree of a merge, None for a conflict. Raises `GitFailed` if git is older than 2.38."""
+        process = self._call(("merge-tree", "--write-tree", base, head), None, None)
+        if process.returncode not in (0, 1):
+            raise GitFailed(process.stderr.decode(errors="replace").strip())
+        return None if process.returncode else process.stdout.decode().splitlines()[0]
 
     # -- contents
 
@@ -387,7 +388,7 @@ class BareRepository:
         lines += [f"author {_ident(author)}", f"committer {_ident(committer or author)}", "", message]
         sha = write_object(self.path, "commit", "\n".join(lines).encode())
         for parent in parents:
-            self.remembered(("is-ancestor", parent, sha), lambda: True)
+            self.cached(("is-ancestor", parent, sha), lambda: True)
         return sha
 
     def write_files(
@@ -415,7 +416,7 @@ class BareRepository:
                 there = (
                     self.run("ls-tree", "-r", "-z", "--name-only", base, "--", f"{path}/") if base else b""
                 )
-                lines = [f"0 {_NOTHING}\t{name}" for name in there.decode().split("\0") if name]
+                lines = [f"0 {NULL_SHA}\t{name}" for name in there.decode().split("\0") if name]
                 lines += [
                     f"{one.mode} {one.sha}\t{path}/{one.path}"
                     for one in self.tree(sha, recursive=True)
@@ -424,7 +425,7 @@ class BareRepository:
                 everything = "".join(f"{line}\0" for line in lines)
                 self.run("update-index", "-z", "--index-info", stdin=everything.encode(), env=scratch)
                 continue
-            line = f"{'0' if sha is None else mode} {sha or _NOTHING}\t{path}\0"
+            line = f"{'0' if sha is None else mode} {sha or NULL_SHA}\t{path}\0"
             self.run("update-index", "-z", "--index-info", stdin=line.encode(), env=scratch)
         tree = self.run("write-tree", env=scratch).decode().strip()
         (self.path / "tree.index").unlink()
@@ -433,13 +434,13 @@ class BareRepository:
     def write_blob(self, content: bytes) -> str:
         return write_object(self.path, "blob", content)
 
-    def take(self, source: Path, refspec: str) -> None:
-        """Fetch from another repository on this disk: a fork, or one to begin with."""
+    def fetch(self, source: Path, refspec: str) -> None:
+        """Fetch from another repository on this disk."""
         self.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", str(source), refspec)
 
 
 def _ident(signature: Signature) -> str:
-    """As a commit has it: git leaves out of names what would end them."""
+    """The line of a commit; git strips characters that would end a name."""
     name, email = (re.sub(r"[\n<>\0]", "", text).strip(_CRUD) for text in (signature.name, signature.email))
     return f"{name} <{email}> {signature.at} +0000"
 

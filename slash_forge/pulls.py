@@ -1,4 +1,4 @@
-"""Pull requests in git: measures, branch updates, pushes and merges."""
+"""Pull requests in git: diff sizes, what follows a push, and merges."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from slash_forge import threads
 from slash_forge.diffs import ChangedFile, changed_files, empty_tree
-from slash_forge.git import Commit, GitFailed
+from slash_forge.git import NULL_SHA, Commit, GitFailed
 from slash_forge.state import Issue, Pull, Push, Repository, State, Trial, User
-from slash_forge.timeline import note as note_event
+from slash_forge.threads import record_event
 
 
 def find_head(state: State, repository: Repository, name: str) -> tuple[Repository | None, str]:
@@ -38,11 +38,11 @@ def open_pull(
     maintainer_can_modify: bool,
     at: str | None = None,
 ) -> Issue:
-    """Checks nothing but that both branches are there (`KeyError`): the caller has."""
+    """The caller checks the arguments. Raises `KeyError` if a branch does not exist."""
     base_sha, head_sha = repository.git.branch(base_ref), source.git.branch(head_ref)
     if base_sha is None or head_sha is None:
         raise KeyError(base_ref if base_sha is None else head_ref)
-    issue = threads.begin(state, repository, author, title=title, body=body, at=at)
+    issue = threads.create(state, repository, author, title=title, body=body, at=at)
     issue.pull = Pull(
         id=state.next_id(),
         head_repository=source,
@@ -52,7 +52,7 @@ def open_pull(
         base_ref=base_ref,
         base_sha=base_sha,
         draft=draft,
-        # A branch of the repository itself is its maintainers' anyway.
+        # Maintainers can always push to a branch of the repository itself.
         maintainer_can_modify=source is not repository and maintainer_can_modify,
     )
     record_head(repository, issue, issue.pull)
@@ -61,7 +61,7 @@ def open_pull(
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What only the full form of a pull request says, of git."""
+    """The numbers that only the full form of a pull request has."""
 
     commits: int
     additions: int
@@ -70,7 +70,7 @@ class Measures:
 
 
 def merge_base(repository: Repository, pull: Pull) -> str:
-    """Where the pull request's commits begin: what its files are compared with.
+    """The commit that the pull request's files are compared with.
 
     A merged pull request keeps the base it had, because its head is part of the branch now.
     """
@@ -82,7 +82,7 @@ def merge_base(repository: Repository, pull: Pull) -> str:
 def commits(repository: Repository, pull: Pull) -> list[Commit]:
     """Oldest first, at most 250 as on GitHub."""
     git, begin, head = repository.git, merge_base(repository, pull), pull.head_sha
-    return git.remembered(("commits", begin, head), lambda: git.commits([head, f"^{begin}"])[::-1])
+    return git.cached(("commits", begin, head), lambda: git.commits([head, f"^{begin}"])[::-1])
 
 
 def files(repository: Repository, pull: Pull) -> list[ChangedFile]:
@@ -109,14 +109,14 @@ def record_head(repository: Repository, issue: Issue, pull: Pull) -> None:
     name = head_ref_name(issue.number)
     source = pull.head_repository
     if source is not None and source is not repository:
-        repository.git.take(source.git.path, f"+{pull.head_sha}:{name}")
+        repository.git.fetch(source.git.path, f"+{pull.head_sha}:{name}")
     else:
         repository.git.move_ref(name, pull.head_sha)
 
 
 def follow_branches(state: State, pushed: Repository) -> None:
-    """After a push: open pull requests take the new head, close without one, or turn out to be merged."""
-    note(state, pushed)
+    """After a push: update the heads of open pull requests, close those without one, mark those that it merged."""
+    record_pushes(state, pushed)
     tips = {name.removeprefix("refs/heads/"): sha for name, sha in pushed.git.branches().items()}
     for repository, issue, pull in list(_opened_from(state, pushed)):
         head = tips.get(pull.head_ref)
@@ -145,7 +145,7 @@ def _opened_from(state: State, pushed: Repository) -> Iterator[tuple[Repository,
 
 def close(state: State, issue: Issue, by: User | None = None) -> None:
     if issue.state == "open":
-        note_event(state, issue, "closed", by)
+        record_event(state, issue, "closed", by)
     issue.state = "closed"
     issue.closed_at = issue.updated_at = state.now()
 
@@ -156,14 +156,11 @@ def mark_merged(state: State, issue: Issue, pull: Pull, merge_sha: str) -> None:
     pull.merge_sha = merge_sha
 
 
-NOTHING = "0" * 40
-
-
-def note(state: State, repository: Repository) -> None:
-    """Take down every branch that is not where it was when this was last called."""
+def record_pushes(state: State, repository: Repository) -> None:
+    """Record a `Push` for every branch that moved since the last call."""
     tips = repository.git.branches()
     for ref in sorted(tips.keys() | repository.tips.keys()):
-        before, after = repository.tips.get(ref, NOTHING), tips.get(ref, NOTHING)
+        before, after = repository.tips.get(ref, NULL_SHA), tips.get(ref, NULL_SHA)
         if before != after:
             kind = _kind(repository, before, after)
             repository.pushes.append(Push(state.next_id(), ref, before, after, state.now(), kind))
@@ -171,9 +168,9 @@ def note(state: State, repository: Repository) -> None:
 
 
 def _kind(repository: Repository, before: str, after: str) -> str:
-    if before == NOTHING:
+    if before == NULL_SHA:
         return "branch_creation"
-    if after == NOTHING:
+    if after == NULL_SHA:
         return "branch_deletion"
     return "push" if repository.git.is_ancestor(before, after) else "force_push"
 
@@ -182,14 +179,14 @@ _CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d+)\b"
 
 
 def merge_ref_name(number: int) -> str:
-    """The ref under which the base repository serves what merging would give."""
+    """The ref under which the base repository serves the test merge."""
     return f"refs/pull/{number}/merge"
 
 
 def attempt(state: State, repository: Repository, issue: Issue, pull: Pull) -> Trial | None:
-    """What merging would give now; None where the base branch is gone. Keeps `refs/pull/N/merge` right.
+    """Test the merge of an open pull request and update `refs/pull/N/merge`; None if the base branch is gone.
 
-    Only for an open pull request. Tried anew only after one of its ends moved.
+    The result is reused until head or base moves.
     """
     git, base = repository.git, repository.git.branch(pull.base_ref)
     if base is None:
@@ -213,7 +210,7 @@ def attempt(state: State, repository: Repository, issue: Issue, pull: Pull) -> T
 
 
 def attempt_all(state: State, repository: Repository) -> None:
-    """Before the refs are told to somebody."""
+    """Called before refs are served."""
     for issue, pull in repository.pulls():
         if issue.state == "open":
             attempt(state, repository, issue, pull)
@@ -224,13 +221,13 @@ def merge(
     repository: Repository,
     issue: Issue,
     pull: Pull,
-    signature: User,
+    user: User,
     *,
     method: str = "merge",
     title: str | None = None,
     message: str | None = None,
 ) -> str:
-    """Put the result on the base branch. Returns its commit. A conflict is a `ValueError`."""
+    """Merge into the base branch. Returns the merge commit. Raises `ValueError` for a conflict."""
     git, base = repository.git, repository.git.branch(pull.base_ref)
     if base is None:
         raise ValueError(f"{repository.full_name} has no branch {pull.base_ref}")
@@ -238,24 +235,60 @@ def merge(
     if tree is None:
         raise ValueError(f"#{issue.number} conflicts with {pull.base_ref}")
     if method == "squash":
-        parents, words = [base], f"{title or f'{issue.title} (#{issue.number})'}\n\n{message or ''}"
+        parents, text = [base], f"{title or f'{issue.title} (#{issue.number})'}\n\n{message or ''}"
     else:
         parents = [base, pull.head_sha]
         head = f"{pull.head_owner.login}/{pull.head_ref}"
-        words = f"{title or f'Merge pull request #{issue.number} from {head}'}\n\n{message or issue.title}"
-    sha = git.write_commit(tree, parents, f"{words.rstrip()}\n", state.signature(signature))
-    pull.base_sha, pull.merged_by, issue.closed_by = base, signature, signature
+        text = f"{title or f'Merge pull request #{issue.number} from {head}'}\n\n{message or issue.title}"
+    sha = git.write_commit(tree, parents, f"{text.rstrip()}\n", state.signature(user))
+    pull.base_sha, pull.merged_by, issue.closed_by = base, user, user
     git.set_ref(f"refs/heads/{pull.base_ref}", sha)
     mark_merged(state, issue, pull, sha)
     if pull.base_ref == repository.default_branch:
-        _close_named(state, repository, issue)
+        _close_referenced(state, repository, issue)
     follow_branches(state, repository)
     return sha
 
 
-def _close_named(state: State, repository: Repository, merged: Issue) -> None:
+def _close_referenced(state: State, repository: Repository, merged: Issue) -> None:
     for number in _CLOSES.findall(merged.body or ""):
         issue = repository.threads.get(int(number))
         if issue and issue.pull is None and issue.state == "open":
             close(state, issue)
             issue.state_reason = "completed"
+
+
+# -- eventual consistency: after a push the API returns the old refs for some requests; git does not
+
+
+@dataclass(slots=True)
+class Lag:
+    """`left` more API requests see the repository as it was before the push."""
+
+    repository: Repository
+    left: int
+
+
+def after_push(state: State, repository: Repository) -> None:
+    """Update everything that depends on branches: now, or some requests later if the test set a lag."""
+    reads = state.lags.pop(repository.id, 0)
+    if not reads:
+        follow_branches(state, repository)
+        return
+    before = repository.tips
+    after = repository.git.branches()
+    repository.git.hidden = {
+        name: before.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    }
+    state.lagging.append(Lag(repository, reads))
+
+
+def count_request(state: State) -> None:
+    """Called before each API request is answered; ends the lags that are over."""
+    for lag in list(state.lagging):
+        lag.left -= 1
+        if lag.left < 0:
+            state.lagging.remove(lag)
+            lag.repository.git.hidden = {}
+            record_pushes(state, lag.repository)
+            follow_branches(state, lag.repository)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from slash_forge import diffs, pulls
-from slash_forge.diffs import Side
+from slash_forge.diffs import FileDiff, Row, Side
+from slash_forge.git import BareRepository
 
 if TYPE_CHECKING:
     from slash_forge.state import Issue, Pull, Reaction, Repository, State, User
-
-
-from typing import Literal
-
-from slash_forge.diffs import FileDiff, Row
-from slash_forge.git import BareRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +60,7 @@ class ReviewComment:
 
 @dataclass(slots=True, eq=False)
 class Review:
-    """`submitted_at` None is still being written (state PENDING): its comments are its author's alone."""
+    """`submitted_at` None: pending; only its author sees its comments."""
 
     id: int
     author: User | None
@@ -78,7 +73,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A comment that will begin a thread, its place already checked against the diff."""
+    """A comment that will start a thread; its anchor is checked against the diff."""
 
     path: str
     body: str
@@ -139,7 +134,7 @@ def _add(
 
 
 def remove_comment(repository: Repository, comment: ReviewComment) -> None:
-    """The thread goes with its last comment; replies to one that went stay."""
+    """Remove a comment, and its thread with the last one. Replies to it stay."""
     _, pull, _ = repository.review_comments.pop(comment.id)
     comment.thread.comments.remove(comment)
     comment.review.comments.remove(comment)
@@ -148,19 +143,19 @@ def remove_comment(repository: Repository, comment: ReviewComment) -> None:
 
 
 def submitted_comments(pull: Pull) -> list[ReviewComment]:
-    """What everybody sees, oldest first."""
+    """The comments of submitted reviews, oldest first."""
     matches = [one for review in pull.reviews if review.submitted_at for one in review.comments]
     return sorted(matches, key=lambda one: one.id)
 
 
 def base_of(repository: Repository, pull: Pull, commit: str) -> str:
-    """What the files at `commit`, the head or a commit before it, are compared with."""
+    """The commit that the files at `commit` (the head or an earlier commit) are compared with."""
     begin = pulls.merge_base(repository, pull)
     return begin if commit == pull.head_sha else repository.git.merge_base(begin, commit) or begin
 
 
 def current(repository: Repository, pull: Pull, thread: Thread) -> Anchor | None:
-    """Where the thread stands in today's diff; None where its lines were changed, or are in no hunk now."""
+    """The thread's anchor in the current diff; None if its lines were changed or are in no hunk."""
     anchor = thread.anchor
     if anchor is None:
         return None
@@ -171,7 +166,7 @@ def current(repository: Repository, pull: Pull, thread: Thread) -> Anchor | None
 
     def now(side: Side, line: int) -> int | None:
         before, after = (thread.commit, pull.head_sha) if side == "RIGHT" else (thread.base, base)
-        return diffs.moved(git, before, after, thread.path, line)
+        return diffs.moved_line(git, before, after, thread.path, line)
 
     diff = diffs.file_diff(git, base, pull.head_sha, thread.path)
     line = now(anchor.side, anchor.line)
@@ -191,7 +186,7 @@ Mistake = Literal["path", "line", "start", "hunk", "order"]
 
 
 class Unanchored(Exception):
-    """The place is not in the diff; `mistake` says what of it."""
+    """The requested lines are not in the diff; `mistake` says which part of the request is wrong."""
 
     def __init__(self, mistake: Mistake) -> None:
         super().__init__(mistake)
@@ -200,7 +195,7 @@ class Unanchored(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AnchorRequest:
-    """What a client asked for. `line` None with `position` is the old way of saying it."""
+    """A requested anchor. `position` instead of `line` is GitHub's older form."""
 
     path: str
     body: str
@@ -269,7 +264,7 @@ IN_COMMENT: dict[Mistake, tuple[str, str]] = {
 
 
 def sentence(parts: list[str]) -> str:
-    """Several reasons as GitHub tells them: in one string, which does not say which comment is meant."""
+    """Several reasons in one string, as GitHub joins them."""
     if len(parts) < 3:
         return " and ".join(parts)
     return ", ".join(parts[:-1]) + f", and {parts[-1]}"

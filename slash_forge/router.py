@@ -1,26 +1,58 @@
-"""Route a request to its operation; redirect requests for renamed repositories."""
+"""The routes of all operations, matching a request to one, and redirects for renamed repositories."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
 from slash_forge import errors
-from slash_forge.call import Call, Reply
+from slash_forge.call import Operation, Reply, Route
+from slash_forge.operations import (
+    apps,
+    checks,
+    comments,
+    git_data,
+    graphql,
+    issues,
+    labels,
+    pulls,
+    repositories,
+    review_comments,
+    reviews,
+    runs,
+    search,
+    workflows,
+)
 from slash_forge.shapes.site import Site
 from slash_forge.state import State
 
-Operation = Callable[[Call], Reply]
-Route = tuple[str, str, Operation]
+# Events and comments first: `issues/comments/...` must not match as an issue's number, nor `pulls/comments`.
+# Checks and statuses before commits: a ref may hold slashes.
+ROUTES: tuple[Route, ...] = (
+    *graphql.ROUTES,
+    *search.ROUTES,
+    *apps.ROUTES,
+    *labels.ROUTES,
+    *comments.ROUTES,
+    *issues.ROUTES,
+    *review_comments.ROUTES,
+    *pulls.ROUTES,
+    *reviews.ROUTES,
+    *checks.ROUTES,
+    *runs.ROUTES,
+    *workflows.ROUTES,
+    *git_data.ROUTES,
+    *repositories.ROUTES,
+)
 
 _PARAMETER = re.compile(r"\{(\w+)(\+?)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RouteMatch:
     operation: Operation
     params: Mapping[str, str]
 
@@ -31,14 +63,16 @@ class Router:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = [(method, _pattern(template), operation) for method, template, operation in routes]
 
-    def find(self, method: str, path: str) -> Found:
-        """Raises a 404 for a path nobody answers: that is what GitHub says to a wrong method, too."""
+    def find(self, method: str, path: str) -> RouteMatch:
+        """Raises a 404 for an unknown path and, as GitHub does, for a wrong method."""
         for requested, pattern, operation in self._routes:
             if requested != method:
                 continue
             match = pattern.fullmatch(path)
             if match:
-                return Found(operation, {name: unquote(value) for name, value in match.groupdict().items()})
+                return RouteMatch(
+                    operation, {name: unquote(value) for name, value in match.groupdict().items()}
+                )
         raise errors.not_found()
 
 
@@ -60,7 +94,7 @@ _BY_ID = re.compile(r"/repositories/(?P<id>\d+)(?P<rest>/.*)?")
 
 
 def redirect(state: State, site: Site, method: str, path: str, query: str) -> Reply | None:
-    """The answer to a request of the API for a name that a repository had: 301, and 307 for a write."""
+    """The redirect for an API request that uses a repository's former name: 301, or 307 for a write."""
     match = _BY_NAME.fullmatch(path)
     repository = state.moved(unquote(match["name"])) if match else None
     if match is None or repository is None:
@@ -80,7 +114,7 @@ def by_name(state: State, path: str) -> str:
 
 
 def redirect_git(state: State, site: Site, full_name: str, rest: str, query: str) -> Reply | None:
-    """The same for git, which GitHub redirects with its first request."""
+    """The redirect for git's first request that uses a repository's former name."""
     repository = state.moved(full_name)
     if repository is None:
         return None

@@ -1,4 +1,4 @@
-"""Workflow runs, jobs, logs and artifacts. Nothing is executed: the results are set by `scenario`."""
+"""Workflow runs, jobs, logs and artifacts. Nothing is executed: `scenario` sets the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNSAFE = re.compile(r'["<>:|*?\\/]')
 
 @dataclass(slots=True, eq=False)
 class Workflow:
-    """`on` is what the file says there, with its settings, as it is on the default branch."""
+    """`on` has the events of the file on the default branch, with their settings."""
 
     id: int
     path: str
@@ -34,7 +34,7 @@ class Workflow:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`log` is what it printed."""
+    """`log` is its output."""
 
     name: str
     conclusion: str = "success"
@@ -57,7 +57,7 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """`head_repository` is the fork's for a run on its pull request."""
+    """`head_repository` is the fork for a run on the fork's pull request."""
 
     id: int
     workflow: Workflow
@@ -90,7 +90,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """What a `workflow_dispatch` (with its `workflow` and `ref`) or a `repository_dispatch` carried."""
+    """A received `workflow_dispatch` (with `workflow` and `ref`) or `repository_dispatch`."""
 
     kind: Literal["workflow_dispatch", "repository_dispatch"]
     sender: User
@@ -104,7 +104,7 @@ class Dispatch:
 
 
 def workflows(state: State, repository: Repository) -> list[Workflow]:
-    """Those on the default branch, each with the id it was first given, and those that have run."""
+    """The workflows on the default branch, and those that have run."""
     tip = repository.git.branch(repository.default_branch)
     if tip is not None:
         folder = repository.git.entry(tip, FOLDER)
@@ -115,7 +115,7 @@ def workflows(state: State, repository: Repository) -> list[Workflow]:
 
 
 def _read(state: State, repository: Repository, path: str, content: bytes) -> None:
-    name, on = described(path, content)
+    name, on = parse_workflow(path, content)
     known = repository.workflows.get(path)
     if known is None:
         repository.workflows[path] = Workflow(state.next_id(), path, name, "active", on, state.now())
@@ -123,26 +123,26 @@ def _read(state: State, repository: Repository, path: str, content: bytes) -> No
         known.name, known.on = name, on
 
 
-def described(path: str, content: bytes) -> tuple[str, Mapping[str, Any]]:
-    """A workflow file's name and its events; a broken one has its path for a name, and no events."""
+def parse_workflow(path: str, content: bytes) -> tuple[str, Mapping[str, Any]]:
+    """A workflow file's name and events; for an invalid file its path and no events."""
     import yaml
 
     try:
-        read = yaml.safe_load(content)
+        document = yaml.safe_load(content)
     except yaml.YAMLError:
-        read = None
-    if not isinstance(read, dict):
+        document = None
+    if not isinstance(document, dict):
         return path, {}
-    # YAML takes a bare `on` for a truth value.
-    on = read.get("on", read.get(True))
+    # YAML reads a bare `on` as true.
+    on = document.get("on", document.get(True))
     if isinstance(on, str):
         on = [on]
     events = dict.fromkeys(on) if isinstance(on, list) else on if isinstance(on, dict) else {}
-    return str(read.get("name") or path), events
+    return str(document.get("name") or path), events
 
 
 def workflow_at(state: State, repository: Repository, path: str, name: str) -> Workflow:
-    """The workflow of that file, which need not be there."""
+    """The workflow of that file, added if there is none."""
     workflows(state, repository)
     if path not in repository.workflows:
         repository.workflows[path] = Workflow(state.next_id(), path, name, "active", {}, state.now())
@@ -201,7 +201,7 @@ def finish(state: State, run: Run, conclusion: str) -> None:
 
 
 def cancel(state: State, run: Run) -> None:
-    """At once, which takes GitHub a while."""
+    """Takes effect immediately; GitHub takes a while."""
     finish(state, run, "cancelled")
     for job in run.jobs:
         if job.check.status != "completed":
@@ -218,7 +218,7 @@ def rerun(state: State, run: Run) -> None:
 
 
 def step_log(job: Job, index: int) -> str:
-    """As the runner writes it: each line with its time, the failure's last line included."""
+    """In the format of the runner: each line has a time, and a failure ends with an error line."""
     step = job.steps[index]
     lines = [f"##[group]Run {step.name}", step.name, "##[endgroup]", *step.log.splitlines()]
     if step.conclusion == "failure":
@@ -229,14 +229,14 @@ def step_log(job: Job, index: int) -> str:
 
 
 def job_log(job: Job) -> str:
-    """All steps after one another. Skipped ones print nothing."""
+    """The logs of all steps that were not skipped."""
     return "".join(
         step_log(job, index) for index, step in enumerate(job.steps) if step.conclusion != "skipped"
     )
 
 
 def run_logs(run: Run) -> bytes:
-    """The archive: a file a job, and a folder a job with a file a step."""
+    """A zip archive: one file for each job, and one folder for each job with a file for each step."""
     files = {}
     for job_index, job in enumerate(one for one in run.jobs if one.attempt == run.attempt):
         name = _UNSAFE.sub("_", job.name)

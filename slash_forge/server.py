@@ -16,27 +16,26 @@ from io import BufferedIOBase
 from typing import IO, Any
 from urllib.parse import parse_qsl, unquote
 
-from slash_forge import access, attachments, errors, lag, pulls, router, smart_http
+from slash_forge import access, attachments, errors, pulls, router, smart_http
 from slash_forge.access import Caller
 from slash_forge.call import Call, Reply, entity_tag
 from slash_forge.faults import Exchange, Fault, Faults
 from slash_forge.git import GitFailed
-from slash_forge.router import Router
-from slash_forge.routes import ROUTES
+from slash_forge.router import ROUTES, Router
 from slash_forge.shapes.site import Site
 from slash_forge.smart_http import GitRequest
 from slash_forge.state import State
 
 _API = "/api/v3"
 _GRAPHQL = "/api/graphql"
-_SPOOL = 1 << 20
+_SPOOL_BYTES = 1 << 20
 
-# The path and the query of a page for people, and who looks: HTML, or an `ApiError`.
+# Renders the HTML page of a path with its query for a caller. Raises `ApiError`.
 Pages = Callable[[str, Caller], Reply]
 
 
 class _Dropped(Exception):
-    """A fault wants the connection closed without an answer."""
+    """A fault closes the connection without a response."""
 
 
 class Server(ThreadingHTTPServer):
@@ -67,12 +66,12 @@ class Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is not worth a traceback; anything else is."""
+        """No traceback for a client that closed its connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def close(self) -> None:
-        """Stop accepting, and end the connections that clients keep alive."""
+        """Stop accepting, and close kept-alive connections."""
         self.shutdown()
         self.server_close()
         with self._lock:
@@ -104,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._caller = Caller(None)
         self._sent = b""
         headers = {name.lower(): value for name, value in self.headers.items()}
-        with tempfile.SpooledTemporaryFile(max_size=_SPOOL) as body:
+        with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as body:
             _read_body(self.rfile, headers, body)
             fault = self.server.faults.take(self.command, raw)
             if fault and fault.delay:
@@ -129,13 +128,13 @@ class _Handler(BaseHTTPRequestHandler):
             if self._caller.token:
                 self._caller.token.used += 1
             if fault and fault.status is not None:
-                raise _Planned(fault)
-            elsewhere = self._moved(git)
-            if git and not elsewhere:
+                raise _InjectedReply(fault)
+            redirect = self._redirect(git)
+            if git and not redirect:
                 self._git(git, headers, body, fault)
                 return
-            if elsewhere:
-                reply = elsewhere
+            if redirect:
+                reply = redirect
             elif self._is_api:
                 reply = self._api(query, headers, body)
             elif self._is_store:
@@ -144,18 +143,18 @@ class _Handler(BaseHTTPRequestHandler):
                 reply = attachments.answer(self.server.state, self.server.site, self._path, query, headers)
             else:
                 reply = self.server.pages(self.path, self._caller)
-        except _Planned as planned:
-            reply = planned.reply
+        except _InjectedReply as injected:
+            reply = injected.reply
         except errors.ApiError as error:
-            reply = _refused_git(error) if git else Reply(error.status, error.body())
+            reply = _git_error(error) if git else Reply(error.status, error.body())
         except GitFailed as error:
-            # Not foreseen by the operation, so a mistake of the forge's: said, and not taken for GitHub's word.
+            # Not expected by the operation: a bug of the forge.
             reply = Reply(500, {"message": f"git: {error}", "documentation_url": ""})
         if fault and fault.drop:
             raise _Dropped
         self._send(reply, headers)
 
-    def _moved(self, git: GitRequest | None) -> Reply | None:
+    def _redirect(self, git: GitRequest | None) -> Reply | None:
         state, site = self.server.state, self.server.site
         if git:
             return router.redirect_git(state, site, git.full_name, git.rest, self._query)
@@ -167,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @property
     def _is_store(self) -> bool:
-        return self._path.startswith(f"{attachments.PATH}/")
+        return self._path.startswith(f"{attachments.STORE}/")
 
     def _api(self, query: Mapping[str, str], headers: Mapping[str, str], body: IO[bytes]) -> Reply:
         path = router.by_name(self.server.state, self._path.removeprefix(_API))
@@ -185,8 +184,8 @@ class _Handler(BaseHTTPRequestHandler):
         )
         with self.server.state.lock:
             if path != "/rate_limit":
-                access.check(self._caller)
-            lag.count(self.server.state)
+                access.check_rate_limit(self._caller)
+            pulls.count_request(self.server.state)
             return match.operation(call)
 
     # -- answers
@@ -195,7 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = reply.encoded()
         out = {"Content-Type": reply.content_type, **reply.headers}
         if self._is_api:
-            out.update(access.headers(self._caller, self.server.state.epoch()))
+            out.update(access.rate_limit_headers(self._caller, self.server.state.epoch()))
             out["X-GitHub-Request-Id"] = f"F0{len(self.server.exchanges):06X}"
             out["X-GitHub-Media-Type"] = "github.v3; format=json"
         status = reply.status
@@ -204,9 +203,9 @@ class _Handler(BaseHTTPRequestHandler):
             if headers.get("if-none-match") == out["ETag"]:
                 status, content = 304, b""
                 if self._caller.token:
-                    # Costs nothing, which is what conditional requests are for.
+                    # Conditional requests that return 304 are free.
                     self._caller.token.used -= 1
-                    out.update(access.headers(self._caller, self.server.state.epoch()))
+                    out.update(access.rate_limit_headers(self._caller, self.server.state.epoch()))
         if reply.body is None or status == 304:
             out.pop("Content-Type")
         out.update(reply.headers)
@@ -244,15 +243,15 @@ class _Handler(BaseHTTPRequestHandler):
         self, request: GitRequest, headers: Mapping[str, str], body: IO[bytes], fault: Fault | None
     ) -> None:
         with self.server.state.lock:
-            admitted = smart_http.admit(self.server.state, request, self._caller)
-            repository = admitted.repository
+            admission = smart_http.admit(self.server.state, request, self._caller)
+            repository = admission.repository
             if request.service == "git-upload-pack":
                 pulls.attempt_all(self.server.state, repository)
-        # A file with a descriptor of its own: git reads it as its standard input.
+        # `fileno` moves the body to a real file, which git reads as its standard input.
         body.fileno()
         body.seek(0)
-        answer = smart_http.serve(
-            admitted,
+        response = smart_http.serve(
+            admission,
             request,
             self._caller,
             method=self.command,
@@ -260,28 +259,28 @@ class _Handler(BaseHTTPRequestHandler):
             headers=headers,
             body=body,
         )
-        pieces: Iterable[bytes] = answer.pieces
+        chunks: Iterable[bytes] = response.chunks
         if request.rest == "git-receive-pack":
-            # Before git hears that the push is done: whoever asks next must see the pull request moved.
-            pieces = list(pieces)
+            # Update before the client sees the end of the push: its next request must see the pull request moved.
+            chunks = list(chunks)
             with self.server.state.lock:
                 repository.pushed_at = self.server.state.now()
-                lag.after_push(self.server.state, repository)
+                pulls.after_push(self.server.state, repository)
         if fault and fault.drop:
             raise _Dropped
-        self._record(answer.status, answer.headers, b"")
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
+        self._record(response.status, response.headers, b"")
+        self.send_response(response.status)
+        for name, value in response.headers.items():
             self.send_header(name, value)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for piece in pieces:
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        for chunk in chunks:
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk))
         self.wfile.write(b"0\r\n\r\n")
 
 
-class _Planned(Exception):
-    """A fault's own answer."""
+class _InjectedReply(Exception):
+    """The response of a fault."""
 
     def __init__(self, fault: Fault) -> None:
         body = fault.body
@@ -293,8 +292,8 @@ class _Planned(Exception):
         self.reply = Reply(fault.status or 500, body, fault.headers, kind)
 
 
-def _refused_git(error: errors.ApiError) -> Reply:
-    """Git shows plain text to people, and asks for credentials only where it is told to."""
+def _git_error(error: errors.ApiError) -> Reply:
+    """Git shows plain text, and asks for credentials only after `WWW-Authenticate`."""
     headers = {"WWW-Authenticate": 'Basic realm="GitHub"'} if error.status == 401 else {}
     return Reply(error.status, f"{error.message}\n".encode(), headers, "text/plain; charset=utf-8")
 
@@ -309,7 +308,7 @@ def _parsed(body: bytes) -> Any:
 
 
 def _read_body(stream: BufferedIOBase, headers: Mapping[str, str], into: IO[bytes]) -> None:
-    """Git sends large packs in chunks; clients of the API may compress."""
+    """Git sends large packs in chunks."""
     if headers.get("transfer-encoding", "").lower() == "chunked":
         while size := int(stream.readline().split(b";")[0], 16):
             into.write(stream.read(size))
@@ -319,9 +318,9 @@ def _read_body(stream: BufferedIOBase, headers: Mapping[str, str], into: IO[byte
     else:
         remaining = int(headers.get("content-length") or 0)
         while remaining > 0:
-            piece = stream.read(min(remaining, _SPOOL))
-            if not piece:
+            chunk = stream.read(min(remaining, _SPOOL_BYTES))
+            if not chunk:
                 raise ConnectionError("the request ended before its body did")
-            into.write(piece)
-            remaining -= len(piece)
+            into.write(chunk)
+            remaining -= len(chunk)
     into.seek(0)

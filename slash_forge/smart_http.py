@@ -19,8 +19,8 @@ _PATH = re.compile(
     r"/(?P<owner>[^/]+)/(?P<name>[^/]+?)(?:\.git)?/(?P<rest>info/refs|git-upload-pack|git-receive-pack)"
 )
 _CHUNK = 65_536
-# Rules that an ordinary push cannot satisfy.
-_GUARDS = ("creation", "update", "pull_request", "required_signatures")
+# Rules that refuse an ordinary push.
+_PUSH_RULES = ("creation", "update", "pull_request", "required_signatures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ def recognise(path: str, query: Mapping[str, str]) -> GitRequest | None:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What may be touched: with `branches`, these alone may be written."""
+    """An authorised access. With `branches`, only these may be written."""
 
     repository: Repository
     branches: frozenset[str] | None = None
 
 
 def admit(state: State, request: GitRequest, caller: Caller) -> Admission:
-    """For somebody who may. A 401 comes first: git sends credentials only after one."""
+    """Authorise a request. Raises a 401 first, because git sends credentials only after one."""
     repository = state.repository(request.full_name)
     visible = repository is not None and caller.role(repository) > Role.NONE
     writing = request.service == "git-receive-pack"
@@ -62,7 +62,7 @@ def admit(state: State, request: GitRequest, caller: Caller) -> Admission:
         raise errors.ApiError(403, "Please upgrade your git client.")
     branches = None
     if writing and caller.role(repository) < Role.WRITE:
-        branches = caller.lent_branches(state, repository)
+        branches = caller.writable_fork_branches(state, repository)
         if not branches:
             raise errors.forbidden(f"Permission to {repository.full_name}.git denied to {caller.login}.")
     if not caller.may(repository, "contents", "write" if writing else "read"):
@@ -71,16 +71,16 @@ def admit(state: State, request: GitRequest, caller: Caller) -> Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class GitAnswer:
-    """A CGI answer: its head, parsed, and the pieces of its body as they come."""
+class GitResponse:
+    """A CGI response: status, headers, and the chunks of the body as they arrive."""
 
     status: int
     headers: Mapping[str, str]
-    pieces: Iterator[bytes]
+    chunks: Iterator[bytes]
 
 
 def serve(
-    admitted: Admission,
+    admission: Admission,
     request: GitRequest,
     caller: Caller,
     *,
@@ -88,9 +88,9 @@ def serve(
     query: str,
     headers: Mapping[str, str],
     body: IO[bytes],
-) -> GitAnswer:
+) -> GitResponse:
     """Run `git http-backend`. `body` must be a real file: git reads it as its standard input."""
-    path = admitted.repository.git.path
+    path = admission.repository.git.path
     variables = {
         "GIT_PROJECT_ROOT": str(path.parent),
         "GIT_HTTP_EXPORT_ALL": "1",
@@ -104,31 +104,31 @@ def serve(
         "REMOTE_USER": caller.login,
         "FORGE_WORKFLOWS": "yes" if caller.token is None or caller.token.may("workflows", "write") else "",
     }
-    if admitted.branches is not None:
-        variables["FORGE_BRANCHES"] = "".join(f"refs/heads/{name}\n" for name in sorted(admitted.branches))
-    guarded = {rule.pattern for rule in admitted.repository.rules if rule.kind in _GUARDS}
+    if admission.branches is not None:
+        variables["FORGE_BRANCHES"] = "".join(f"refs/heads/{name}\n" for name in sorted(admission.branches))
+    guarded = {rule.pattern for rule in admission.repository.rules if rule.kind in _PUSH_RULES}
     variables["FORGE_GUARDED"] = "\n".join(
-        f"refs/heads/{pattern}" for pattern in sorted(guarded | admitted.repository.protections.keys())
+        f"refs/heads/{pattern}" for pattern in sorted(guarded | admission.repository.protections.keys())
     )
     process = subprocess.Popen(
         [_http_backend()],
         stdin=body,
         stdout=subprocess.PIPE,
-        # What concerns the client is in the answer; the rest is about clients that hung up.
+        # Errors for the client are in the response; the rest is about clients that closed the connection.
         stderr=subprocess.DEVNULL,
         env=environment(variables),
     )
     assert process.stdout is not None
-    status, answer = _head(process.stdout)
-    if not answer:
+    status, headers_out = _head(process.stdout)
+    if not headers_out:
         process.wait()
         raise errors.ApiError(500, "git http-backend does not work here: is this git complete?")
-    return GitAnswer(status, answer, _pieces(process))
+    return GitResponse(status, headers_out, _chunks(process))
 
 
 @cache
 def _http_backend() -> str:
-    """Its own program: started through `git`, each request would cost a process more."""
+    """The path of the program; `git http-backend` would start one more process for each request."""
     folder = subprocess.run(
         ["git", "--exec-path"], env=environment(), capture_output=True, text=True, check=True
     )
@@ -146,11 +146,11 @@ def _head(stream: IO[bytes]) -> tuple[int, dict[str, str]]:
     return int(status.split()[0]), headers
 
 
-def _pieces(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+def _chunks(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
     assert process.stdout is not None
     try:
-        while piece := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # a BufferedReader
-            yield piece
+        while chunk := process.stdout.read1(_CHUNK):  # type: ignore[attr-defined]  # a BufferedReader
+            yield chunk
     finally:
         process.stdout.close()
         process.wait()

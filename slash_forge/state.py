@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING, Literal
 from slash_forge.git import BareRepository, Signature
 
 if TYPE_CHECKING:
-    from slash_forge.apps import App, Installation
+    from slash_forge.access import App, Installation
     from slash_forge.checks import CheckRun, Status, Suite
-    from slash_forge.lag import Lag
+    from slash_forge.pulls import Lag
     from slash_forge.reviews import Review, ReviewComment, Thread
     from slash_forge.runs import Artifact, Dispatch, Run, Workflow
-    from slash_forge.timeline import TimelineEvent
+    from slash_forge.threads import TimelineEvent
 
 Access = Literal["read", "write"]
+# The account of GitHub Actions.
+ACTIONS_BOT = "github-actions[bot]"
 
 
 class Role(IntEnum):
-    """What somebody may do in a repository, weakest first. NONE sees public repositories only as READ."""
+    """A role in a repository, weakest first."""
 
     NONE = 0
     READ = 1
@@ -49,10 +51,9 @@ class User:
 
 @dataclass(slots=True, eq=False)
 class Token:
-    """`permissions` None is a classic token with full access; else resource to "read" or "write".
+    """`permissions` maps a resource to "read" or "write"; None is a classic token with full access.
 
-    `repositories` None means every repository its user can see; else full names. `expires_at` is in seconds since
-    the epoch.
+    `repositories` has full names; None is every repository of the user. `expires_at` is in seconds since the epoch.
     """
 
     value: str
@@ -62,11 +63,11 @@ class Token:
     used: int = 0
     expires_at: int | None = None
     installation: Installation | None = None
-    # How many requests it lives, and how many it is allowed an hour; None is no such limit.
+    # The number of requests after which it expires, and its hourly quota; None is no limit.
     dies_after: int | None = None
     quota: int | None = None
 
-    def lives(self, now: int) -> bool:
+    def is_valid(self, now: int) -> bool:
         timely = self.expires_at is None or self.expires_at > now
         return timely and (self.dies_after is None or self.used < self.dies_after)
 
@@ -108,7 +109,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A merge that was tried: `sha` None is a conflict, and `known` false a git too old to say."""
+    """A test merge. `sha` None: a conflict; `known` false: git is too old to test."""
 
     base: str
     head: str
@@ -118,7 +119,7 @@ class Trial:
 
 @dataclass(slots=True, eq=False)
 class Pull:
-    """What a pull request has and an issue does not. `head_repository` None: the fork was deleted."""
+    """The part of a pull request that an issue does not have. `head_repository` None: the fork was deleted."""
 
     id: int
     head_repository: Repository | None
@@ -140,7 +141,7 @@ class Pull:
 
 @dataclass(slots=True, eq=False)
 class Issue:
-    """An issue, or a pull request where `pull` is there."""
+    """An issue, or a pull request if `pull` is set."""
 
     id: int
     number: int
@@ -165,7 +166,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """One change of a branch. `kind` is GitHub's word for it."""
+    """One change of a branch. `kind` is GitHub's `activity_type`."""
 
     id: int
     ref: str
@@ -215,7 +216,7 @@ class Repository:
     dispatches: list[Dispatch] = field(default_factory=list)
     default_workflow_permissions: Access = "read"
     rules: list[Rule] = field(default_factory=list)
-    # A branch's name, and how many approvals it takes.
+    # Branch name to the number of required approvals.
     protections: dict[str, int] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     verified: set[str] = field(default_factory=set)
@@ -230,7 +231,7 @@ class Repository:
         return f"{self.owner.login}/{self.name}"
 
     def role_of(self, user: User | None) -> Role:
-        """The role of a person, before any limit of the token they use."""
+        """The role of a user, without the limits of a token."""
         public = Role.NONE if self.private else Role.READ
         if user is None:
             return public
@@ -249,7 +250,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What a redirect out of the API leads to. Its address is the permission: a token beside it is refused."""
+    """The target of a redirect out of the API. The URL is the credential: a request with a token is refused."""
 
     data: bytes
     content_type: str
@@ -257,7 +258,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What somebody (`by`, an account's id) uploaded into a thread; `token` is what signs its address."""
+    """A file that an account (`by`, its id) uploaded into a thread; `token` signs its URL."""
 
     data: bytes
     content_type: str
@@ -267,22 +268,22 @@ class Attachment:
 
 
 class State:
-    """Everything, behind one lock that an operation holds from start to end."""
+    """The whole state. An operation holds `lock` from start to end."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self.lock = threading.RLock()
         self.users: dict[str, User] = {}
         self.tokens: dict[str, Token] = {}
         self.repositories: dict[str, Repository] = {}
-        # By the names that they had before.
+        # By former name.
         self.renamed: dict[str, Repository] = {}
         self.downloads: dict[str, Download] = {}
-        # By the name in their addresses.
+        # By the name in their URLs.
         self.attachments: dict[str, Attachment] = {}
         self.attached_files: dict[str, str] = {}
         self.apps: dict[int, App] = {}
         self.installations: dict[int, Installation] = {}
-        # A repository's id, and how many requests its next push stays unseen for.
+        # Repository id to the number of requests that will not see its next push.
         self.lags: dict[int, int] = {}
         self.lagging: list[Lag] = []
         self._clock = clock
@@ -295,7 +296,7 @@ class State:
         return timestamp(self._clock())
 
     def signature(self, user: User) -> Signature:
-        """As who this user commits on the web, now."""
+        """The author of a commit that this user makes on the web now."""
         email = user.email or f"{user.id}+{user.login}@users.noreply.github.com"
         return Signature(user.name or user.login, email, self.epoch())
 
@@ -308,10 +309,10 @@ class State:
     @property
     def actions(self) -> User:
         """The account that GitHub Actions acts as."""
-        return self.users["github-actions[bot]"]
+        return self.users[ACTIONS_BOT]
 
     def user_by_email(self, email: str) -> User | None:
-        """Who a commit's address belongs to; GitHub's own no-reply addresses name their user."""
+        """The account of a commit's email address; GitHub's no-reply addresses contain the login."""
         local, _, domain = email.partition("@")
         if domain == "users.noreply.github.com":
             return self.user(local.partition("+")[2] or local)
@@ -321,7 +322,7 @@ class State:
         return self.repositories.get(full_name.casefold())
 
     def moved(self, full_name: str) -> Repository | None:
-        """The repository that had this name; none while another has it."""
+        """The repository that formerly had this name, unless another has it now."""
         return self.renamed.get(full_name.casefold()) if self.repository(full_name) is None else None
 
     def add_repository(self, repository: Repository) -> None:

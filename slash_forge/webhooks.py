@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from slash_forge import diffs, pulls
-from slash_forge.git import Commit, Signature
+from slash_forge.git import NULL_SHA, Commit, Signature
 from slash_forge.reviews import Review, ReviewComment
 from slash_forge.runs import Run
-from slash_forge.shapes import actions, people, repositories, threads
-from slash_forge.shapes import pulls as reviews
+from slash_forge.shapes import actions, repositories, threads
 from slash_forge.shapes import pulls as shapes
-from slash_forge.shapes.site import Site
+from slash_forge.shapes.site import Json, Site
 from slash_forge.state import Comment, Issue, Label, Pull, Repository, State, User, from_epoch
 
-# Of a repository's settings, an event tells these of both ends.
-_MERGING = {
+# Merge settings that an event has in the repositories of head and base.
+_MERGE_SETTINGS = {
     "allow_auto_merge": False,
     "allow_merge_commit": True,
     "allow_rebase_merge": True,
@@ -31,10 +30,10 @@ _MERGING = {
 }
 
 
-def _ends(shape: Json) -> Json:
+def _with_merge_settings(shape: Json) -> Json:
     for end in ("head", "base"):
         if shape[end]["repo"] is not None:
-            shape[end]["repo"] |= _MERGING
+            shape[end]["repo"] |= _MERGE_SETTINGS
     return shape
 
 
@@ -52,7 +51,7 @@ def pull_request(
 ) -> Json:
     """Also the payload of `pull_request_target`. `before` is the head that synchronize moved away from."""
     full = shapes.full_pull(site, repo, issue, pull, pulls.measure(repo, pull))
-    fields: Json = {"action": action, "number": issue.number, "pull_request": _ends(full)}
+    fields: Json = {"action": action, "number": issue.number, "pull_request": _with_merge_settings(full)}
     if action == "synchronize":
         fields |= {"before": before or pull.base_sha, "after": pull.head_sha}
     if action == "edited":
@@ -61,13 +60,13 @@ def pull_request(
         fields["label"] = threads.label(site, repo, label)
     if assignee is not None:
         name = "requested_reviewer" if action.startswith("review_request") else "assignee"
-        fields[name] = people.simple_user(site, assignee)
+        fields[name] = repositories.simple_user(site, assignee)
     return payload(site, repo, sender, **fields)
 
 
 def review(site: Site, repo: Repository, issue: Issue, pull: Pull, one: Review, *, action: str) -> Json:
     """The sender is the review's author. Its state is in small letters here, and an empty body is null."""
-    shape = reviews.review(site, repo, issue, one)
+    shape = shapes.review(site, repo, issue, one)
     shape |= {"state": one.state.lower(), "body": one.body or None}
     fields: Json = {"changes": {"body": {"from": one.body}}} if action == "edited" else {}
     return payload(
@@ -76,7 +75,7 @@ def review(site: Site, repo: Repository, issue: Issue, pull: Pull, one: Review, 
         one.author,
         action=action,
         review=shape,
-        pull_request=_ends(shapes.simple_pull(site, repo, issue, pull)),
+        pull_request=_with_merge_settings(shapes.simple_pull(site, repo, issue, pull)),
         **fields,
     )
 
@@ -91,13 +90,10 @@ def review_comment(
         repo,
         one.author,
         action=action,
-        comment=reviews.comment(site, repo, issue, pull, one),
-        pull_request=_ends(shapes.simple_pull(site, repo, issue, pull)),
+        comment=shapes.comment(site, repo, issue, pull, one),
+        pull_request=_with_merge_settings(shapes.simple_pull(site, repo, issue, pull)),
         **fields,
     )
-
-
-Json = dict[str, Any]
 
 
 def payload(site: Site, repo: Repository, sender: User | None, **fields: Any) -> Json:
@@ -105,7 +101,7 @@ def payload(site: Site, repo: Repository, sender: User | None, **fields: Any) ->
     event: Json = {
         **fields,
         "repository": repositories.repository(site, repo),
-        "sender": people.person(site, sender),
+        "sender": repositories.person(site, sender),
     }
     if repo.owner.kind == "Organization":
         event["organization"] = organisation(site, repo)
@@ -115,7 +111,7 @@ def payload(site: Site, repo: Repository, sender: User | None, **fields: Any) ->
 def organisation(site: Site, repo: Repository) -> dict[str, Any]:
     owner = repo.owner
     api = f"{site.api}/orgs/{owner.login}"
-    simple = people.simple_user(site, owner)
+    simple = repositories.simple_user(site, owner)
     return {
         "login": owner.login,
         "id": owner.id,
@@ -161,7 +157,7 @@ def issues(
     if label is not None:
         fields["label"] = threads.label(site, repo, label)
     if assignee is not None:
-        fields["assignee"] = people.simple_user(site, assignee)
+        fields["assignee"] = repositories.simple_user(site, assignee)
     if action == "edited":
         fields["changes"] = {"title": {"from": issue.title}}
     return payload(site, repo, sender, **fields)
@@ -179,7 +175,7 @@ def workflow_dispatch(
 def repository_dispatch(
     site: Site, repo: Repository, sender: User, event_type: str, client_payload: Mapping[str, Any]
 ) -> Json:
-    """The type that the caller chose is the action."""
+    """`event_type` becomes the action."""
     event = payload(
         site,
         repo,
@@ -188,12 +184,12 @@ def repository_dispatch(
         branch=repo.default_branch,
         client_payload=dict(client_payload) or None,
     )
-    # Only apps can send it, and one always did.
+    # GitHub adds the installation of the app that sent it.
     return {**event, "installation": {"id": 1, "node_id": "MDIzOkludGVncmF0aW9uSW5zdGFsbGF0aW9uMQ=="}}
 
 
 def schedule(site: Site, repo: Repository, cron: str, workflow: str) -> Json:
-    """Nobody's doing: no sender, and little else."""
+    """An event without a sender."""
     event = payload(site, repo, None, schedule=cron, workflow=workflow)
     del event["sender"]
     return event
@@ -210,8 +206,7 @@ def workflow_run(site: Site, repo: Repository, run: Run, action: str) -> Json:
     )
 
 
-_NOTHING = "0" * 40
-_MOST = 2048
+_MAX_COMMITS = 2048
 
 
 def push(
@@ -219,9 +214,9 @@ def push(
 ) -> Json:
     """`before` or `after` of zeros is a branch that is new, or gone."""
     git, html = repo.git, f"{site.html}/{repo.full_name}"
-    created, deleted = before == _NOTHING, after == _NOTHING
+    created, deleted = before == NULL_SHA, after == NULL_SHA
     since = [] if created else [f"^{before}"]
-    pushed = [] if deleted else git.commits([after, *since], limit=1 if created else _MOST)[::-1]
+    pushed = [] if deleted else git.commits([after, *since], limit=1 if created else _MAX_COMMITS)[::-1]
     commits = [_commit(state, site, repo, one) for one in pushed]
     return payload(
         site,

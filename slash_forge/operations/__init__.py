@@ -1,1 +1,1 @@
-"""GitHub's REST operations, one module a chapter of its reference. Each has `ROUTES`."""
+"""The operations of GitHub's API, one module for each chapter of its reference. Each has `ROUTES`."""

@@ -7,11 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from slash_forge import errors
-from slash_forge.apps import TOKEN_SECONDS, App, Installation
-from slash_forge.call import Call, Reply
-from slash_forge.router import Route
-from slash_forge.shapes.people import simple_user
-from slash_forge.shapes.repositories import repository
+from slash_forge.access import TOKEN_SECONDS, App, Installation
+from slash_forge.call import Call, Reply, Route
+from slash_forge.shapes.repositories import repository, simple_user
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Repository, Role, Token, timestamp
 
@@ -80,7 +78,7 @@ def list_installations(call: Call) -> Reply:
     return call.page(matches, lambda one: _shape(call, one))
 
 
-def _found(call: Call) -> Installation:
+def _installation(call: Call) -> Installation:
     app = _app(call)
     match = call.state.installations.get(call.number("installation_id"))
     if match is None or match.app is not app:
@@ -89,19 +87,19 @@ def _found(call: Call) -> Installation:
 
 
 def get_installation(call: Call) -> Reply:
-    return Reply(200, _shape(call, _found(call)))
+    return Reply(200, _shape(call, _installation(call)))
 
 
 def installation_of_repository(call: Call) -> Reply:
     app = _app(call)
     repo = call.state.repository(f"{call.params['owner']}/{call.params['repo']}")
     for one in call.state.installations.values():
-        if repo is not None and one.app is app and repo in _reached(call, one):
+        if repo is not None and one.app is app and repo in _accessible(call, one):
             return Reply(200, _shape(call, one))
     raise errors.not_found()
 
 
-def _reached(call: Call, one: Installation) -> list[Repository]:
+def _accessible(call: Call, one: Installation) -> list[Repository]:
     return [
         repo
         for repo in call.state.repositories.values()
@@ -110,13 +108,13 @@ def _reached(call: Call, one: Installation) -> list[Repository]:
 
 
 def create_token(call: Call) -> Reply:
-    """For all it may and reaches, or for less of either; never for more."""
-    one = _found(call)
+    """With all permissions and repositories of the installation, or with a subset."""
+    one = _installation(call)
     granted = _permissions(call, one.app)
-    reached = _chosen(call, one)
+    accessible = _chosen(call, one)
     value = f"ghs_{secrets.token_hex(18)}"
     expires = call.state.epoch() + TOKEN_SECONDS
-    names = frozenset(repo.full_name for repo in reached)
+    names = frozenset(repo.full_name for repo in accessible)
     call.state.tokens[value] = Token(value, one.app.bot, granted, names, expires_at=expires, installation=one)
     selected = one.repositories is not None or call.fields().get("repositories")
     body: Json = {
@@ -126,7 +124,7 @@ def create_token(call: Call) -> Reply:
         "repository_selection": "selected" if selected else "all",
     }
     if selected:
-        body["repositories"] = [repository(call.site, repo, Role.WRITE) for repo in reached]
+        body["repositories"] = [repository(call.site, repo, Role.WRITE) for repo in accessible]
     return Reply(201, body)
 
 
@@ -143,11 +141,11 @@ def _permissions(call: Call, app: App) -> dict[str, Any]:
 
 
 def _chosen(call: Call, one: Installation) -> list[Repository]:
-    reached = _reached(call, one)
+    accessible = _accessible(call, one)
     names = call.names("repositories") if call.fields().get("repositories") else None
     if names is None:
-        return reached
-    chosen = [repo for repo in reached if repo.name in names]
+        return accessible
+    chosen = [repo for repo in accessible if repo.name in names]
     if len(chosen) != len(set(names)):
         message = (
             "There is at least one repository that does not exist or is not accessible to the parent "

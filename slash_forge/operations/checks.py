@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from slash_forge import checks, errors
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.checks import Annotation, CheckRun
 from slash_forge.operations.repositories import revision
-from slash_forge.router import Route
 from slash_forge.shapes import actions as shapes
 from slash_forge.state import Repository, Role
 
-_AT_ONCE = 50
-_MESSAGE = 65_536
-_STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
+_MAX_ANNOTATIONS = 50
+_MAX_MESSAGE_BYTES = 65_536
 
 
 def _invalid(message: str) -> errors.ApiError:
@@ -30,7 +28,7 @@ def _writable(call: Call) -> Repository:
     return repo
 
 
-def _found(call: Call, repo: Repository) -> CheckRun:
+def _check_run(call: Call, repo: Repository) -> CheckRun:
     match = repo.check_runs.get(call.number("check_run_id"))
     if match is None:
         raise errors.not_found()
@@ -39,7 +37,7 @@ def _found(call: Call, repo: Repository) -> CheckRun:
 
 def get(call: Call) -> Reply:
     repo = call.repository("checks")
-    return Reply(200, shapes.check_run(call.site, repo, _found(call, repo)))
+    return Reply(200, shapes.check_run(call.site, repo, _check_run(call, repo)))
 
 
 def create(call: Call) -> Reply:
@@ -59,7 +57,7 @@ def create(call: Call) -> Reply:
 
 def update(call: Call) -> Reply:
     repo = _writable(call)
-    run = _found(call, repo)
+    run = _check_run(call, repo)
     if run.suite.app is not call.user:
         raise errors.forbidden("Invalid app_id `{}` - check run can only be modified by its own app.")
     run.name = call.text("name") or run.name
@@ -72,13 +70,13 @@ def _apply(call: Call, run: CheckRun) -> None:
     status, conclusion = call.text("status"), call.text("conclusion")
     if conclusion is not None and conclusion not in checks.CONCLUSIONS:
         raise _invalid(f"{conclusion} is not a member of {list(checks.CONCLUSIONS)}.")
-    if status is not None and status not in _STATUSES:
-        raise _invalid(f"{status} is not a member of {list(_STATUSES)}.")
+    if status is not None and status not in checks.CHECK_STATUSES:
+        raise _invalid(f"{status} is not a member of {list(checks.CHECK_STATUSES)}.")
     if status == "completed" and conclusion is None:
         raise _invalid('"conclusion" wasn\'t supplied.')
     output, annotations = _output(call)
     if status is not None:
-        run.status = status  # type: ignore[assignment]  # one of _STATUSES
+        run.status = status
     if conclusion is not None:
         run.status, run.conclusion = "completed", conclusion
         run.completed_at = call.text("completed_at") or call.state.now()
@@ -108,8 +106,8 @@ def _output(call: Call) -> tuple[Mapping[str, str], list[Annotation]]:
     listed = fields.get("annotations", [])
     if not isinstance(listed, list):
         raise _invalid("For 'properties/output/annotations', it is not an array.")
-    if len(listed) > _AT_ONCE:
-        raise _invalid(f"No more than {_AT_ONCE} items are allowed; {len(listed)} were supplied.")
+    if len(listed) > _MAX_ANNOTATIONS:
+        raise _invalid(f"No more than {_MAX_ANNOTATIONS} items are allowed; {len(listed)} were supplied.")
     words = {name: fields[name] for name in ("title", "summary", "text") if fields.get(name) is not None}
     return words, [_annotation(one) for one in listed]
 
@@ -131,7 +129,7 @@ def _annotation(fields: Any) -> Annotation:
     level, columns = fields["annotation_level"], "start_column" in fields or "end_column" in fields
     if level not in checks.LEVELS:
         raise _invalid(f"{level} is not a member of {list(checks.LEVELS)}.")
-    if len(fields["message"].encode()) > _MESSAGE:
+    if len(fields["message"].encode()) > _MAX_MESSAGE_BYTES:
         raise _invalid("Annotation message exceeds a maximum bytesize of 65536.")
     if fields["start_line"] < 1 or fields["end_line"] < fields["start_line"]:
         raise _invalid("Annotation start_line and end_line are not lines in order.")
@@ -152,7 +150,7 @@ def _annotation(fields: Any) -> Annotation:
 
 def list_annotations(call: Call) -> Reply:
     repo = call.repository("checks")
-    run = _found(call, repo)
+    run = _check_run(call, repo)
     return call.page(run.annotations, lambda one: shapes.annotation(call.site, repo, run.suite.sha, one))
 
 
@@ -176,10 +174,10 @@ def _list(call: Call, repo: Repository, matches: list[CheckRun]) -> Reply:
 
 def get_suite(call: Call) -> Reply:
     repo = call.repository("checks")
-    return Reply(200, _suite(call, repo, _found_suite(call, repo)))
+    return Reply(200, _suite(call, repo, _find_suite(call, repo)))
 
 
-def _found_suite(call: Call, repo: Repository) -> checks.Suite:
+def _find_suite(call: Call, repo: Repository) -> checks.Suite:
     match = repo.suites.get(call.number("check_suite_id"))
     if match is None:
         raise errors.not_found()
@@ -197,7 +195,7 @@ def _suite(call: Call, repo: Repository, suite: checks.Suite) -> object:
 
 def list_for_suite(call: Call) -> Reply:
     repo = call.repository("checks")
-    return _list(call, repo, _of_suite(repo, _found_suite(call, repo)))
+    return _list(call, repo, _of_suite(repo, _find_suite(call, repo)))
 
 
 def list_suites_for_ref(call: Call) -> Reply:

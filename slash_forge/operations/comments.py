@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from slash_forge import errors, threads
-from slash_forge.attachments import in_full
-from slash_forge.call import Call, Reply
-from slash_forge.operations.review_comments import found_comment
+from slash_forge.attachments import with_html
+from slash_forge.call import Call, Reply, Route
+from slash_forge.operations.review_comments import find_comment
 from slash_forge.reviews import ReviewComment
-from slash_forge.router import Route
 from slash_forge.shapes import threads as shapes
 from slash_forge.state import Comment, Issue, Reaction, Role
 
@@ -36,7 +35,7 @@ def list_for_repo(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, in_full(call, shapes.comment(call.site, *call.comment())))
+    return Reply(200, with_html(call, shapes.comment(call.site, *call.comment())))
 
 
 def create(call: Call) -> Reply:
@@ -104,7 +103,7 @@ def _comment(call: Call, *, write: bool = False) -> Target:
 
 
 def _review_comment(call: Call, *, write: bool = False) -> Target:
-    return found_comment(call, "write" if write else "read")[3]
+    return find_comment(call, "write" if write else "read")[3]
 
 
 def _list(call: Call, target: Target) -> Reply:

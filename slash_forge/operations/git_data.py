@@ -8,11 +8,10 @@ import re
 from datetime import datetime
 from typing import Any
 
-from slash_forge import errors, lag
-from slash_forge.call import Call, Reply
+from slash_forge import errors, pulls
+from slash_forge.call import Call, Reply, Route
 from slash_forge.git import GitFailed, Ref, Signature
 from slash_forge.operations.repositories import revision
-from slash_forge.router import Route
 from slash_forge.shapes import commits
 from slash_forge.state import Repository, Role
 
@@ -41,7 +40,7 @@ def list_matching_refs(call: Call) -> Reply:
 def _writable(call: Call) -> Repository:
     repo = call.repository("contents", "write")
     if call.caller.role(repo) < Role.WRITE:
-        # GitHub hides what may not be written: a reader gets the same answer as for a wrong name.
+        # As on GitHub, a reader gets the same error as for an unknown repository.
         raise errors.not_found()
     return repo
 
@@ -68,10 +67,10 @@ def create_ref(call: Call) -> Reply:
     try:
         repo.git.set_ref(name, sha)
     except GitFailed as error:
-        # `a` where `a/b` is there: git cannot hold both, and neither can GitHub.
+        # `a` conflicts with `a/b`.
         raise errors.ApiError(422, f"Reference cannot be created: {error}") from error
     ref = _existing(repo, name.removeprefix("refs/"))
-    _after(call, repo)
+    _after_push(call, repo)
     return Reply(
         201, commits.ref(call.site, repo, ref), {"Location": commits.ref(call.site, repo, ref)["url"]}
     )
@@ -87,7 +86,7 @@ def update_ref(call: Call) -> Reply:
         raise errors.ApiError(422, "Update is not a fast forward")
     repo.git.set_ref(ref.name, sha)
     moved = _existing(repo, call.params["ref"])
-    _after(call, repo)
+    _after_push(call, repo)
     return Reply(200, commits.ref(call.site, repo, moved))
 
 
@@ -99,13 +98,13 @@ def delete_ref(call: Call) -> Reply:
     if ref.name == f"refs/heads/{repo.default_branch}":
         raise errors.ApiError(422, "Cannot delete the default branch")
     repo.git.delete_ref(ref.name)
-    _after(call, repo)
+    _after_push(call, repo)
     return Reply(204)
 
 
-def _after(call: Call, repo: Repository) -> None:
+def _after_push(call: Call, repo: Repository) -> None:
     repo.pushed_at = call.state.now()
-    lag.after_push(call.state, repo)
+    pulls.after_push(call.state, repo)
 
 
 def get_commit(call: Call) -> Reply:
@@ -194,8 +193,8 @@ def create_commit(call: Call) -> Reply:
     if any(repo.git.kind(sha) != "commit" for sha in parents):
         raise errors.ApiError(422, "Parent SHA does not exist or is not a commit object")
     own = call.state.signature(call.user)
-    author = _who(call, "author", own)
-    committer = _who(call, "committer", author)
+    author = _signature(call, "author", own)
+    committer = _signature(call, "committer", author)
     sha = repo.git.write_commit(tree, parents, message, author, committer)
     if call.caller.is_app and not call.fields().keys() & {"author", "committer", "signature"}:
         repo.verified.add(sha)
@@ -203,7 +202,7 @@ def create_commit(call: Call) -> Reply:
     return Reply(201, shape, {"Location": shape["url"]})
 
 
-def _who(call: Call, name: str, default: Signature) -> Signature:
+def _signature(call: Call, name: str, default: Signature) -> Signature:
     fields = call.fields().get(name)
     if not isinstance(fields, dict):
         return default
@@ -222,7 +221,7 @@ def get(call: Call) -> Reply:
     try:
         commit = revision(repo, name)
     except errors.ApiError as error:
-        # Here, unlike elsewhere, an empty repository and an unknown ref are both "not found".
+        # This endpoint returns a 404 for an empty repository and for an unknown ref.
         message = (
             "This repository is empty." if error.status == 409 else f"No commit found for the ref {name}"
         )

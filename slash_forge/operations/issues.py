@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from slash_forge import errors
-from slash_forge.attachments import in_full
-from slash_forge.call import Call, Reply
+from slash_forge.attachments import with_html
+from slash_forge.call import Call, Reply, Route
 from slash_forge.operations import labels
 from slash_forge.operations.repositories import may_be_assigned
-from slash_forge.router import Route
 from slash_forge.shapes import threads
 from slash_forge.state import Issue, Repository, Role, User
-from slash_forge.threads import begin
-from slash_forge.timeline import note, set_assignees, set_labels
+from slash_forge.threads import create as create_thread
+from slash_forge.threads import record_event, set_assignees, set_labels
 
 _LOCK_REASONS = ("off-topic", "too heated", "resolved", "spam")
 _CLOSE_REASONS = ("completed", "not_planned", "duplicate")
@@ -26,7 +25,7 @@ def _reply(call: Call, repo: Repository, issue: Issue, status: int = 200) -> Rep
 
 def get(call: Call) -> Reply:
     repo, issue = call.thread()
-    return Reply(200, in_full(call, threads.issue(call.site, repo, issue)))
+    return Reply(200, with_html(call, threads.issue(call.site, repo, issue)))
 
 
 def list_for_repo(call: Call) -> Reply:
@@ -58,7 +57,7 @@ def _assigned(issue: Issue, requested: str) -> bool:
 
 
 def in_order(call: Call, matches: list[Issue], newest: Callable[[Issue], int]) -> list[Issue]:
-    """By `sort` and `direction`; numbers settle what times of one second leave open."""
+    """Sorted by `sort` and `direction`, equal times by number."""
     keys: dict[str, Callable[[Issue], tuple[str | int, int]]] = {
         "created": lambda issue: (issue.created_at, newest(issue)),
         "updated": lambda issue: (issue.updated_at, newest(issue)),
@@ -74,9 +73,9 @@ def create(call: Call) -> Reply:
     title = _title(call)
     body = checked_body(call, "Issue")
     may_triage = call.caller.role(repo) >= Role.TRIAGE
-    issue = begin(call.state, repo, author, title=title, body=body)
+    issue = create_thread(call.state, repo, author, title=title, body=body)
     if may_triage:
-        # GitHub drops labels and assignees in silence where the author may not set them.
+        # GitHub ignores labels and assignees that the author may not set.
         set_labels(call.state, issue, labels.requested_labels(call, repo), author)
         set_assignees(call.state, issue, _assignees(call, repo), author)
     return _reply(call, repo, issue, 201)
@@ -104,7 +103,7 @@ def _title(call: Call) -> str:
 
 
 def _assignees(call: Call, repo: Repository) -> list[User]:
-    """Who cannot be assigned is left out in silence, as on GitHub."""
+    """Accounts that cannot be assigned are ignored, as on GitHub."""
     users = (call.state.user(login) for login in dict.fromkeys(call.names("assignees")))
     return [user for user in users if user and may_be_assigned(repo, user)]
 
@@ -131,7 +130,7 @@ def edit(call: Call, repo: Repository, issue: Issue, resource: str) -> None:
     if fields.get("title") is not None:
         title = checked_title(call.required("title"), resource)
         if title != issue.title:
-            note(call.state, issue, "renamed", call.user, details={"from": issue.title, "to": title})
+            record_event(call.state, issue, "renamed", call.user, details={"from": issue.title, "to": title})
         issue.title = title
     if "body" in fields:
         issue.body = checked_body(call, resource)
@@ -152,11 +151,11 @@ def _set_state(call: Call, issue: Issue, resource: str) -> None:
         reason = call.text("state_reason") or "completed"
         issue.state, issue.closed_at, issue.closed_by = "closed", call.state.now(), call.user
         issue.state_reason = None if issue.pull else reason if reason in _CLOSE_REASONS else "completed"
-        note(call.state, issue, "closed", call.user, details=_reason(issue))
+        record_event(call.state, issue, "closed", call.user, details=_reason(issue))
     else:
         issue.state, issue.closed_at, issue.closed_by = "open", None, None
         issue.state_reason = None if issue.pull else "reopened"
-        note(call.state, issue, "reopened", call.user, details=_reason(issue))
+        record_event(call.state, issue, "reopened", call.user, details=_reason(issue))
 
 
 def _reason(issue: Issue) -> dict[str, str]:
@@ -174,7 +173,7 @@ def lock(call: Call) -> Reply:
     if reason is not None and reason not in _LOCK_REASONS:
         raise errors.invalid("Issue", "lock_reason")
     issue.locked, issue.lock_reason = True, reason
-    note(call.state, issue, "locked", call.user, details={"reason": reason} if reason else {})
+    record_event(call.state, issue, "locked", call.user, details={"reason": reason} if reason else {})
     return Reply(204)
 
 
@@ -182,7 +181,7 @@ def unlock(call: Call) -> Reply:
     repo, issue = call.thread("write")
     call.require(repo, Role.WRITE)
     issue.locked, issue.lock_reason = False, None
-    note(call.state, issue, "unlocked", call.user)
+    record_event(call.state, issue, "unlocked", call.user)
     return Reply(204)
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 
 from slash_forge import errors
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.reviews import Review
-from slash_forge.router import Route
 from slash_forge.shapes import pulls as shapes
 from slash_forge.shapes import threads
 from slash_forge.state import Comment, Issue, Label, Repository, Role, State
-from slash_forge.timeline import TimelineEvent, set_labels
+from slash_forge.threads import TimelineEvent, set_labels
 
 _COLOR = re.compile(r"[0-9a-fA-F]{6}")
 _GREY = "ededed"
 
 
-def label_named(state: State, repo: Repository, name: str) -> Label:
-    """The repository's label of that name, made where it has none."""
+def ensure_label(state: State, repo: Repository, name: str) -> Label:
+    """The repository's label of that name, created if missing."""
     label = repo.labels.get(name.casefold())
     if label is None:
         label = Label(state.next_id(), name, _GREY, None)
@@ -53,7 +52,7 @@ def create(call: Call) -> Reply:
         raise errors.invalid("Label", "color")
     if name.casefold() in repo.labels:
         raise errors.invalid("Label", "name", "already_exists")
-    label = label_named(call.state, repo, name)
+    label = ensure_label(call.state, repo, name)
     label.color, label.description = color, call.text("description")
     shape = threads.label(call.site, repo, label)
     return Reply(201, shape, {"Location": shape["url"]})
@@ -77,7 +76,7 @@ def update(call: Call) -> Reply:
 
 
 def delete(call: Call) -> Reply:
-    """Also from everything that has it."""
+    """Delete a label, also from all threads."""
     repo = call.repository("issues|pull_requests", "write")
     call.require(repo, Role.WRITE)
     label = _known(call, repo)
@@ -105,7 +104,7 @@ def list_on_issue(call: Call) -> Reply:
 def requested_labels(call: Call, repo: Repository) -> list[Label]:
     """`{"labels": [...]}` or a bare list, of names or of objects with a name.
 
-    Labels that the repository does not have yet are made, as on GitHub.
+    Missing labels are created, as on GitHub.
     """
     named = call.body if isinstance(call.body, list) else call.fields().get("labels") or []
     names = []
@@ -114,7 +113,7 @@ def requested_labels(call: Call, repo: Repository) -> list[Label]:
         if not isinstance(name, str) or not name:
             raise errors.invalid("Label", "name")
         names.append(name)
-    return [label_named(call.state, repo, name) for name in dict.fromkeys(names)]
+    return [ensure_label(call.state, repo, name) for name in dict.fromkeys(names)]
 
 
 def add(call: Call) -> Reply:

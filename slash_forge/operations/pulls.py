@@ -1,22 +1,21 @@
-"""Pull requests: open, edit, files and commits, requested reviewers."""
+"""Pull requests: open, edit, merge, files and commits, requested reviewers."""
 
 from __future__ import annotations
 
 from slash_forge import diffs, errors, pulls
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.issues import checked_body, checked_title, edit, in_order
 from slash_forge.operations.repositories import diff_reply
-from slash_forge.router import Route
 from slash_forge.shapes import commits
 from slash_forge.shapes import pulls as shapes
-from slash_forge.shapes.people import simple_user
+from slash_forge.shapes.repositories import simple_user
 from slash_forge.state import Issue, Pull, Repository, Role, User
-from slash_forge.timeline import note
+from slash_forge.threads import record_event
 
 ACTIONS_REFUSED = "GitHub Actions is not permitted to create or approve pull requests."
 
 
-def found_pull(call: Call, *, write: bool = False) -> tuple[Repository, Issue, Pull]:
+def find_pull(call: Call, *, write: bool = False) -> tuple[Repository, Issue, Pull]:
     repo = call.repository("pull_requests", "write" if write else "read")
     issue = repo.threads.get(call.number("pull_number"))
     if issue is None or issue.pull is None:
@@ -54,7 +53,7 @@ def _simple(call: Call, repo: Repository, issue: Issue, pull: Pull) -> object:
 
 
 def get(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call)
+    repo, issue, pull = find_pull(call)
     if call.wants("diff") or call.wants("patch"):
         _check_size(repo, pull)
     if call.wants("diff"):
@@ -65,7 +64,7 @@ def get(call: Call) -> Reply:
 
 
 def _check_size(repo: Repository, pull: Pull) -> None:
-    """GitHub tells no diff of more than 300 files or 20,000 lines; the list of files goes on to 3,000."""
+    """GitHub refuses a diff of more than 300 files or 20,000 lines; the list of files has up to 3,000."""
     files = pulls.files(repo, pull)
     what = "files (300)" if len(files) > 300 else "lines (20000)"
     if len(files) > 300 or sum(file.additions + file.deletions for file in files) > 20_000:
@@ -100,7 +99,7 @@ def create(call: Call) -> Reply:
         raise errors.invalid("PullRequest", "head")
     _check_new(repo, source, head_ref, base_ref)
     if source is not repo:
-        repo.git.take(source.git.path, head_sha)
+        repo.git.fetch(source.git.path, head_sha)
     if repo.git.is_ancestor(head_sha, base_sha):
         label = f"{source.owner.login}:{head_ref}" if source is not repo else head_ref
         raise errors.custom("PullRequest", f"No commits between {base_ref} and {label}")
@@ -135,7 +134,7 @@ def _check_new(repo: Repository, source: Repository, head_ref: str, base_ref: st
 
 
 def update(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
+    repo, issue, pull = find_pull(call, write=True)
     edit(call, repo, issue, "PullRequest")
     base = call.text("base")
     if base is not None and base != pull.base_ref:
@@ -151,13 +150,13 @@ def update(call: Call) -> Reply:
 
 
 def list_files(call: Call) -> Reply:
-    repo, _, pull = found_pull(call)
+    repo, _, pull = find_pull(call)
     match = pulls.files(repo, pull)
     return call.page(match[:3000], lambda file: commits.changed_file(call.site, repo, pull.head_sha, file))
 
 
 def list_commits(call: Call) -> Reply:
-    repo, _, pull = found_pull(call)
+    repo, _, pull = find_pull(call)
     match = pulls.commits(repo, pull)
     return call.page(match, lambda item: commits.commit(call.state, call.site, repo, item))
 
@@ -166,13 +165,13 @@ def list_commits(call: Call) -> Reply:
 
 
 def list_requested_reviewers(call: Call) -> Reply:
-    _, _, pull = found_pull(call)
+    _, _, pull = find_pull(call)
     users = [simple_user(call.site, user) for user in pull.reviewers]
     return Reply(200, {"users": users, "teams": []})
 
 
 def request_reviewers(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
+    repo, issue, pull = find_pull(call, write=True)
     call.require(repo, Role.WRITE)
     for login in call.names("reviewers"):
         user = call.state.user(login)
@@ -186,7 +185,7 @@ def request_reviewers(call: Call) -> Reply:
             raise errors.ApiError(422, "Review cannot be requested from pull request author.")
         if user not in pull.reviewers:
             pull.reviewers.append(user)
-            note(call.state, issue, "review_requested", call.user, subject=user)
+            record_event(call.state, issue, "review_requested", call.user, subject=user)
     return Reply(201, shapes.simple_pull(call.site, repo, issue, pull))
 
 
@@ -195,11 +194,54 @@ def _may_review(repo: Repository, user: User) -> bool:
 
 
 def remove_requested_reviewers(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
+    repo, issue, pull = find_pull(call, write=True)
     call.require(repo, Role.WRITE)
     removed = {login.casefold() for login in call.names("reviewers")}
     pull.reviewers = [user for user in pull.reviewers if user.login.casefold() not in removed]
     return Reply(200, shapes.simple_pull(call.site, repo, issue, pull))
+
+
+# -- merging
+
+
+def check_if_merged(call: Call) -> Reply:
+    _, _, pull = find_pull(call)
+    if pull.merged_at is None:
+        raise errors.not_found()
+    return Reply(204)
+
+
+def merge(call: Call) -> Reply:
+    """If `sha` is given, the head must still be that commit."""
+    repo, issue, pull = find_pull(call, write=True)
+    if not call.caller.may(repo, "contents", "write"):
+        raise call.caller.refusal()
+    if call.caller.role(repo) < Role.WRITE:
+        raise errors.forbidden("Must have write access to merge.")
+    expected, method = call.text("sha"), call.text("merge_method") or "merge"
+    if method == "rebase":
+        raise errors.ApiError(405, "Rebase merges are not allowed on this repository.")
+    if method not in ("merge", "squash"):
+        raise errors.invalid("PullRequest", "merge_method")
+    if issue.state == "closed" or pull.draft:
+        state = "still a draft" if issue.state == "open" else "closed"
+        raise errors.ApiError(405, f"Pull Request is {state}")
+    if expected is not None and expected != pull.head_sha:
+        raise errors.ApiError(409, "Head branch was modified. Review and try the merge again.")
+    trial = pulls.attempt(call.state, repo, issue, pull)
+    if trial is None or trial.sha is None:
+        raise errors.ApiError(405, "Pull Request is not mergeable")
+    sha = pulls.merge(
+        call.state,
+        repo,
+        issue,
+        pull,
+        call.user,
+        method=method,
+        title=call.text("commit_title"),
+        message=call.text("commit_message"),
+    )
+    return Reply(200, {"sha": sha, "merged": True, "message": "Pull Request successfully merged"})
 
 
 _PULLS = "/repos/{owner}/{repo}/pulls"
@@ -210,6 +252,8 @@ ROUTES: tuple[Route, ...] = (
     ("POST", _PULLS, create),
     ("GET", _PULL, get),
     ("PATCH", _PULL, update),
+    ("GET", f"{_PULL}/merge", check_if_merged),
+    ("PUT", f"{_PULL}/merge", merge),
     ("GET", f"{_PULL}/files", list_files),
     ("GET", f"{_PULL}/commits", list_commits),
     ("GET", f"{_PULL}/requested_reviewers", list_requested_reviewers),

@@ -1,16 +1,17 @@
-"""Repositories, collaborators, branches, commits and comparisons."""
+"""Repositories, collaborators, branches with their rules, commits and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 from slash_forge import diffs, errors, pulls
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.git import Commit
-from slash_forge.router import Route
-from slash_forge.shapes import commits, people, repositories
+from slash_forge.shapes import commits, repositories
 from slash_forge.shapes.pulls import simple_pull
-from slash_forge.state import Repository, Role, User
+from slash_forge.shapes.site import node_id
+from slash_forge.state import Push, Repository, Role, User
 
 
 def get(call: Call) -> Reply:
@@ -23,7 +24,7 @@ def get(call: Call) -> Reply:
 
 
 def _account(call: Call) -> User:
-    """People only: GitHub answers for an app's bot as for a name nobody has."""
+    """People only: for the bot of an app GitHub answers as for an unknown name."""
     user = call.state.user(call.params["username"])
     if user is None or user.kind != "User":
         raise errors.ApiError(404, f"{call.params['username']} is not a user")
@@ -36,7 +37,7 @@ def get_collaborator_permission(call: Call) -> Reply:
     user = _account(call)
     if not call.caller.is_app and call.caller.role(repo) < Role.WRITE and user is not call.user:
         raise errors.forbidden("Must have push access to view collaborator permission.")
-    return Reply(200, people.collaborator_permission(call.site, user, repo.role_of(user)))
+    return Reply(200, repositories.collaborator_permission(call.site, user, repo.role_of(user)))
 
 
 def list_collaborators(call: Call) -> Reply:
@@ -44,7 +45,7 @@ def list_collaborators(call: Call) -> Reply:
     call.require(repo, Role.WRITE, "Must have push access to view repository collaborators.")
     users = [repo.owner] if repo.owner.kind == "User" else []
     users += [user for user in call.state.users.values() if user.id in repo.roles]
-    return call.page(users, lambda user: people.collaborator(call.site, user, repo.role_of(user)))
+    return call.page(users, lambda user: repositories.collaborator(call.site, user, repo.role_of(user)))
 
 
 def check_collaborator(call: Call) -> Reply:
@@ -86,7 +87,7 @@ def get_branch(call: Call) -> Reply:
 
 
 def revision(repo: Repository, name: str) -> str:
-    """The commit a branch, tag, full ref or id names; GitHub's 404 for an empty repository is a 409."""
+    """The commit that a branch, tag, full ref or id names. Raises a 409 for an empty repository."""
     sha = repo.git.resolve(name)
     if sha is None and not repo.git.refs("refs/heads"):
         raise errors.ApiError(409, "Git Repository is empty.")
@@ -117,7 +118,7 @@ def get_commit(call: Call) -> Reply:
 
 
 def list_pulls_of_commit(call: Call) -> Reply:
-    """Those whose head it is, and those that brought it."""
+    """Pull requests that have it as their head or contain it."""
     repo = call.repository("pull_requests")
     sha = revision(repo, call.params["commit_sha"])
     matches = [
@@ -129,7 +130,7 @@ def list_pulls_of_commit(call: Call) -> Reply:
 
 
 def list_secrets(call: Call) -> Reply:
-    """Their names; what they hold is told to nobody."""
+    """The names only: values cannot be read."""
     repo = call.repository()
     if call.caller.token is not None and not call.caller.token.may("secrets", "read"):
         raise call.caller.refusal()
@@ -171,7 +172,7 @@ def _compared(call: Call, repo: Repository, name: str) -> str:
     if sha is None:
         raise errors.not_found()
     if source is not repo:
-        repo.git.take(source.git.path, sha)
+        repo.git.fetch(source.git.path, sha)
     return sha
 
 
@@ -205,12 +206,91 @@ def _comparison(call: Call, repo: Repository, base: str, head: str, merge_base: 
     }
 
 
+# -- activity, rules and protection of branches
+
+
+def list_activities(call: Call) -> Reply:
+    """Newest first. Only the first page: GitHub finds the others by a cursor."""
+    repo = call.repository("contents")
+    pulls.record_pushes(call.state, repo)
+    requested = call.query.get("ref", "").removeprefix("refs/heads/")
+    matches = [
+        push for push in reversed(repo.pushes) if requested in ("", push.ref.removeprefix("refs/heads/"))
+    ]
+    return call.page(matches, _activity)
+
+
+def _activity(push: Push) -> dict[str, object]:
+    return {
+        "id": push.id,
+        "node_id": node_id("Push", push.id),
+        "before": push.before,
+        "after": push.after,
+        "ref": push.ref,
+        "timestamp": push.at,
+        "activity_type": push.kind,
+        "actor": None,
+    }
+
+
+def list_rules(call: Call) -> Reply:
+    """For every reader; a branch that does not exist has the rules it would have."""
+    repo = call.repository()
+    name = call.params["branch"]
+    matches = [rule for rule in repo.rules if fnmatchcase(name, rule.pattern)]
+    return call.page(
+        matches,
+        lambda rule: {
+            "type": rule.kind,
+            "ruleset_source_type": "Repository",
+            "ruleset_source": repo.full_name,
+            "ruleset_id": rule.id,
+            **({"parameters": dict(rule.parameters)} if rule.parameters else {}),
+        },
+    )
+
+
+def get_protection(call: Call) -> Reply:
+    """For administrators only."""
+    repo, name = call.repository(), call.params["branch"]
+    if call.caller.token is not None and not call.caller.token.may("administration", "read"):
+        raise call.caller.refusal()
+    call.require(repo, Role.ADMIN)
+    if repo.git.branch(name) is None:
+        raise errors.ApiError(404, "Branch not found")
+    match = repo.protections.get(name)
+    if match is None:
+        raise errors.ApiError(404, "Branch not protected")
+    return Reply(200, _protection(call, repo, name, match))
+
+
+def _protection(call: Call, repo: Repository, name: str, reviews: int) -> object:
+    url = f"{call.site.api}/repos/{repo.full_name}/branches/{name}/protection"
+    return {
+        "url": url,
+        "enforce_admins": {"url": f"{url}/enforce_admins", "enabled": False},
+        "required_pull_request_reviews": {
+            "url": f"{url}/required_pull_request_reviews",
+            "dismiss_stale_reviews": False,
+            "require_code_owner_reviews": False,
+            "required_approving_review_count": reviews,
+            "require_last_push_approval": False,
+        },
+        "required_linear_history": {"enabled": False},
+        "allow_force_pushes": {"enabled": False},
+        "allow_deletions": {"enabled": False},
+    }
+
+
 ROUTES: tuple[Route, ...] = (
     ("GET", "/repos/{owner}/{repo}", get),
     ("GET", "/repos/{owner}/{repo}/collaborators", list_collaborators),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}", check_collaborator),
     ("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", get_collaborator_permission),
     ("GET", "/repos/{owner}/{repo}/assignees/{assignee}", check_assignee),
+    ("GET", "/repos/{owner}/{repo}/activity", list_activities),
+    ("GET", "/repos/{owner}/{repo}/rules/branches/{branch+}", list_rules),
+    ("GET", "/repos/{owner}/{repo}/branches/{branch+}/protection", get_protection),
     ("GET", "/repos/{owner}/{repo}/branches", list_branches),
     ("GET", "/repos/{owner}/{repo}/branches/{branch+}", get_branch),
     ("GET", "/repos/{owner}/{repo}/commits", list_commits),

@@ -6,23 +6,22 @@ from typing import Literal, cast
 
 from slash_forge import errors
 from slash_forge import reviews as record
-from slash_forge.attachments import in_full
-from slash_forge.call import Call, Reply
+from slash_forge.attachments import with_html
+from slash_forge.call import Call, Reply, Route
 from slash_forge.diffs import Side
-from slash_forge.operations.pulls import found_pull
-from slash_forge.operations.reviews import check_open, check_words, checked_commit
+from slash_forge.operations.pulls import find_pull
+from slash_forge.operations.reviews import check_comment_body, check_open, checked_commit
 from slash_forge.reviews import IN_COMMENT, AnchorRequest, ReviewComment, Unanchored, resolve_anchor
-from slash_forge.router import Route
 from slash_forge.shapes import pulls as shapes
 from slash_forge.state import Issue, Pull, Repository, Role
 
 _RESOURCE = "PullRequestReviewComment"
 
 
-def found_comment(
+def find_comment(
     call: Call, requested: Literal["read", "write"] = "read"
 ) -> tuple[Repository, Issue, Pull, ReviewComment]:
-    """A pending review's comments are there for nobody but their author."""
+    """Only the author sees the comments of a pending review."""
     repo = call.repository("pull_requests", requested)
     match = repo.review_comments.get(call.number("comment_id"))
     if match is None:
@@ -52,27 +51,29 @@ def list_for_repo(call: Call) -> Reply:
 
 
 def list_for_pull(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call)
+    repo, issue, pull = find_pull(call)
     return _comment_list(call, [(issue, pull, comment) for comment in record.submitted_comments(pull)], repo)
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, in_full(call, shapes.comment(call.site, *found_comment(call))))
+    return Reply(200, with_html(call, shapes.comment(call.site, *find_comment(call))))
 
 
 def create(call: Call) -> Reply:
-    """On a line, on a file, or in reply to another; each makes a review of its own, as on GitHub."""
-    repo, issue, pull = found_pull(call, write=True)
+    """Comment on a line or a file, or reply; each creates a review, as on GitHub."""
+    repo, issue, pull = find_pull(call, write=True)
     reply_to = _integer(call, "in_reply_to")
     body = call.required("body")
-    check_words(body)
+    check_comment_body(body)
     check_open(call, repo, issue)
     if reply_to is not None:
         return _reply(call, repo, issue, pull, number=reply_to, body=body)
     commit = checked_commit(call, repo, pull)
     _ = call.required("commit_id"), call.required("path")
     try:
-        draft = resolve_anchor(repo.git, record.base_of(repo, pull, commit), commit, _wanted(call, body))
+        draft = resolve_anchor(
+            repo.git, record.base_of(repo, pull, commit), commit, _anchor_request(call, body)
+        )
     except Unanchored as error:
         name, words = IN_COMMENT[error.mistake]
         field = f"pull_request_review_thread.{name}"
@@ -83,7 +84,7 @@ def create(call: Call) -> Reply:
     return _created(call, repo, issue, pull, comment)
 
 
-def _wanted(call: Call, body: str) -> AnchorRequest:
+def _anchor_request(call: Call, body: str) -> AnchorRequest:
     side, start_side = call.text("side") or "RIGHT", call.text("start_side")
     if side not in ("LEFT", "RIGHT") or start_side not in ("LEFT", "RIGHT", "side", None):
         raise errors.invalid(_RESOURCE, "side")
@@ -111,15 +112,15 @@ def _integer(call: Call, name: str) -> int | None:
 
 
 def reply(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
+    repo, issue, pull = find_pull(call, write=True)
     body = call.required("body")
-    check_words(body)
+    check_comment_body(body)
     check_open(call, repo, issue)
     return _reply(call, repo, issue, pull, number=call.number("comment_id"), body=body)
 
 
 def _reply(call: Call, repo: Repository, issue: Issue, pull: Pull, *, number: int, body: str) -> Reply:
-    """To a thread's first comment: GitHub's API knows no replies to replies."""
+    """Reply to a thread's first comment: GitHub's API has no replies to replies."""
     match = repo.review_comments.get(number)
     if match is None or match[1] is not pull or match[2].review.submitted_at is None:
         raise errors.not_found()
@@ -138,7 +139,7 @@ def _created(call: Call, repo: Repository, issue: Issue, pull: Pull, comment: Re
 
 
 def _changeable(call: Call) -> tuple[Repository, Issue, Pull, ReviewComment]:
-    repo, issue, pull, comment = found_comment(call, "write")
+    repo, issue, pull, comment = find_comment(call, "write")
     if call.user is not comment.author and call.caller.role(repo) < Role.WRITE:
         raise errors.forbidden("Must have admin rights to Repository.")
     return repo, issue, pull, comment
@@ -147,7 +148,7 @@ def _changeable(call: Call) -> tuple[Repository, Issue, Pull, ReviewComment]:
 def update(call: Call) -> Reply:
     repo, issue, pull, comment = _changeable(call)
     body = call.required("body")
-    check_words(body)
+    check_comment_body(body)
     comment.body, comment.updated_at = body, call.state.now()
     return Reply(200, shapes.comment(call.site, repo, issue, pull, comment))
 

@@ -6,12 +6,11 @@ from typing import Any, cast
 
 from slash_forge import errors
 from slash_forge import reviews as record
-from slash_forge.attachments import in_full
-from slash_forge.call import Call, Reply
+from slash_forge.attachments import with_html
+from slash_forge.call import Call, Reply, Route
 from slash_forge.diffs import Side
-from slash_forge.operations.pulls import ACTIONS_REFUSED, found_pull
+from slash_forge.operations.pulls import ACTIONS_REFUSED, find_pull
 from slash_forge.reviews import IN_REVIEW, AnchorRequest, Draft, Review, Unanchored, resolve_anchor, sentence
-from slash_forge.router import Route
 from slash_forge.shapes import pulls as shapes
 from slash_forge.state import Issue, Pull, Repository, Role
 
@@ -24,7 +23,7 @@ def unprocessable(*reasons: str) -> errors.ApiError:
 
 
 def _found(call: Call, *, write: bool = False) -> tuple[Repository, Issue, Pull, Review]:
-    repo, issue, pull = found_pull(call, write=write)
+    repo, issue, pull = find_pull(call, write=write)
     requested = call.number("review_id")
     for review in pull.reviews:
         if review.id == requested and _visible(call, review):
@@ -41,14 +40,14 @@ def _reply(call: Call, repo: Repository, issue: Issue, review: Review) -> Reply:
 
 
 def list_for_pull(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call)
+    repo, issue, pull = find_pull(call)
     matches = [one for one in pull.reviews if _visible(call, one)]
     return call.page(matches, lambda one: shapes.review(call.site, repo, issue, one))
 
 
 def get(call: Call) -> Reply:
     repo, issue, _, review = _found(call)
-    return Reply(200, in_full(call, shapes.review(call.site, repo, issue, review)))
+    return Reply(200, with_html(call, shapes.review(call.site, repo, issue, review)))
 
 
 def list_comments(call: Call) -> Reply:
@@ -57,7 +56,7 @@ def list_comments(call: Call) -> Reply:
 
 
 def create(call: Call) -> Reply:
-    repo, issue, pull = found_pull(call, write=True)
+    repo, issue, pull = find_pull(call, write=True)
     event = call.text("event")
     body = _checked_body(call) or ""
     check_open(call, repo, issue)
@@ -105,7 +104,7 @@ def _drafts(call: Call, repo: Repository, pull: Pull, commit: str) -> list[Draft
         raise errors.ApiError(422, "Invalid request.\n\nFor 'properties/comments', it is not an array.")
     for index, item in enumerate(fields):
         try:
-            drafts.append(resolve_anchor(repo.git, base, commit, _wanted(item, index)))
+            drafts.append(resolve_anchor(repo.git, base, commit, _anchor_request(item, index)))
         except Unanchored as error:
             mistakes.append(IN_REVIEW[error.mistake])
     if mistakes:
@@ -113,7 +112,7 @@ def _drafts(call: Call, repo: Repository, pull: Pull, commit: str) -> list[Draft
     return drafts
 
 
-def _wanted(item: Any, index: int) -> AnchorRequest:
+def _anchor_request(item: Any, index: int) -> AnchorRequest:
     where = f"For 'items/{index}'"
     if not isinstance(item, dict):
         raise errors.ApiError(422, f"Invalid request.\n\n{where}, it is not an object.")
@@ -129,7 +128,7 @@ def _wanted(item: Any, index: int) -> AnchorRequest:
         ):
             requested = "an integer" if kind is int else "a string"
             raise errors.ApiError(422, f"Invalid request.\n\n{where}/{name}, {value!r} is not {requested}.")
-    check_words(item["body"])
+    check_comment_body(item["body"])
     side, start_side = item.get("side") or "RIGHT", item.get("start_side")
     if side not in ("LEFT", "RIGHT") or start_side not in ("LEFT", "RIGHT", None):
         raise Unanchored("line")
@@ -144,8 +143,8 @@ def _wanted(item: Any, index: int) -> AnchorRequest:
     )
 
 
-def check_words(body: str) -> None:
-    """Of a comment on a line."""
+def check_comment_body(body: str) -> None:
+    """Raise a 422 for an empty or too long body."""
     if not body.strip():
         raise unprocessable("Body can't be blank")
     if len(body) > errors.BODY_LIMIT:
@@ -166,7 +165,7 @@ def _verdict(call: Call, repo: Repository, issue: Issue, event: str, *, body: st
     return _VERDICTS[event]
 
 
-def _mine(call: Call) -> tuple[Repository, Issue, Pull, Review]:
+def _own_review(call: Call) -> tuple[Repository, Issue, Pull, Review]:
     repo, issue, pull, review = _found(call, write=True)
     if review.author is not call.user:
         raise errors.forbidden("Must have admin rights to Repository.")
@@ -174,7 +173,7 @@ def _mine(call: Call) -> tuple[Repository, Issue, Pull, Review]:
 
 
 def update(call: Call) -> Reply:
-    repo, issue, _, review = _mine(call)
+    repo, issue, _, review = _own_review(call)
     review.body = call.required("body")
     if len(review.body) > errors.BODY_LIMIT:
         raise unprocessable(_TOO_LONG)
@@ -182,7 +181,7 @@ def update(call: Call) -> Reply:
 
 
 def submit(call: Call) -> Reply:
-    repo, issue, _, review = _mine(call)
+    repo, issue, _, review = _own_review(call)
     if review.submitted_at is not None:
         raise unprocessable("Can not submit a review that is already submitted")
     body = _checked_body(call) or review.body
@@ -193,7 +192,7 @@ def submit(call: Call) -> Reply:
 
 def delete(call: Call) -> Reply:
     """Only before it is submitted."""
-    repo, issue, pull, review = _mine(call)
+    repo, issue, pull, review = _own_review(call)
     if review.submitted_at is not None:
         raise unprocessable("Can not delete a non-pending pull request review")
     shape = shapes.review(call.site, repo, issue, review)

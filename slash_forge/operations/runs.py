@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from slash_forge import errors, runs
-from slash_forge.call import Call, Reply
-from slash_forge.router import Route
+from slash_forge.call import Call, Reply, Route
 from slash_forge.runs import Artifact, Job, Run
 from slash_forge.shapes import actions as shapes
 from slash_forge.state import Repository, Role
 
-# With any filter GitHub tells no more than this.
-_FILTERED = 1000
+# GitHub returns no more runs than this if a filter is set.
+_MAX_FILTERED = 1000
 
 
-def found_run(call: Call, *, write: bool = False) -> tuple[Repository, Run]:
+def find_run(call: Call, *, write: bool = False) -> tuple[Repository, Run]:
     repo = call.repository("actions", "write" if write else "read")
     if write:
         call.require(repo, Role.WRITE)
@@ -44,7 +43,7 @@ def list_reply(call: Call, repo: Repository, matches: list[Run]) -> Reply:
     ]
     chosen.sort(key=lambda run: (run.created_at, run.id), reverse=True)
     filtered = query.keys() - {"page", "per_page", "exclude_pull_requests"}
-    chosen = chosen[:_FILTERED] if filtered else chosen
+    chosen = chosen[:_MAX_FILTERED] if filtered else chosen
     return call.page(chosen, lambda run: shapes.run(call.site, repo, run), key="workflow_runs")
 
 
@@ -63,17 +62,17 @@ def in_range(moment: str, requested: str) -> bool:
 
 
 def _end(limit: str) -> str:
-    """A day is over when its last second is."""
+    """The last second of a day; a time is returned as it is."""
     return f"{limit}T23:59:59Z" if len(limit) == 10 else limit
 
 
 def get(call: Call) -> Reply:
-    repo, run = found_run(call)
+    repo, run = find_run(call)
     return Reply(200, shapes.run(call.site, repo, run))
 
 
 def cancel(call: Call) -> Reply:
-    _, run = found_run(call, write=True)
+    _, run = find_run(call, write=True)
     if run.status == "completed":
         raise errors.ApiError(409, "Cannot cancel a workflow run that is completed.")
     runs.cancel(call.state, run)
@@ -81,7 +80,7 @@ def cancel(call: Call) -> Reply:
 
 
 def rerun(call: Call) -> Reply:
-    _, run = found_run(call, write=True)
+    _, run = find_run(call, write=True)
     if run.status != "completed":
         raise errors.forbidden("This workflow run is already running")
     runs.rerun(call.state, run)
@@ -89,13 +88,13 @@ def rerun(call: Call) -> Reply:
 
 
 def logs(call: Call) -> Reply:
-    _, run = found_run(call)
-    _signed_in(call)
-    return call.elsewhere(runs.run_logs(run), "application/zip")
+    _, run = find_run(call)
+    _require_token(call)
+    return call.redirect_to_store(runs.run_logs(run), "application/zip")
 
 
-def _signed_in(call: Call) -> None:
-    """Logs and artifacts are for nobody who does not say who they are, even where all else is public."""
+def _require_token(call: Call) -> None:
+    """Logs need a token even in a public repository."""
     if call.caller.token is None:
         raise errors.forbidden("Must have admin rights to Repository.")
 
@@ -104,18 +103,18 @@ def _signed_in(call: Call) -> None:
 
 
 def list_jobs(call: Call) -> Reply:
-    repo, run = found_run(call)
+    repo, run = find_run(call)
     matches = [one for one in run.jobs if call.query.get("filter") == "all" or one.attempt == run.attempt]
     return call.page(matches, lambda one: shapes.job(call.site, repo, one), key="jobs")
 
 
 def list_jobs_of_attempt(call: Call) -> Reply:
-    repo, run = found_run(call)
+    repo, run = find_run(call)
     matches = [one for one in run.jobs if one.attempt == call.number("attempt_number")]
     return call.page(matches, lambda one: shapes.job(call.site, repo, one), key="jobs")
 
 
-def _found_job(call: Call) -> tuple[Repository, Job]:
+def _find_job(call: Call) -> tuple[Repository, Job]:
     repo = call.repository("actions")
     requested = call.number("job_id")
     for run in repo.runs.values():
@@ -126,18 +125,18 @@ def _found_job(call: Call) -> tuple[Repository, Job]:
 
 
 def get_job(call: Call) -> Reply:
-    repo, job = _found_job(call)
+    repo, job = _find_job(call)
     return Reply(200, shapes.job(call.site, repo, job))
 
 
 def job_logs(call: Call) -> Reply:
-    _, job = _found_job(call)
-    _signed_in(call)
+    _, job = _find_job(call)
+    _require_token(call)
     if job.check.status != "completed":
         raise errors.not_found()
     if not job.log_kept:
         raise errors.ApiError(410, "Server Error")
-    return call.elsewhere(runs.job_log(job).encode(), "text/plain; charset=utf-8")
+    return call.redirect_to_store(runs.job_log(job).encode(), "text/plain; charset=utf-8")
 
 
 _RUNS = "/repos/{owner}/{repo}/actions/runs"
@@ -158,11 +157,11 @@ def list_artifacts_for_repo(call: Call) -> Reply:
 
 
 def list_for_run(call: Call) -> Reply:
-    repo, run = found_run(call)
+    repo, run = find_run(call)
     return _artifact_list(call, repo, [one for one in repo.artifacts.values() if one.run is run])
 
 
-def _found(call: Call, *, write: bool = False) -> tuple[Repository, Artifact]:
+def _find_artifact(call: Call, *, write: bool = False) -> tuple[Repository, Artifact]:
     repo = call.repository("actions", "write" if write else "read")
     if write:
         call.require(repo, Role.WRITE)
@@ -173,23 +172,23 @@ def _found(call: Call, *, write: bool = False) -> tuple[Repository, Artifact]:
 
 
 def get_artifact(call: Call) -> Reply:
-    repo, one = _found(call)
+    repo, one = _find_artifact(call)
     return Reply(200, shapes.artifact(call.site, repo, one))
 
 
 def download(call: Call) -> Reply:
-    _, one = _found(call)
+    _, one = _find_artifact(call)
     if call.caller.token is None:
         raise errors.ApiError(401, "You must have the actions scope to download artifacts.")
     if call.params["archive_format"] != "zip":
         raise errors.not_found()
     if one.expired:
         raise errors.ApiError(410, "Artifact has expired")
-    return call.elsewhere(one.data, "application/zip")
+    return call.redirect_to_store(one.data, "application/zip")
 
 
 def delete(call: Call) -> Reply:
-    repo, one = _found(call, write=True)
+    repo, one = _find_artifact(call, write=True)
     del repo.artifacts[one.id]
     return Reply(204)
 

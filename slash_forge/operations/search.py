@@ -7,14 +7,13 @@ from collections.abc import Callable, Mapping
 
 from slash_forge import errors
 from slash_forge.access import rate_limits
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.runs import in_range
-from slash_forge.router import Route
-from slash_forge.shapes import people, threads
+from slash_forge.shapes import repositories, threads
 from slash_forge.state import Issue, Repository, Role
 
 _TERM = re.compile(r'(-?)(?:([a-z-]+):)?("[^"]*"|\S+)')
-_MOST = 1000
+_MAX_RESULTS = 1000
 
 Row = tuple[Repository, Issue]
 
@@ -84,7 +83,7 @@ def search_issues(call: Call) -> Reply:
     matches.sort(
         key=lambda row: (getattr(row[1], by), row[1].id), reverse=call.query.get("order", "desc") != "asc"
     )
-    reply = call.page(matches[:_MOST], lambda row: _item(call, *row), key="items")
+    reply = call.page(matches[:_MAX_RESULTS], lambda row: _item(call, *row), key="items")
     return Reply(
         200,
         {**reply.body, "total_count": len(matches), "incomplete_results": False, "search_type": "lexical"},
@@ -128,7 +127,7 @@ def _item(call: Call, repo: Repository, issue: Issue) -> object:
 
 def get_authenticated(call: Call) -> Reply:
     if call.caller.is_app:
-        # An installation is nobody's account.
+        # An installation has no account.
         raise call.caller.refusal()
     user = call.user
     private = {
@@ -140,14 +139,14 @@ def get_authenticated(call: Call) -> Reply:
         "two_factor_authentication": True,
         "user_view_type": "private",
     }
-    return Reply(200, {**people.full_user(call.site, user), **private})
+    return Reply(200, {**repositories.full_user(call.site, user), **private})
 
 
 def get_by_username(call: Call) -> Reply:
     user = call.state.user(call.params["username"])
     if user is None:
         raise errors.not_found()
-    return Reply(200, people.full_user(call.site, user))
+    return Reply(200, repositories.full_user(call.site, user))
 
 
 def rate_limit(call: Call) -> Reply:

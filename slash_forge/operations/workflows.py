@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from slash_forge import errors, runs
-from slash_forge.call import Call, Reply
+from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.runs import list_reply
-from slash_forge.router import Route
 from slash_forge.runs import Dispatch, Workflow
 from slash_forge.shapes import actions as shapes
 from slash_forge.state import Repository, Role
 
-_MOST_INPUTS = 25
-_MOST_PROPERTIES = 10
+_MAX_INPUTS = 25
+_MAX_PROPERTIES = 10
 
 
 def list_for_repo(call: Call) -> Reply:
@@ -23,7 +22,7 @@ def list_for_repo(call: Call) -> Reply:
     return call.page(matches, lambda one: shapes.workflow(call.site, repo, one), key="workflows")
 
 
-def _found(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
+def _find_workflow(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
     repo = call.repository("actions", "write" if write else "read")
     if write:
         call.require(repo, Role.WRITE)
@@ -34,35 +33,35 @@ def _found(call: Call, *, write: bool = False) -> tuple[Repository, Workflow]:
 
 
 def get(call: Call) -> Reply:
-    repo, one = _found(call)
+    repo, one = _find_workflow(call)
     return Reply(200, shapes.workflow(call.site, repo, one))
 
 
 def list_runs(call: Call) -> Reply:
-    repo, one = _found(call)
+    repo, one = _find_workflow(call)
     return list_reply(call, repo, [run for run in repo.runs.values() if run.workflow is one])
 
 
 def enable(call: Call) -> Reply:
-    _found(call, write=True)[1].state = "active"
+    _find_workflow(call, write=True)[1].state = "active"
     return Reply(204)
 
 
 def disable(call: Call) -> Reply:
-    _found(call, write=True)[1].state = "disabled_manually"
+    _find_workflow(call, write=True)[1].state = "disabled_manually"
     return Reply(204)
 
 
 def dispatch(call: Call) -> Reply:
-    """The file at `ref` says whether it may be started so, and with which inputs."""
-    repo, one = _found(call, write=True)
+    """The file at `ref` decides whether it can be dispatched, and with which inputs."""
+    repo, one = _find_workflow(call, write=True)
     ref = call.required("ref")
     name = ref.removeprefix("refs/heads/")
     sha = repo.git.branch(name) or repo.git.resolve(ref)
     if sha is None:
         raise errors.ApiError(422, f"No ref found for: {ref}")
     entry = repo.git.entry(sha, one.path)
-    events = runs.described(one.path, repo.git.blob(entry.sha))[1] if entry else {}
+    events = runs.parse_workflow(one.path, repo.git.blob(entry.sha))[1] if entry else {}
     if "workflow_dispatch" not in events:
         raise errors.ApiError(422, "Workflow does not have 'workflow_dispatch' trigger")
     if one.state != "active":
@@ -90,8 +89,8 @@ def _inputs(call: Call, declared: Mapping[str, Any]) -> Mapping[str, Any]:
     fields = call.fields().get("inputs") or {}
     if not isinstance(fields, dict):
         raise errors.ApiError(422, "Invalid request.\n\nFor 'properties/inputs', it is not an object.")
-    if len(fields) > _MOST_INPUTS:
-        raise errors.ApiError(422, f"Invalid request.\n\nNo more than {_MOST_INPUTS} properties are allowed.")
+    if len(fields) > _MAX_INPUTS:
+        raise errors.ApiError(422, f"Invalid request.\n\nNo more than {_MAX_INPUTS} properties are allowed.")
     unexpected = [name for name in fields if name not in declared]
     if unexpected:
         raise errors.ApiError(422, f"Unexpected inputs provided: {unexpected}".replace("'", '"'))
@@ -119,8 +118,8 @@ def repository_dispatch(call: Call) -> Reply:
         raise errors.ApiError(
             422, "Invalid request.\n\nFor 'properties/client_payload', it is not an object."
         )
-    if len(payload) > _MOST_PROPERTIES:
-        message = f"No more than {_MOST_PROPERTIES} properties are allowed; {len(payload)} were supplied."
+    if len(payload) > _MAX_PROPERTIES:
+        message = f"No more than {_MAX_PROPERTIES} properties are allowed; {len(payload)} were supplied."
         raise errors.ApiError(422, f"Invalid request.\n\n{message}")
     repo.dispatches.append(Dispatch("repository_dispatch", call.user, payload, event_type=kind))
     return Reply(204)
@@ -132,7 +131,7 @@ def repository_dispatch(call: Call) -> Reply:
 def _administered(call: Call, *, write: bool = False) -> Repository:
     repo = call.repository("administration", "write" if write else "read")
     if call.caller.token is not None and not call.caller.token.may("administration", "read"):
-        # Public or not, settings are not for everybody.
+        # Settings need the permission even in a public repository.
         raise call.caller.refusal()
     call.require(repo, Role.ADMIN)
     return repo

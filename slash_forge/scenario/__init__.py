@@ -1,1 +1,1 @@
-"""What people and Actions do on GitHub without its API: each module is one mixin of `Forge`."""
+"""What people and Actions do on GitHub without its API, as mixins of `Forge`."""

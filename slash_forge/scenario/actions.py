@@ -8,12 +8,12 @@ from typing import Any
 from slash_forge import checks, runs
 from slash_forge.checks import Annotation, CheckRun, CheckStatus, Conclusion
 from slash_forge.runs import Artifact, Dispatch, Job, Run, Step
-from slash_forge.scenario.people import ACTIONS_BOT, People
+from slash_forge.scenario.base import Base
 from slash_forge.shapes.actions import job_page
-from slash_forge.state import Repository
+from slash_forge.state import ACTIONS_BOT, Repository
 
 
-class Actions(People):
+class Actions(Base):
     def add_run(
         self,
         repo: str,
@@ -30,10 +30,10 @@ class Actions(People):
         title: str = "",
         at: str | None = None,
     ) -> int:
-        """A run of a workflow, whose file need not be there. Returns its id.
+        """Add a workflow run; the workflow file need not exist. Returns its id.
 
-        It ran on `branch` (the default one) at `sha` (its tip), or on the head of pull request `pull`. Without a
-        conclusion it is in progress, or what `status` says.
+        It runs on `branch` (default: the default branch) at `sha` (default: its tip), or on the head of pull request
+        `pull`. Without a conclusion it is in progress, or has `status`.
         """
         with self._state.lock:
             repository = self._repository(repo)
@@ -87,7 +87,7 @@ class Actions(People):
         summary: str | None = None,
         at: str | None = None,
     ) -> int:
-        """A job of a run, which is a check run of the same id too. Without a conclusion it is in progress."""
+        """Add a job to a run, and a check run of the same id. Without a conclusion it is in progress."""
         with self._state.lock:
             repository, run = self._repository(repo), self._run(repo, run_id)
             number, when = self._state.next_id(), at or self._state.now()
@@ -123,7 +123,7 @@ class Actions(People):
         expired: bool = False,
         at: str | None = None,
     ) -> int:
-        """`files` are zipped; bytes are what is downloaded as it is. Returns the artifact's id."""
+        """`files` are zipped; bytes are stored unchanged. Returns the artifact's id."""
         with self._state.lock:
             data = files if isinstance(files, bytes) else runs.zipped(files)
             run = self._run(repo, run_id)
@@ -132,11 +132,11 @@ class Actions(People):
             return one.id
 
     def dispatches(self, repo: str) -> list[Dispatch]:
-        """What was asked for by `workflow_dispatch` and `repository_dispatch`, oldest first."""
+        """Received `workflow_dispatch` and `repository_dispatch` requests, oldest first."""
         return list(self._repository(repo).dispatches)
 
     def runs(self, repo: str) -> list[Mapping[str, Any]]:
-        """What every run is, oldest first: its id, workflow, event, status, conclusion and inputs."""
+        """Every run, oldest first: id, workflow, event, status, conclusion and inputs."""
         return [
             {
                 "id": run.id,
@@ -153,7 +153,7 @@ class Actions(People):
         return self._repository(repo).runs[run_id]
 
 
-class Checks(People):
+class Checks(Base):
     def add_check_run(
         self,
         repo: str,
@@ -169,7 +169,7 @@ class Checks(People):
         annotations: Sequence[Annotation] = (),
         at: str | None = None,
     ) -> int:
-        """By another app's bot, which is added where it is new. Without a conclusion it still runs."""
+        """Add a check run of another app, whose bot is added if missing. Without a conclusion it is in progress."""
         with self._state.lock:
             self.add_user(app, kind="Bot")
             repository = self._repository(repo)

@@ -10,7 +10,7 @@ from slash_forge.faults import Fault
 from slash_forge.scenario.base import Base
 
 _DOCS = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api"
-_LIMITED = {
+_MESSAGES = {
     "secondary": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
     "429": "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
     "primary": "API rate limit exceeded for installation.",
@@ -18,7 +18,7 @@ _LIMITED = {
 }
 
 
-class Trouble(Base):
+class FaultInjection(Base):
     def fail_next(
         self,
         method: str = "*",
@@ -29,7 +29,7 @@ class Trouble(Base):
         body: Any = None,
         times: int = 1,
     ) -> None:
-        """Answer the next matching requests so, without carrying them out.
+        """Answer the next matching requests with this, without carrying them out.
 
         `path` is a regular expression, searched in the path from the root (`/api/v3/...`,
         `/owner/name.git/...`); `body` is JSON data, or text or bytes to send as they are.
@@ -54,7 +54,7 @@ class Trouble(Base):
         self._faults.add(fault, times)
 
     def end_faults(self) -> None:
-        """Answer as usual from now on."""
+        """Remove the faults that have not struck."""
         self._faults.clear()
 
     @property
@@ -70,30 +70,30 @@ class Trouble(Base):
         retry_after: int | None = 1,
         times: int = 1,
     ) -> None:
-        """Answer the next matching requests as GitHub does to somebody too fast; nothing is carried out.
+        """Answer the next matching requests with a rate limit error, without carrying them out.
 
-        `primary` has no `Retry-After` but says by header when the hour is over.
+        `primary` has the header `X-RateLimit-Reset` instead of `Retry-After`.
         """
         headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
         if kind == "primary":
             reset = self._state.epoch() + (retry_after or 0)
             headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(reset)}
-        body = {"message": _LIMITED[kind], "documentation_url": f"{_DOCS}#{kind}"}
+        body = {"message": _MESSAGES[kind], "documentation_url": f"{_DOCS}#{kind}"}
         self.fail_next(method, path, 429 if kind == "429" else 403, headers=headers, body=body, times=times)
 
     def limit_token(self, value: str, requests: int) -> None:
-        """Allow a token this many requests an hour in all; conditional ones that found nothing new are free."""
+        """Set a token's hourly quota; conditional requests that return 304 are free."""
         with self._state.lock:
             self._state.tokens[value].quota = requests
 
     def kill_token(self, value: str, *, after: int) -> None:
-        """After this many more requests (git's included) the token is a 401: expired half-way."""
+        """Expire the token after this many more requests, git's included."""
         with self._state.lock:
             token = self._state.tokens[value]
             token.dies_after = token.used + after
 
     def lag_behind(self, repo: str, requests: int) -> None:
-        """After the next push to `repo`, so many requests of the API still see everything as it was before.
+        """After the next push to `repo`, this many API requests see the state before it.
 
         Git itself sees the push at once, as on GitHub.
         """

@@ -8,15 +8,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from slash_forge import lag, pulls
+from slash_forge import pulls
 from slash_forge.git import BareRepository
 from slash_forge.operations.labels import DEFAULT_LABELS
-from slash_forge.pulls import note
-from slash_forge.scenario.people import People
+from slash_forge.scenario.base import Base
 from slash_forge.state import Label, Repository, Rule, User
 
 
-class Repositories(People):
+class Repositories(Base):
     def create_repository(
         self,
         owner: str,
@@ -29,28 +28,27 @@ class Repositories(People):
         author: str | None = None,
         committed_at: datetime | None = None,
     ) -> str:
-        """Returns `owner/name`. The owner is added where it is new.
+        """Returns `owner/name`. The owner is added if missing.
 
-        `source` is a folder: of plain files, which become the first commit (ignored ones left out, by
-        `author`, else the owner), or a git repository, whose branches and tags are taken over. Without one the
-        repository is empty.
+        `source` is a folder of plain files, which become the first commit (without ignored ones, by `author` or the
+        owner), or a git repository, whose branches and tags are fetched. Without it the repository is empty.
         """
         with self._state.lock:
             self.add_user(owner)
             repository = self._new_repository(self._user(owner), name, private, default_branch, description)
             if source is not None and _is_repository(source):
-                repository.git.take(source, "+refs/heads/*:refs/heads/*")
-                repository.git.take(source, "+refs/tags/*:refs/tags/*")
+                repository.git.fetch(source, "+refs/heads/*:refs/heads/*")
+                repository.git.fetch(source, "+refs/tags/*:refs/tags/*")
             elif source is not None:
                 signature = self._signature(self._user(author or owner))
                 if committed_at is not None:
                     signature = replace(signature, at=int(committed_at.timestamp()))
                 repository.git.commit_folder(source, "Initial commit\n", signature, default_branch)
-            note(self._state, repository)
+            pulls.record_pushes(self._state, repository)
             return repository.full_name
 
     def make_private(self, repo: str) -> None:
-        """From now on a token needs each permission for what it reads, and a stranger sees nothing."""
+        """Make the repository private: reads need a permission too."""
         with self._state.lock:
             self._repository(repo).private = True
 
@@ -63,13 +61,12 @@ class Repositories(People):
                 self._user(owner), parent.name, parent.private, parent.default_branch, parent.description
             )
             fork.parent = parent
-            fork.git.take(parent.git.path, "+refs/heads/*:refs/heads/*")
-            note(self._state, fork)
+            fork.git.fetch(parent.git.path, "+refs/heads/*:refs/heads/*")
+            pulls.record_pushes(self._state, fork)
             return fork.full_name
 
     def rename_repository(self, repo: str, full_name: str) -> str:
-        """Give it another name, or to somebody else, whose login stands before the slash; the new name. Requests for
-        the old one are redirected."""
+        """Rename or transfer a repository to `full_name`, and return that. Requests for the old name redirect."""
         owner, _, name = full_name.partition("/")
         with self._state.lock:
             repository, new_owner = self._repository(repo), self._user(owner)
@@ -108,14 +105,14 @@ class Repositories(People):
         return repository
 
     def git_folder(self, repo: str) -> Path:
-        """The bare repository on disk, for looking at."""
+        """The path of the bare repository."""
         return self._repository(repo).git.path
 
     def clone_url(self, repo: str) -> str:
         return f"{self.url}/{self._repository(repo).full_name}.git"
 
     def branch_sha(self, repo: str, branch: str | None = None) -> str | None:
-        """The tip of a branch, of the default branch without a name; None where there is none."""
+        """The tip of a branch (default: the default branch), or None."""
         repository = self._repository(repo)
         return repository.git.branch(branch or repository.default_branch)
 
@@ -128,9 +125,9 @@ class Repositories(People):
         message: str = "Update files",
         author: str | None = None,
     ) -> str:
-        """Commit files onto a branch, as a push would; None removes one.
+        """Commit files to a branch, as a push would; None removes a file.
 
-        A branch that is new begins at the default one. Returns the commit's id.
+        A new branch starts at the default branch. Returns the commit's id.
         """
         with self._state.lock:
             repository = self._repository(repo)
@@ -144,7 +141,7 @@ class Repositories(People):
             sha = repository.git.write_files(parent, contents, f"{message}\n", signature)
             repository.git.move_ref(f"refs/heads/{name}", sha)
             repository.pushed_at = self._state.now()
-            lag.after_push(self._state, repository)
+            pulls.after_push(self._state, repository)
             return sha
 
     def delete_branch(self, repo: str, branch: str) -> None:
@@ -154,7 +151,7 @@ class Repositories(People):
             pulls.follow_branches(self._state, repository)
 
     def protect(self, repo: str, branch: str, *, approvals: int = 1) -> None:
-        """Branch protection of the older kind: no pushes to that branch, only merges after approvals."""
+        """Classic branch protection: no pushes to that branch, only merges after approvals."""
         with self._state.lock:
             self._repository(repo).protections[branch] = approvals
 

@@ -1,14 +1,17 @@
-"""Create issues and comments, and change labels and assignees."""
+"""Create and change issues, comments, pull requests and reviews as people do in the web interface."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from slash_forge import attachments, pulls, threads, webhooks
-from slash_forge.operations.labels import label_named
+from slash_forge import attachments, pulls, reviews, threads, webhooks
+from slash_forge.diffs import Side
+from slash_forge.operations.labels import ensure_label
+from slash_forge.reviews import AnchorRequest, Draft, ReviewComment, resolve_anchor
 from slash_forge.scenario.base import Base
-from slash_forge.timeline import set_assignees, set_labels
+from slash_forge.state import Issue, Pull, Repository
+from slash_forge.threads import set_assignees, set_labels
 
 
 class Threads(Base):
@@ -25,7 +28,7 @@ class Threads(Base):
         """Returns the number. `at` is its time of writing (RFC 3339, UTC), now without one."""
         with self._state.lock:
             repository = self._repository(repo)
-            issue = threads.begin(self._state, repository, self._user(login), title=title, body=body, at=at)
+            issue = threads.create(self._state, repository, self._user(login), title=title, body=body, at=at)
             named = [repository.labels[name.casefold()] for name in labels]
             set_labels(self._state, issue, named, self._user(login))
             return issue.number
@@ -49,7 +52,7 @@ class Threads(Base):
         with self._state.lock:
             repository, actor = self._repository(repo), self._user(login)
             issue = repository.threads[number]
-            added = [label_named(self._state, repository, name) for name in names]
+            added = [ensure_label(self._state, repository, name) for name in names]
             remaining = [one for one in issue.labels if one not in added]
             set_labels(self._state, issue, [*remaining, *added], actor)
 
@@ -97,3 +100,148 @@ class Threads(Base):
             elif state == "open":
                 issue.state, issue.closed_at, issue.closed_by = "open", None, None
             issue.locked = issue.locked if locked is None else locked
+
+
+class Pulls(Base):
+    def open_pull(
+        self,
+        repo: str,
+        login: str,
+        head: str,
+        *,
+        base: str | None = None,
+        title: str = "A change",
+        body: str | None = None,
+        draft: bool = False,
+        maintainer_can_modify: bool = True,
+        at: str | None = None,
+    ) -> int:
+        """Open one as `login`; `head` is a branch, or `owner:branch` of a fork. Returns its number."""
+        with self._state.lock:
+            repository = self._repository(repo)
+            source, head_ref = pulls.find_head(self._state, repository, head)
+            if source is None:
+                raise KeyError(head)
+            issue = pulls.open_pull(
+                self._state,
+                repository,
+                source,
+                head_ref,
+                base or repository.default_branch,
+                author=self._user(login),
+                title=title,
+                body=body,
+                draft=draft,
+                maintainer_can_modify=maintainer_can_modify,
+                at=at,
+            )
+            return issue.number
+
+    def set_pull(
+        self, repo: str, number: int, *, draft: bool | None = None, maintainer_can_modify: bool | None = None
+    ) -> None:
+        """Turn it into a draft or make it ready, and let maintainers push to its head or not."""
+        with self._state.lock:
+            _, _, pull = self._pull(repo, number)
+            pull.draft = pull.draft if draft is None else draft
+            if maintainer_can_modify is not None:
+                pull.maintainer_can_modify = maintainer_can_modify
+
+    def merge(self, repo: str, number: int, login: str, method: Literal["merge", "squash"] = "merge") -> str:
+        """Merge a pull request. Returns the id of the commit that did. A conflict is a `ValueError`."""
+        with self._state.lock:
+            repository, issue, pull = self._pull(repo, number)
+            return pulls.merge(self._state, repository, issue, pull, self._user(login), method=method)
+
+
+class Reviews(Base):
+    """A place that is not in the diff is an `Unanchored`."""
+
+    def review(
+        self,
+        repo: str,
+        number: int,
+        login: str,
+        body: str = "",
+        *,
+        state: str = "COMMENTED",
+        comments: Sequence[Mapping[str, Any]] = (),
+        at: str | None = None,
+    ) -> int:
+        """Review a pull request. Each of `comments` has the fields of `AnchorRequest`.
+
+        `state`: APPROVED, CHANGES_REQUESTED, COMMENTED or PENDING. Returns the review's id.
+        """
+        with self._state.lock:
+            repository, issue, pull = self._pull(repo, number)
+            drafts = [_draft(repository, pull, AnchorRequest(**comment)) for comment in comments]
+            author = self._user(login)
+            review = reviews.add_review(
+                self._state, pull, author, body=body, verdict=state, commit=pull.head_sha, at=at
+            )
+            for draft in drafts:
+                reviews.add_thread(self._state, repository, issue, pull, review, draft=draft)
+            return review.id
+
+    def review_comment(
+        self,
+        repo: str,
+        number: int,
+        login: str,
+        path: str,
+        line: int | None,
+        *,
+        body: str,
+        side: Side = "RIGHT",
+        start_line: int | None = None,
+        at: str | None = None,
+    ) -> int:
+        """Begin a thread on a line of the diff; `line` None is the whole file. Returns the comment's id."""
+        requested = AnchorRequest(path, body, line, side, start_line, whole_file=line is None)
+        with self._state.lock:
+            repository, issue, pull = self._pull(repo, number)
+            draft = _draft(repository, pull, requested)
+            author = self._user(login)
+            review = reviews.add_review(
+                self._state, pull, author, body="", verdict="COMMENTED", commit=pull.head_sha, at=at
+            )
+            return reviews.add_thread(self._state, repository, issue, pull, review, draft=draft).id
+
+    def reply(self, repo: str, comment_id: int, login: str, body: str, *, at: str | None = None) -> int:
+        """Answer in the thread of any of its comments. Returns the new comment's id."""
+        with self._state.lock:
+            repository, issue, pull, comment = self._review_comment(repo, comment_id)
+            author = self._user(login)
+            review = reviews.add_review(
+                self._state, pull, author, body="", verdict="COMMENTED", commit=pull.head_sha, at=at
+            )
+            thread = comment.thread
+            return reviews.add_reply(
+                self._state, repository, issue, pull, review, thread=thread, body=body
+            ).id
+
+    def edit_review_comment(self, repo: str, comment_id: int, body: str, *, at: str | None = None) -> None:
+        with self._state.lock:
+            *_, comment = self._review_comment(repo, comment_id)
+            comment.body, comment.updated_at = body, at or self._state.now()
+
+    def delete_review_comment(self, repo: str, comment_id: int) -> None:
+        with self._state.lock:
+            repository, _, _, comment = self._review_comment(repo, comment_id)
+            reviews.remove_comment(repository, comment)
+
+    def resolve(self, repo: str, comment_id: int, login: str, *, resolved: bool = True) -> None:
+        """Resolve the thread that holds this comment, or open it again."""
+        with self._state.lock:
+            *_, comment = self._review_comment(repo, comment_id)
+            comment.thread.resolved = resolved
+            comment.thread.resolved_by = self._user(login) if resolved else None
+
+    def _review_comment(self, repo: str, comment_id: int) -> tuple[Repository, Issue, Pull, ReviewComment]:
+        repository = self._repository(repo)
+        return repository, *repository.review_comments[comment_id]
+
+
+def _draft(repository: Repository, pull: Pull, requested: AnchorRequest) -> Draft:
+    base = reviews.base_of(repository, pull, pull.head_sha)
+    return resolve_anchor(repository.git, base, pull.head_sha, requested)

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from slash_forge.checks import Annotation, CheckRun, Status, Suite, combined
 from slash_forge.git import Commit
 from slash_forge.runs import Artifact, Job, Run, Workflow
-from slash_forge.shapes.people import simple_user
-from slash_forge.shapes.repositories import repository
-from slash_forge.shapes.site import Site, node_id
+from slash_forge.shapes.repositories import repository, simple_user
+from slash_forge.shapes.site import Json, Site, node_id
 from slash_forge.state import Repository, User, from_epoch
-
-Json = dict[str, Any]
 
 
 def workflow(site: Site, repo: Repository, one: Workflow) -> Json:
@@ -172,7 +168,7 @@ def app(site: Site, bot: User) -> Json:
 
 
 def pull_requests(site: Site, repo: Repository, sha: str) -> list[Json]:
-    """Open ones of this repository whose head the commit is; those of forks are never told."""
+    """Open pull requests of this repository with that head; GitHub omits those of forks."""
     matches = []
     for issue, pull in repo.pulls():
         if issue.state == "open" and pull.head_sha == sha and pull.head_repository is repo:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from slash_forge.diffs import ChangedFile
 from slash_forge.git import Commit, Entry, Ref, Signature
-from slash_forge.shapes.people import person
-from slash_forge.shapes.site import Site, node_id
+from slash_forge.shapes.repositories import person
+from slash_forge.shapes.site import Json, Site, node_id
 from slash_forge.state import Repository, State, from_epoch
-
-Json = dict[str, Any]
 
 _UNSIGNED = {"verified": False, "reason": "unsigned", "signature": None, "payload": None, "verified_at": None}
 
@@ -35,7 +32,7 @@ def _signature(signature: Signature) -> Json:
 
 
 def commit(state: State, site: Site, repo: Repository, item: Commit) -> Json:
-    """As a list of commits holds it."""
+    """The form in lists."""
     api = f"{site.api}/repos/{repo.full_name}"
     html = f"{site.html}/{repo.full_name}/commit"
     return {
@@ -74,7 +71,7 @@ def commit_with_files(
 
 
 def git_commit(site: Site, repo: Repository, item: Commit) -> Json:
-    """As the git database tells it."""
+    """The form of the git database API."""
     api = f"{site.api}/repos/{repo.full_name}/git"
     html = f"{site.html}/{repo.full_name}/commit"
     return {

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from slash_forge.checks import failing
 from slash_forge.pulls import Measures
 from slash_forge.reviews import Review, ReviewComment, current, submitted_comments
 from slash_forge.shapes import threads
-from slash_forge.shapes.people import association, person, simple_user
-from slash_forge.shapes.repositories import repository
-from slash_forge.shapes.site import Site, node_id
+from slash_forge.shapes.repositories import association, person, repository, simple_user
+from slash_forge.shapes.site import Json, Site, node_id
 from slash_forge.shapes.threads import label, reaction_rollup
 from slash_forge.state import Comment, Issue, Label, Pull, Repository, User
-from slash_forge.timeline import TimelineEvent
-
-Json = dict[str, Any]
+from slash_forge.threads import TimelineEvent
 
 
 def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
-    """As a list of pull requests holds it."""
+    """The form in lists."""
     repo_api = f"{site.api}/repos/{repo.full_name}"
     api = f"{repo_api}/pulls/{item.number}"
     issue_api = f"{repo_api}/issues/{item.number}"
@@ -77,7 +72,7 @@ def simple_pull(site: Site, repo: Repository, item: Issue, pull: Pull) -> Json:
 
 
 def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: Measures) -> Json:
-    """As one pull request answers for itself."""
+    """The form of a single pull request."""
     mergeable = _mergeable(item, pull)
     state = {True: "clean", False: "dirty", None: "unknown"}[mergeable]
     if mergeable:
@@ -100,7 +95,7 @@ def full_pull(site: Site, repo: Repository, item: Issue, pull: Pull, measures: M
 
 
 def _mergeable(item: Issue, pull: Pull) -> bool | None:
-    """None: not known, or nothing is left to merge."""
+    """None: not known, or nothing to merge."""
     if item.state == "closed" or pull.trial is None or not pull.trial.known:
         return None
     return pull.trial.sha is not None
@@ -137,7 +132,7 @@ def review(site: Site, repo: Repository, item: Issue, one: Review) -> Json:
 
 
 def comment(site: Site, repo: Repository, item: Issue, pull: Pull, one: ReviewComment) -> Json:
-    """Where its lines are gone, `line` and `position` are null and only the original ones remain."""
+    """If its lines are gone, `line` and `position` are null; the original ones remain."""
     api = f"{site.api}/repos/{repo.full_name}/pulls"
     html = f"{site.html}/{repo.full_name}/pull/{item.number}#discussion_r{one.id}"
     url, pull_url = f"{api}/comments/{one.id}", f"{api}/{item.number}"

@@ -1,9 +1,12 @@
-"""The addresses of the forge, and node ids."""
+"""The addresses of the forge, node ids, and the type of a JSON object."""
 
 from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +21,10 @@ class Site:
 
     @property
     def store(self) -> str:
-        """Where logs and artifacts are kept: another host's name, for clients that must notice."""
+        """The store of logs and artifacts, under another host name: clients must not send it their token."""
         return f"{self.html.replace('127.0.0.1', 'localhost')}/_store"
 
 
 def node_id(kind: str, number: int | str) -> str:
-    """An opaque global id, made the way GitHub made them."""
+    """An opaque global id in GitHub's older format."""
     return base64.b64encode(f"{len(kind):03}:{kind}{number}".encode()).decode()

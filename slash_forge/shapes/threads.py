@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from slash_forge.shapes.people import association, person, simple_user
-from slash_forge.shapes.site import Site, node_id
+from slash_forge.shapes.repositories import association, person, simple_user
+from slash_forge.shapes.site import Json, Site, node_id
 from slash_forge.state import Comment, Issue, Label, Reaction, Repository
-
-Json = dict[str, Any]
 
 REACTIONS = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
 

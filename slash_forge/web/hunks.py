@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
-_HEADER = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+from slash_forge.diffs import HUNK_HEADER
+
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
-# Comparing is quadratic in the number of words; lines this long are data.
-_LONGEST = 300
-_ALIKE = 0.5
+# Comparing is quadratic in the number of words.
+_MAX_WORDS = 300
+_MIN_SIMILARITY = 0.5
 
 Parts = tuple[tuple[str, bool], ...]
 Kind = Literal["hunk", "context", "added", "removed", "note"]
@@ -20,7 +21,7 @@ Kind = Literal["hunk", "context", "added", "removed", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """`parts` together are the text; a part is true where it differs from the line's partner."""
+    """`parts` make up the text; a part is true if it differs from the paired line."""
 
     kind: Kind
     old: int | None
@@ -36,7 +37,7 @@ def lines(patch: str) -> list[Line]:
 def _numbered(patch: str) -> Iterator[Line]:
     old = new = 0
     for text in patch.split("\n"):
-        header = _HEADER.match(text)
+        header = HUNK_HEADER.match(text)
         if header:
             old, new = int(header[1]), int(header[2])
             yield Line("hunk", None, None, _plain(text))
@@ -54,7 +55,7 @@ def _numbered(patch: str) -> Iterator[Line]:
 
 
 def _paired(numbered: Sequence[Line]) -> Iterator[Line]:
-    """In a run of removals followed by as many additions, each line has its partner."""
+    """Pair the lines in a run of removals that is followed by as many additions."""
     index = 0
     while index < len(numbered):
         removed = _run(numbered, index, "removed")
@@ -84,11 +85,11 @@ def _plain(text: str) -> Parts:
 
 def _marked(removed: Line, added: Line) -> tuple[Line, Line]:
     one, other = (_WORDS.findall(line.parts[0][0]) for line in (removed, added))
-    if max(len(one), len(other)) > _LONGEST:
+    if max(len(one), len(other)) > _MAX_WORDS:
         return removed, added
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if matcher.ratio() < _ALIKE:
-        # Hardly anything in common: marking nearly the whole line says nothing.
+    if matcher.ratio() < _MIN_SIMILARITY:
+        # The lines have too little in common for marks to help.
         return removed, added
     ours, theirs = [], []
     for tag, a, b, c, d in matcher.get_opcodes():

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape, unescape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_core import StateCore
-    from markdown_it.token import Token
-    from markdown_it.utils import EnvType, OptionsDict
-
-
 from datetime import datetime
+from html import escape, unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -23,7 +15,13 @@ from markupsafe import Markup
 from slash_forge.shapes.site import Site
 from slash_forge.state import Repository, User
 
-# Tags without attributes cannot do anything; `open` is the one attribute worth having.
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+# Tags without attributes are harmless, and so is `open`.
 _BARE_TAG = re.compile(
     r"</?(?:details|summary|sub|sup|kbd|b|i|em|strong|br|hr|p|table|thead|tbody|tr|th|td|code|pre|ul|ol|li)"
     r"(?: open)?\s*/?>",
@@ -38,7 +36,7 @@ _CHECKBOX = re.compile(r"\[([ xX])\] ")
 
 
 def render(text: str, repository_url: str) -> str:
-    """HTML. `#12` becomes a link; `repository_url` is where the numbers belong."""
+    """Markdown as HTML. `#12` becomes a link to that thread of the repository at `repository_url`."""
     return str(_parser(repository_url).render(text))
 
 
@@ -67,13 +65,13 @@ def _parser(repository_url: str) -> MarkdownIt:
 
 
 def _alerts(state: StateCore) -> None:
-    """A quote whose first line is `[!WARNING]` or the like is an alert, with that word above it."""
-    for opened, inline in zip(state.tokens, state.tokens[2:], strict=False):
+    """A quote whose first line is `[!WARNING]` or similar becomes an alert with that heading."""
+    for start, inline in zip(state.tokens, state.tokens[2:], strict=False):
         parts = inline.children or []
-        if opened.type != "blockquote_open" or len(parts) < 2 or parts[1].type != "softbreak":
+        if start.type != "blockquote_open" or len(parts) < 2 or parts[1].type != "softbreak":
             continue
         if named := _ALERT.fullmatch(parts[0].content):
-            opened.attrSet("class", f"alert {named[1].lower()}")
+            start.attrSet("class", f"alert {named[1].lower()}")
             parts[0].content = named[1].capitalize()
             parts[1].type = "hardbreak"
 
@@ -83,7 +81,7 @@ def _safe_html(self: object, tokens: Sequence[Token], index: int, options: Optio
 
 
 def safe_html(text: str) -> str:
-    """Comments go, bare tags stay, everything else is shown as text, an entity as its character."""
+    """Remove comments, keep bare tags, and escape everything else."""
     text = _HTML_COMMENT.sub("", text)
     out, end = [], 0
     for match in _BARE_TAG.finditer(text):
@@ -98,7 +96,7 @@ def _text(html: str) -> str:
 
 
 def _fence(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-    """What a reviewer suggests instead is said to be that."""
+    """A code block; a suggestion gets a heading."""
     code = f"<pre><code>{escape(tokens[index].content)}</code></pre>\n"
     if tokens[index].info.strip() != "suggestion":
         return code
@@ -106,7 +104,7 @@ def _fence(self: object, tokens: Sequence[Token], index: int, options: OptionsDi
 
 
 def _image(self: object, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-    """Its description only: a page of the forge loads nothing from elsewhere."""
+    """Only the alternative text: a page loads nothing from other hosts."""
     return f'<span class="image">{escape(tokens[index].content)}</span>'
 
 
@@ -134,7 +132,7 @@ _FACES = {
 
 def environment(site: Site) -> Environment:
     def markdown(text: str | None, repo: Repository) -> Markup:
-        # `render` lets through nothing that can act.
+        # `render` returns safe HTML.
         return Markup(render(text or "", f"{site.html}/{repo.full_name}"))  # noqa: S704
 
     environment = Environment(
@@ -144,7 +142,7 @@ def environment(site: Site) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # The style sheet is a file of ours.
+    # The style sheet is part of the package.
     environment.globals["style"] = Markup((_FOLDER / "page.css").read_text())  # noqa: S704
     environment.globals["root"] = site.html
     environment.filters["markdown"] = markdown
@@ -161,7 +159,7 @@ def _login(user: User | None) -> str:
 
 
 def _hue(user: User | None) -> int:
-    """A colour of their own, in degrees."""
+    """The colour of an account, in degrees."""
     return user.id * 47 % 360 if user else 0
 
 

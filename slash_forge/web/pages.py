@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from slash_forge import access, checks, diffs, errors, pulls
+from slash_forge import access, checks, diffs, errors, pulls, reviews
 from slash_forge.access import Caller
 from slash_forge.call import Reply
+from slash_forge.reviews import Anchor, Review, ReviewComment, Thread
 from slash_forge.shapes.site import Site
-from slash_forge.state import Issue, Pull, Repository, Role, State
-from slash_forge.web.hunks import lines
+from slash_forge.state import Comment, Issue, Pull, Repository, Role, State
+from slash_forge.web.hunks import Line, lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from slash_forge import reviews
-from slash_forge.reviews import Anchor, Review, ReviewComment, Thread
-from slash_forge.state import Comment
-from slash_forge.web.hunks import Line
 
 _REPOSITORY = re.compile(r"/(?P<owner>[^/]+)/(?P<name>[^/]+)(?P<rest>/.*)?")
 _THREAD = re.compile(r"/(?P<kind>pull|issues)/(?P<number>\d+)(?:/files)?(?P<form>\.diff|\.patch)?")
@@ -38,7 +31,7 @@ _HEADERS = {
 
 
 class Pages:
-    """Called with a path and who looks; a 404 is an `ApiError` as everywhere."""
+    """Call it with a path and the caller. Raises `ApiError`."""
 
     def __init__(self, state: State, site: Site) -> None:
         self._state = state
@@ -48,8 +41,8 @@ class Pages:
         path = unquote(path.partition("?")[0])
         with self._state.lock:
             if path == "/":
-                seen = [one for one in self._state.repositories.values() if caller.role(one) > Role.NONE]
-                return self._page("index", repositories=seen)
+                visible = [one for one in self._state.repositories.values() if caller.role(one) > Role.NONE]
+                return self._page("index", repositories=visible)
             match = _REPOSITORY.fullmatch(path)
             if match is None:
                 raise errors.not_found()
@@ -121,7 +114,7 @@ class Pages:
 
     @cached_property
     def _environment(self) -> Environment:
-        # Loads jinja2, which a forge that nobody looks at with a browser never needs.
+        # Loads jinja2, which only requests for pages need.
         from slash_forge.web.markup import environment
 
         return environment(self._site)
@@ -153,8 +146,8 @@ def _status(issue: Issue) -> str:
     return "Draft" if issue.pull and issue.pull.draft else "Open"
 
 
-# Of a thread's hunk, the last lines are shown, as on GitHub.
-_SHOWN = 4
+# The number of lines of a thread's hunk that are shown, the last ones, as on GitHub.
+_SHOWN_LINES = 4
 VERDICTS = {
     "APPROVED": "approved these changes",
     "CHANGES_REQUESTED": "requested changes",
@@ -165,7 +158,7 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class ThreadView:
-    """`anchor` None: the lines it was about have changed, or it is about the file as a whole."""
+    """`anchor` None: the lines have changed, or the thread is about the whole file."""
 
     thread: Thread
     anchor: Anchor | None
@@ -185,22 +178,22 @@ class ReviewView:
 
 
 def entries(repo: Repository, issue: Issue, pull: Pull) -> list[Comment | ReviewView]:
-    """Oldest first. A review that only answers in threads of others is not shown on its own."""
-    began: dict[int, list[ThreadView]] = {}
+    """Oldest first. A review that only replies in other threads is not listed."""
+    started: dict[int, list[ThreadView]] = {}
     for thread in pull.threads:
         first = thread.comments[0].review
         if first.submitted_at:
-            began.setdefault(first.id, []).append(_thread_view(repo, pull, thread))
+            started.setdefault(first.id, []).append(_thread_view(repo, pull, thread))
     matches: list[Comment | ReviewView] = [*issue.comments]
     for review in pull.reviews:
-        threads = began.get(review.id, [])
+        threads = started.get(review.id, [])
         if review.submitted_at and (review.body or threads or review.state != "COMMENTED"):
             matches.append(ReviewView(review, VERDICTS.get(review.state, "reviewed"), threads))
     return sorted(matches, key=_when)
 
 
 def _thread_view(repo: Repository, pull: Pull, thread: Thread) -> ThreadView:
-    rows = lines(thread.hunk)[1:][-_SHOWN:] if thread.hunk else []
+    rows = lines(thread.hunk)[1:][-_SHOWN_LINES:] if thread.hunk else []
     comments = [comment for comment in thread.comments if comment.review.submitted_at]
     return ThreadView(thread, reviews.current(repo, pull, thread), rows, comments)
 

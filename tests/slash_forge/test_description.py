@@ -12,7 +12,7 @@ from github.Repository import Repository
 from slash_forge import Forge
 from slash_forge.checks import Annotation
 from slash_forge.faults import Exchange
-from slash_forge.routes import ROUTES
+from slash_forge.router import ROUTES
 from slash_forge.runs import Step
 from tests.slash_forge.conftest import REPO, Answer, Wire
 from tests.slash_forge.tour import travel

@@ -10,7 +10,7 @@ import pytest
 from github.Repository import Repository
 
 from slash_forge import Forge
-from slash_forge.graphql.execution import Unparsable, parse
+from slash_forge.graphql import Unparsable, parse
 from tests.slash_forge import graphql
 from tests.slash_forge.conftest import REPO, Wire
 

@@ -1,21 +1,40 @@
-"""GraphQL types: repositories, pull requests and review threads."""
+"""`POST /api/graphql`: queries, and the mutations that REST does not have (resolve a thread, convert to draft)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from slash_forge import errors, pulls, reviews
 from slash_forge.access import visible
-from slash_forge.call import Call
-from slash_forge.graphql.execution import Object, QueryError, connection
+from slash_forge.call import Call, Reply, Route
+from slash_forge.graphql import Execution, Object, QueryError, Undefined, Unparsable, connection, parse
 from slash_forge.reviews import Review, ReviewComment, Thread
-from slash_forge.shapes.people import association
+from slash_forge.shapes.repositories import association
 from slash_forge.shapes.site import node_id
 from slash_forge.state import Issue, Pull, Repository, Role, User
 
 _ACTOR = frozenset({"Actor", "Node"})
 _NODE = frozenset({"Node"})
+
+Resolver = Callable[[Mapping[str, Any]], Object]
+
+
+def answer(call: Call) -> Reply:
+    if call.caller.token is None:
+        raise errors.ApiError(401, "This endpoint requires you to be authenticated.")
+    text, variables = call.fields().get("query"), call.fields().get("variables") or {}
+    if not isinstance(text, str) or not isinstance(variables, dict):
+        return Reply(
+            200, {"errors": [{"message": "A query attribute must be specified and must be a string."}]}
+        )
+    try:
+        document = parse(text)
+        execution = Execution(document, variables)
+        data = execution.run(mutation(call) if document.kind == "mutation" else query(call))
+    except (Unparsable, Undefined) as error:
+        return Reply(200, {"errors": [{"message": str(error)}]})
+    return Reply(200, {"data": data, **({"errors": execution.errors} if execution.errors else {})})
 
 
 def query(call: Call) -> Object:
@@ -33,14 +52,14 @@ def query(call: Call) -> Object:
 
 
 def actor(user: User | None) -> Object | None:
-    """Bots without the `[bot]` of REST; null for somebody who deleted their account."""
+    """Bots without the `[bot]` of REST; None for a deleted account."""
     if user is None:
         return None
     return _person(user)
 
 
 def _viewer(user: User) -> Object:
-    """Always a user by its type, so that a bot keeps the `[bot]` that actors lose."""
+    """The type is always User, and a bot keeps its `[bot]`."""
     return Object("User", {**_person(user).fields, "login": user.login}, _ACTOR)
 
 
@@ -162,7 +181,7 @@ def thread(call: Call, repo: Repository, issue: Issue, pull: Pull, one: Thread) 
 
 
 def may_resolve(call: Call, repo: Repository, issue: Issue) -> bool:
-    """An installation needs `contents` besides, which surprises everybody: Actions' token is often refused."""
+    """An installation also needs `contents`, which the token of Actions often lacks."""
     user = call.caller.user
     if user is None:
         return False
@@ -226,3 +245,86 @@ def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
         "commit": _commit(one.commit),
     }
     return Object("PullRequestReview", fields, _NODE)
+
+
+# -- mutations
+
+
+def mutation(call: Call) -> Object:
+    return Object(
+        "Mutation",
+        {
+            "resolveReviewThread": _resolve(call, "ResolveReviewThreadPayload", resolved=True),
+            "unresolveReviewThread": _resolve(call, "UnresolveReviewThreadPayload", resolved=False),
+            "convertPullRequestToDraft": _draft(call, "ConvertPullRequestToDraftPayload", draft=True),
+            "markPullRequestReadyForReview": _draft(
+                call, "MarkPullRequestReadyForReviewPayload", draft=False
+            ),
+        },
+    )
+
+
+def _resolve(call: Call, payload: str, *, resolved: bool) -> Resolver:
+    def act(arguments: Mapping[str, Any]) -> Object:
+        fields = arguments.get("input") or {}
+        repo, issue, pull, match = _thread(call, str(fields.get("threadId")))
+        if not may_resolve(call, repo, issue):
+            raise _forbidden(call)
+        match.resolved, match.resolved_by = resolved, call.user if resolved else None
+        return _payload(call, payload, fields, "thread", thread(call, repo, issue, pull, match))
+
+    return act
+
+
+def _draft(call: Call, payload: str, *, draft: bool) -> Resolver:
+    def act(arguments: Mapping[str, Any]) -> Object:
+        fields = arguments.get("input") or {}
+        repo, issue, pull = _pull(call, str(fields.get("pullRequestId")))
+        mine = call.user is issue.author or call.caller.role(repo) >= Role.WRITE
+        if not mine or not call.caller.may(repo, "pull_requests", "write"):
+            raise _forbidden(call)
+        pull.draft = draft
+        return _payload(call, payload, fields, "pullRequest", pull_request(call, repo, issue, pull))
+
+    return act
+
+
+def _payload(call: Call, type: str, fields: Mapping[str, Any], name: str, value: Object) -> Object:
+    mutated = {name: value, "clientMutationId": fields.get("clientMutationId"), "actor": actor(call.user)}
+    return Object(type, mutated)
+
+
+def _forbidden(call: Call) -> QueryError:
+    if call.caller.is_app:
+        return QueryError("FORBIDDEN", "Resource not accessible by integration")
+    return QueryError(
+        "FORBIDDEN", f"{call.user.login} does not have the correct permissions to execute this."
+    )
+
+
+def _is_visible(call: Call, repo: Repository) -> bool:
+    try:
+        visible(call.state, call.caller, repo.full_name)
+    except errors.ApiError:
+        return False
+    return True
+
+
+def _pull(call: Call, requested: str) -> tuple[Repository, Issue, Pull]:
+    for repo in filter(lambda one: _is_visible(call, one), call.state.repositories.values()):
+        for issue, pull in repo.pulls():
+            if node_id("PullRequest", issue.id) == requested or node_id("PullRequest", pull.id) == requested:
+                return repo, issue, pull
+    raise QueryError("NOT_FOUND", f"Could not resolve to a node with the global id of '{requested}'")
+
+
+def _thread(call: Call, requested: str) -> tuple[Repository, Issue, Pull, Thread]:
+    for repo in filter(lambda one: _is_visible(call, one), call.state.repositories.values()):
+        for issue, pull in repo.pulls():
+            for one in pull.threads:
+                if node_id("PullRequestReviewThread", one.id) == requested:
+                    return repo, issue, pull, one
+    raise QueryError("NOT_FOUND", f"Could not resolve to a node with the global id of '{requested}'")
+
+
+ROUTES: tuple[Route, ...] = (("POST", "/api/graphql", answer),)

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_MOST = 100
+_MAX_PAGE = 100
 
 
 class QueryError(Exception):
-    """One entry of `errors`; the field that raised it becomes null."""
+    """One entry of `errors`; its field becomes null."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class QueryError(Exception):
 
 
 class Undefined(Exception):
-    """Nothing is executed: the query is wrong in itself."""
+    """The query is invalid; nothing is executed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Object:
 def connection(
     name: str, type: str, items: Sequence[T], render: Callable[[T], Object]
 ) -> Callable[[Mapping[str, Any]], Object]:
-    """A list in pages. `first` or `last` must be given, and be at most a hundred."""
+    """A list in pages. `first` or `last` is required, at most 100."""
 
     def page(arguments: Mapping[str, Any]) -> Object:
         start, end = _bounds(name, arguments, len(items))
@@ -70,7 +70,7 @@ def _bounds(name: str, arguments: Mapping[str, Any], total: int) -> tuple[int, i
     if size is None:
         message = f"You must provide a `first` or `last` value to properly paginate the `{name}` connection."
         raise QueryError("MISSING_PAGINATION_BOUNDARIES", message)
-    if not isinstance(size, int) or size > _MOST:
+    if not isinstance(size, int) or size > _MAX_PAGE:
         word = "first" if first is not None else "last"
         message = (
             f"Requesting {size} records on the `{name}` connection exceeds the `{word}` limit of 100 records."
@@ -97,7 +97,7 @@ def _index(name: str, cursor: str) -> int:
 
 
 class Execution:
-    """One query on one root. `errors` is what `run` met on its way."""
+    """One query on one root. `run` collects field errors in `errors`."""
 
     def __init__(self, document: Document, variables: Mapping[str, Any]) -> None:
         self._document = document
@@ -252,7 +252,7 @@ class _Parser:
         self._next += 1
         return token
 
-    def _took(self, token: str) -> bool:
+    def _take_if(self, token: str) -> bool:
         if self._peek() == token:
             self._next += 1
             return True
@@ -262,7 +262,7 @@ class _Parser:
         document = Document()
         operations = 0
         while self._peek():
-            if self._took("fragment"):
+            if self._take_if("fragment"):
                 name = self._take()
                 self._take("on")
                 document.fragments[name] = Fragment(self._take(), self._selections())
@@ -280,32 +280,32 @@ class _Parser:
             document.kind = self._take()
             if self._peek() not in ("(", "{"):
                 self._take()
-            if self._took("("):
-                while not self._took(")"):
+            if self._take_if("("):
+                while not self._take_if(")"):
                     self._take("$")
                     name = self._take()
                     self._take(":")
                     self._type()
-                    document.defaults[name] = self._value() if self._took("=") else None
+                    document.defaults[name] = self._value() if self._take_if("=") else None
         document.selections = self._selections()
 
     def _type(self) -> None:
-        if self._took("["):
+        if self._take_if("["):
             self._type()
             self._take("]")
         else:
             self._take()
-        self._took("!")
+        self._take_if("!")
 
     def _selections(self) -> tuple[Selection, ...]:
         self._take("{")
         matches: list[Selection] = []
-        while not self._took("}"):
-            matches.append(self._spread() if self._took("...") else self._field())
+        while not self._take_if("}"):
+            matches.append(self._spread() if self._take_if("...") else self._field())
         return tuple(matches)
 
     def _spread(self) -> Selection:
-        if self._took("on"):
+        if self._take_if("on"):
             return Fragment(self._take(), self._selections())
         if self._peek() == "{":
             return Fragment(None, self._selections())
@@ -313,27 +313,27 @@ class _Parser:
 
     def _field(self) -> Field:
         key = name = self._take()
-        if self._took(":"):
+        if self._take_if(":"):
             name = self._take()
         arguments = {}
-        if self._took("("):
-            while not self._took(")"):
+        if self._take_if("("):
+            while not self._take_if(")"):
                 argument = self._take()
                 self._take(":")
                 arguments[argument] = self._value()
         return Field(key, name, arguments, self._selections() if self._peek() == "{" else ())
 
     def _value(self) -> Any:
-        if self._took("$"):
+        if self._take_if("$"):
             return Variable(self._take())
-        if self._took("["):
+        if self._take_if("["):
             items = []
-            while not self._took("]"):
+            while not self._take_if("]"):
                 items.append(self._value())
             return items
-        if self._took("{"):
+        if self._take_if("{"):
             fields = {}
-            while not self._took("}"):
+            while not self._take_if("}"):
                 name = self._take()
                 self._take(":")
                 fields[name] = self._value()

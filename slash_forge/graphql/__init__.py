@@ -1,1 +1,0 @@
-"""The part of GitHub's GraphQL API that a client of pull requests needs."""
