@@ -19,8 +19,8 @@ from bot.contracts import wire
 
 TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, NoReturn
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """The same on every machine."""
@@ -168,11 +168,6 @@ def _checked(result: int, what: str) -> int:
         raise OSError(number, f"{what} failed: {os.strerror(number)}")
     return result
 
-
-TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
 
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_NAME, _SET_CHILD_SUBREAPER = 1, 4, 15, 36
 

@@ -11,7 +11,6 @@ import contextlib
 import os
 import select
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,7 +89,7 @@ _children: list[Child] = []
 
 def start_program(argv: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
     """As `subprocess.Popen`. Raises `OSError`."""
-    import subprocess  # most runs of the host that only read have no use for it
+    import subprocess  # a host that starts no program of its own does without it
 
     return register_child(lambda: subprocess.Popen(argv, **how))
 
@@ -125,6 +124,8 @@ def run_program(
     """Run `argv` and return its output, at most `cap` bytes. `timeout` is in seconds; `start` is
     `ProcessMonitor.start_beside` for a program that runs beside commands. Raises `OSError` when the program cannot
     be started."""
+    import subprocess
+
     output, errors = Buffer(cap), Buffer(4096, keep_going=True)
     source = _as_file(stdin)
     began = time.monotonic()

@@ -18,7 +18,7 @@ from bot.toolhost import descendants
 from bot.toolhost.resource_limits import Limits, Over
 
 _PAUSE = 0.05
-"""Seconds between two measurements."""
+"""Seconds between two measurements of a command."""
 
 _TIME_SHARE = 20
 """Measuring may take one part in this many of the time: a tree of hundreds of processes is measured less often."""
@@ -86,8 +86,8 @@ _FREE_SHARE = (9, 10)
 _BLOCK = 512
 _LEAST = 4096
 """Bytes that a file or a folder counts for, an empty one too: a disk also runs out of places for files."""
-_TIME_SHARE = 50
-"""A walk may take one part in this many of the time."""
+_WALK_SHARE = 50
+"""A walk of the folders may take one part in this many of the time."""
 
 _LONGEST_WALK = 2.0
 
@@ -135,7 +135,7 @@ class DiskUse:
             if endless := time.monotonic() - began > _LONGEST_WALK:
                 break
         self.added = max(sum(counted.values()), gone if endless else 0)
-        self._next_walk = began + max(self._pause, (time.monotonic() - began) * _TIME_SHARE)
+        self._next_walk = began + max(self._pause, (time.monotonic() - began) * _WALK_SHARE)
 
     def _new_files(self, pids: Iterable[int]) -> Iterator[os.stat_result]:
         """The bytes added since the workspace began. Holes in a file take no blocks."""
@@ -184,8 +184,7 @@ def _without_name(pids: Iterable[int]) -> Iterator[os.stat_result]:
             continue  # it ended meanwhile, or may not be read
 
 
-_TIME_SHARE = 20
-_PAUSE = 1.0
+_UNMAPPED_PAUSE = 1.0
 _GROWN_SHARE = 16
 """A walk is due when the machine's shared memory grew by one part in so many of what is allowed."""
 
@@ -231,7 +230,10 @@ class Unmapped:
             self._walked = there
             self._held = files_held(pids) + segments_held()
             took = time.monotonic() - moment
-            self._soonest, self._due = moment + took * _TIME_SHARE, moment + max(_PAUSE, took * _TIME_SHARE)
+            self._soonest, self._due = (
+                moment + took * _TIME_SHARE,
+                moment + max(_UNMAPPED_PAUSE, took * _TIME_SHARE),
+            )
         return self._held > self._allowed
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -257,6 +258,12 @@ def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
     kept, all_below = limits_module.apply, descendants.below
     monkeypatch.setattr(limits_module, "apply", apply)
     monkeypatch.setattr(descendants, "below", below)
+
+
+def test_a_command_is_measured_every_50_ms(tmp_path: Path) -> None:
+    """Breaks: bot/toolhost/usage.py "_PAUSE = 0.05"."""
+    began = time.monotonic()
+    assert CommandUsage(Limits(), DiskUse((tmp_path,), 1)).due - began < 0.5
 
 
 @pytest.mark.usefixtures("as_in_a_small_host")

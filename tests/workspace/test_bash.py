@@ -42,6 +42,14 @@ def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace,
     assert bash(workspace, "pwd").content == f"{tree}/src\n[exit code 0]"
 
 
+def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace) -> None:
+    """Breaks: bot/toolhost/tools/bash.py "_ECHO_PAUSE = 1.0"."""
+    lines: list[str] = []
+    command = {"command": "for n in {1..20}; do echo $n; sleep 0.1; done"}
+    outcome = workspace.call("bash", command, CancelToken(), printed=lines.append)
+    assert 1 <= len(lines) <= outcome.metadata["duration"] + 1
+
+
 def test_variables_do_not_carry_over(workspace: Workspace) -> None:
     bash(workspace, "export LEFT=over")
     assert bash(workspace, "echo ${LEFT:-none}").content.startswith("none\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ _SCRIPT_FROM = 100_000
 
 _LONGEST_SHOWN = 1000
 """Characters of the name of a folder that is not there."""
+
+_ECHO_PAUSE = 1.0
+"""Seconds between two lines that are sent while a command runs."""
 
 _FIRST_LOOK = 0.25
 """Seconds in which a background command that cannot run has failed already."""
@@ -56,13 +60,15 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
         spill.open()
         return context.command_usage()
 
-    last_line = ""
+    last_line, next_echo = "", 0.0
 
     def lasting() -> None:
-        nonlocal last_line
+        nonlocal last_line, next_echo
         context.busy()
-        if context.echo is not None and (line := spill.last_line()) and line != last_line:
-            last_line = line
+        if context.echo is None or time.monotonic() < next_echo:
+            return
+        if (line := spill.last_line()) and line != last_line:
+            last_line, next_echo = line, time.monotonic() + _ECHO_PAUSE
             context.echo(line)
 
     def printed() -> None:
