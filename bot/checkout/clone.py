@@ -1,26 +1,27 @@
-"""Check out a commit: a trusted git directory, and a work tree with a disposable `.git`.
+"""Check out a commit: a trusted git directory, a work tree with a disposable `.git`, and notes on what is missing.
 
 The disposable `.git` is for the agent, which may change or destroy it. The supervisor never reads it.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from bot.checkout import layout, local, notes, remote
+from bot.checkout import layout, local, remote
 from bot.checkout.errors import CheckoutError, HostileRepositoryError, MissingRevisionError, UnavailableError
 from bot.checkout.git import Git, GitError
-from bot.checkout.pull import PullHead, fetch_pull, mark_diff_base
-from bot.checkout.tree_limits import check_tree
+from bot.checkout.objects import check_tree
+from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
+from bot.contracts.plain_text import quoted_names
 
 History = int | Literal["full"]
 
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Refused by `git check-ref-format`, or a leading hyphen or plus.
 _NOT_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-+]")
 # Narrower than `git check-ref-format --branch`. Other names are checked out as `base`.
@@ -136,7 +137,7 @@ def _from_remote(source: Source, folder: Path, history: History) -> Checkout:
     revision = source.revision
     if not revision or _NOT_A_REF.search(revision):
         raise MissingRevisionError(f"{revision!r} is not the name of a branch or commit")
-    by_id = _OBJECT_ID.fullmatch(revision) is not None
+    by_id = OBJECT_ID.fullmatch(revision) is not None
     branch = _branch_or_base("" if by_id or revision == "HEAD" else revision.removeprefix("refs/heads/"))
     git = _trusted(folder, layout.object_format_of(revision) if by_id else "sha1", branch)
     wanted = (
@@ -165,12 +166,12 @@ def _from_pull(source: Source, head: PullHead, folder: Path, history: History) -
 
 def _new_checkout(git: Git, tree: Path, sha: str, branch: str, history: History) -> Checkout:
     layout.copy_history(git.git_dir, tree / ".git")
-    notes_read = (
-        notes.submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
-        notes.lfs_note(tree),
-        notes.version_note(tree, history),
+    notes = (
+        _submodules_note(git.run("ls-files", "-s", "-z", index=tree / ".git" / "index")),
+        _lfs_note(tree),
+        _version_note(tree, history),
     )
-    return Checkout(git, tree, sha, tuple(note for note in notes_read if note), branch, policy_sha=sha)
+    return Checkout(git, tree, sha, tuple(note for note in notes if note), branch, policy_sha=sha)
 
 
 def _trusted(folder: Path, object_format: str, branch: str) -> Git:
@@ -217,3 +218,77 @@ def _depth(history: History) -> list[str]:
 
 def _branch_or_base(branch: str) -> str:
     return branch if _PLAIN_BRANCH.fullmatch(branch) else "base"
+
+
+_VERSION_TOOLS = {
+    "setuptools-scm": re.compile(rb"setuptools[_-]scm|use_scm_version"),
+    "hatch-vcs": re.compile(rb"hatch-vcs|\[tool\.hatch\.version\][^\[]*source\s*=\s*[\"']vcs"),
+    "versioneer": re.compile(rb"\bversioneer\b"),
+    "poetry-dynamic-versioning": re.compile(rb"poetry-dynamic-versioning"),
+}
+_VERSION_FILES = ("pyproject.toml", "setup.cfg", "setup.py")
+_LARGEST_READ = 1 << 20
+_GITLINK = b"160000"
+_POINTER = b"version https://git-lfs.github.com/spec/"
+_LARGEST_POINTER = 1024
+_MOST_NAMES = 5
+
+
+def _submodules_note(listing: bytes) -> str:
+    """`listing` is the output of `ls-files -s -z`."""
+    entries = (entry.partition(b"\t") for entry in listing.split(b"\0") if entry)
+    paths = [os.fsdecode(path) for head, _, path in entries if head.startswith(_GITLINK)]
+    return (
+        f"Submodules were not fetched; their folders are empty: {quoted_names(paths, _MOST_NAMES)}."
+        if paths
+        else ""
+    )
+
+
+def _lfs_note(tree: Path) -> str:
+    paths = list(_pointers(tree))
+    if not paths:
+        return ""
+    return f"Git LFS contents were not fetched; these files are pointers: {quoted_names(paths, _MOST_NAMES)}."
+
+
+def _version_note(tree: Path, history: History) -> str:
+    if history != 1:
+        return ""
+    text = b"\n".join(_read(os.path.join(tree, name), _LARGEST_READ) for name in _VERSION_FILES)
+    tools = [name for name, sign in _VERSION_TOOLS.items() if sign.search(text)]
+    if not tools:
+        return ""
+    return (
+        f"{' and '.join(tools)} takes the version from git history, and only the base commit was fetched: "
+        "set `history` in the policy file to a number of commits or to `full` if a wrong version matters."
+    )
+
+
+def _pointers(tree: Path) -> Iterator[str]:
+    """Yield the paths of LFS pointer files in a pristine tree, if its attributes mention LFS."""
+    uses_lfs = False
+    candidates: list[str] = []
+    for folder, folders, files in os.walk(tree):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        if ".gitattributes" in files:
+            uses_lfs = uses_lfs or b"filter=lfs" in _read(
+                os.path.join(folder, ".gitattributes"), _LARGEST_READ
+            )
+        candidates += [os.path.join(folder, name) for name in sorted(files)]
+    if uses_lfs:
+        for path in candidates:
+            if os.lstat(path).st_size <= _LARGEST_POINTER and _read(path, _LARGEST_POINTER).startswith(
+                _POINTER
+            ):
+                yield os.path.relpath(path, tree)
+
+
+def _read(path: str, limit: int) -> bytes:
+    """Return up to `limit` bytes of a regular file that is not a link; nothing for anything else."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        return file.read(limit)

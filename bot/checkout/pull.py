@@ -20,7 +20,7 @@ _DEPTHS = (64, 1024, 16_384)
 _HEAD = "refs/agent/head"
 _POLICY = "refs/agent/policy"
 _MERGE_BASE = "refs/agent/merge-base"
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # What no ref name may have. The name is never first in an argument, so a leading hyphen does no harm.
 _NOT_IN_A_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{")
 
@@ -48,7 +48,7 @@ def fetch_pull(
 
     Raises `MovedHeadError` if the head is no longer on the server, else a `CheckoutError`.
     """
-    if head.number <= 0 or not _SHA.fullmatch(head.sha):
+    if head.number <= 0 or not OBJECT_ID.fullmatch(head.sha):
         raise MissingRevisionError(f"pull request {head.number} at {head.sha!r} is none that can be fetched")
     policy_sha = _fetch_tips(git, url, token, head, base_ref=base_ref, depth=depth)
     return PullBase(policy_sha, _fetch_merge_base(git, url, token, head.sha, policy_sha))

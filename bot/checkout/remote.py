@@ -34,7 +34,7 @@ from bot.checkout.git import (
     limit_command,
     process_limits,
 )
-from bot.checkout.tree_limits import check_tree
+from bot.checkout.objects import check_tree
 from bot.contracts.errors import AgentError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout import git, remote, tree_limits
+from bot.checkout import git, objects, remote
 from bot.checkout.clone import Source, prepare
 from bot.checkout.errors import HostileRepositoryError
 from slash_forge import Forge
@@ -58,7 +58,7 @@ BOMBS: list[tuple[Bomb, str]] = [
 def test_a75_a_tree_bomb_is_refused_before_it_is_written(
     bomb: Bomb, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_limits, "MOST_ENTRIES", 10_000)
+    monkeypatch.setattr(objects, "MOST_ENTRIES", 10_000)
     repository = Repository(tmp_path / "source")
     repository.commit_of(bomb(repository))
     with pytest.raises(HostileRepositoryError, match=words):
