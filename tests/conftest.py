@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 import bot
 from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace import probe, start_plan
+from bot.workspace import probe, start
 from tests.support.act import ACT
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 
@@ -135,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 # that it is not about: a fifth of its time. Tests of what they find say `pytest.mark.checkers`. Nor do they run the
 # checks that they detect, unless a test says `pytest.mark.checks`, or checkers, unless it says either.
 _WHOLE_RUNS = {"action", "attacks", "cli", "doctor", "faults", "publish", "report", "session"}
-_CHECKERS = start_plan.CHECKERS
+_CHECKERS = start.CHECKERS
 _VARIATION = RunFolder.variation
 _PROBE = probe.probe
 
@@ -148,7 +148,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         unchecked = room in _WHOLE_RUNS - {"attacks", "faults"} and item.get_closest_marker("checks") is None
         leave_out_checks(unchecked)
         leave_out_checkers(unchecked and without)
-    start_plan.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
+    start.CHECKERS = () if without else _CHECKERS  # type: ignore[assignment]
     # And of each kind of sandbox the canaries are planted once a worker.
     probe.probe = probe_once if room in _WHOLE_RUNS - {"attacks"} else _PROBE
     # Results are in their plain words, so that tests can compare them.

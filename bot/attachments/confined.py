@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.errors import NoSandboxError
-from bot.workspace import layout
-from bot.workspace.errors import WorkspaceError
-from bot.workspace.process import HostProcess
+from bot.workspace import start
+from bot.workspace.process import HostProcess, WorkspaceError
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 
 
@@ -37,8 +36,8 @@ def run_confined(confinement: Confinement, folder: Path, program: Program, data:
     `folder` is empty and replaces the work tree. Raises `RejectedFile`."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     empty = folder.resolve()
-    mounts = Mounts(empty, str(empty), program=(*layout.host_program(), *program.parts))
-    argv = [layout.interpreter(), "-I", "-S", *program.argv]
+    mounts = Mounts(empty, str(empty), program=(*start.host_program(), *program.parts))
+    argv = [start.interpreter(), "-I", "-S", *program.argv]
     try:
         process = HostProcess(confinement, argv, mounts, {})
         output, stdin = process.pipes

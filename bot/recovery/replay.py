@@ -57,10 +57,9 @@ from bot.session.tools.result_tools import ResultTool, ResultTools
 from bot.session.tools.skills import recorded_pre_approvals
 from bot.session.tools.toolbox import NOT_RUN, Gatekeeper
 from bot.session.verdict.conclude import nothing_changed
-from bot.workspace.client import Answer, Workspace
+from bot.workspace.client import TOOL_SPECS, Answer, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
-from bot.workspace.specs import TOOL_SPECS
 
 _EDITS = frozenset({"edit", "write", "patch"})
 _COMMAND = "bash"

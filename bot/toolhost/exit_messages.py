@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from bot.contracts.formatting import signal_name
 from bot.toolhost.resource_limits import GIB, MIB, Limits, Over
 from bot.toolhost.shell import Ended
-from bot.toolhost.specs import MAX_TIMEOUT
+from bot.toolhost.tool_descriptions import MAX_TIMEOUT
 
 _SILENT = 30.0
 """Seconds without output from which on a command may hang."""

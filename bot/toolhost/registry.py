@@ -1,8 +1,8 @@
 """The function of each tool.
 
-To add a tool, describe it in `specs.py`, write a module in `tools/` with `run`, and add it here. Then say which runs
-get it (`bot/session/context/profiles.py`) and how path rules call it (`bot/policy/rule.py`). A name has a `_` only if
-the part before it is the tool whose group it belongs to (`bash_output`).
+To add a tool, describe it in `tool_descriptions.py`, write a module in `tools/` with `run`, and add it here. Then say
+which runs get it (`bot/session/context/profiles.py`) and how path rules call it (`bot/policy/rule.py`). A name has a
+`_` only if the part before it is the tool whose group it belongs to (`bash_output`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
-from bot.toolhost import specs
+from bot.toolhost import tool_descriptions
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.search import SIMPLIFY
 from bot.toolhost.tools import bash
@@ -80,16 +80,16 @@ def import_tools_of_models() -> None:
 
 
 RUN: Mapping[str, Run] = {
-    specs.VIEW.name: imported_at_first_call("view"),
-    specs.LS.name: imported_at_first_call("ls"),
-    specs.GLOB.name: limited(imported_at_first_call("glob")),
-    specs.GREP.name: limited(imported_at_first_call("grep")),
-    specs.EDIT.name: imported_at_first_call("edit"),
-    specs.WRITE.name: imported_at_first_call("write"),
-    specs.PATCH.name: imported_at_first_call("patch"),
-    specs.BASH.name: bash.run,
-    specs.BASH_OUTPUT.name: imported_at_first_call("bash_output"),
-    specs.BASH_KILL.name: imported_at_first_call("bash_output", "run_kill"),
+    tool_descriptions.VIEW.name: imported_at_first_call("view"),
+    tool_descriptions.LS.name: imported_at_first_call("ls"),
+    tool_descriptions.GLOB.name: limited(imported_at_first_call("glob")),
+    tool_descriptions.GREP.name: limited(imported_at_first_call("grep")),
+    tool_descriptions.EDIT.name: imported_at_first_call("edit"),
+    tool_descriptions.WRITE.name: imported_at_first_call("write"),
+    tool_descriptions.PATCH.name: imported_at_first_call("patch"),
+    tool_descriptions.BASH.name: bash.run,
+    tool_descriptions.BASH_OUTPUT.name: imported_at_first_call("bash_output"),
+    tool_descriptions.BASH_KILL.name: imported_at_first_call("bash_output", "run_kill"),
     # The supervisor's own: no description of them is shown to a model.
     **{
         name: imported_at_first_call(name)

@@ -19,7 +19,7 @@ from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
-from bot.toolhost.specs import BASH
+from bot.toolhost.tool_descriptions import BASH
 
 if TYPE_CHECKING:
     from bot.toolhost.diagnosing import Diagnosing

@@ -18,21 +18,21 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import PLAIN, FileChange, ToolOutcome, Variation
 from bot.contracts.wire import WireError
+from bot.toolhost.tool_descriptions import TOOL_SPECS
 from bot.workspace import frames, start
-from bot.workspace.channel import Channel
 from bot.workspace.environment import of_use
-from bot.workspace.errors import HostEndedError, WorkspaceError
-from bot.workspace.frames import Answer, Facts, Question
-from bot.workspace.process import HostProcess
+from bot.workspace.frames import Answer, Channel, Facts, Question
+from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
-from bot.workspace.start_plan import make_folders, plan_start
+from bot.workspace.start import make_folders, plan_start
 
 if TYPE_CHECKING:
     from bot.workspace.egress.access import EgressAccess
     from bot.workspace.egress.proxy import Proxy
 
 __all__ = [
+    "TOOL_SPECS",
     "Answer",
     "Ask",
     "Facts",
@@ -179,10 +179,10 @@ class Workspace:
             proxy = egress.open(process.inside) if egress and confinement.confines else None
         except WireError as error:
             words = process.last_words()
-            start.end(process, channel)
-            raise start.failed_start(confinement, words, error) from error
+            start.end_host(process, channel)
+            raise start.start_error(confinement, words, error) from error
         except BaseException:
-            start.end(process, channel)
+            start.end_host(process, channel)
             raise
         workspace = cls(
             process,

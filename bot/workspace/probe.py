@@ -18,11 +18,10 @@ from types import TracebackType
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.contracts.wire import WireError
-from bot.workspace import canaries, frames, layout
+from bot.workspace import canaries, frames, start
 from bot.workspace.canaries import MAY_BE_CLOSED, Canaries
-from bot.workspace.channel import Channel
-from bot.workspace.errors import WorkspaceError
-from bot.workspace.process import MARK, HostProcess
+from bot.workspace.frames import Channel
+from bot.workspace.process import MARK, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX, Off, Setting, candidates
 from bot.workspace.sandbox.confinement import Confinement, Mounts
 from bot.workspace.sandbox.landlock import version
@@ -65,7 +64,7 @@ def probe(confinement: Confinement) -> SandboxInfo:
         own_folder = Path(folder).resolve()
         visible = own_folder / "visible"
         visible.mkdir()
-        mounts = Mounts(visible, str(visible), program=layout.host_program())
+        mounts = Mounts(visible, str(visible), program=start.host_program())
         with canaries.planted(own_folder / "canaries", visible, all_of_them=True) as planted:
             in_the_open, inside = _reached(confinement, mounts, planted)
     tried = tuple(Canary(name, name in in_the_open, name in inside) for name in canaries.NAMES)
@@ -103,7 +102,7 @@ class _Host:
 
     def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
         self._confinement = confinement
-        argv = layout.host_command(moved=confinement.moves)
+        argv = start.host_command(moved=confinement.moves)
         own = {} if confinement.confines else {MARK: os.urandom(16).hex()}
         self._process = HostProcess(confinement, argv, mounts, own)
         self._channel = Channel(*self._process.pipes)

@@ -1,4 +1,4 @@
-"""The operating system processes of a workspace, from the first to the end of the last."""
+"""Start and end the operating system processes of a workspace; find and kill the descendants of a process."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import queue
 import select
 import signal
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from bot.contracts.capacity import retry_at_capacity
-from bot.workspace.descendants import children, descendants, kill_all, state
-from bot.workspace.errors import WorkspaceError
+from bot.contracts.errors import AgentError
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
+
+_PR_SET_CHILD_SUBREAPER = 36
 
 MARK = "SLASH_AGENT_WORKSPACE"
 """A variable that every process of an unconfined workspace has, unless it wiped its environment."""
@@ -24,6 +27,17 @@ _GONE_LIMIT = 10.0
 _NAMESPACE_LIMIT = 60.0
 """The kernel does this by itself, process by process: on a machine full of them it takes its time."""
 _OWN_WAY_OUT = 2.0
+
+
+class WorkspaceError(AgentError):
+    """The tool host died, fell silent or said something it should not; all its processes are dead.
+
+    A new workspace on the same work tree may be started.
+    """
+
+
+class HostEndedError(WorkspaceError):
+    """A tool host that had come up ended, was stopped, or said what it must not; nobody had closed it."""
 
 
 class HostProcess:
@@ -176,3 +190,56 @@ def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
     from_host, its_output = os.pipe()
     its_input, to_host = os.pipe()
     return (from_host, to_host), (its_input, its_output)
+
+
+def children(pid: int) -> list[int]:
+    """Those that ended and were not waited for among them."""
+    pids: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as listing:
+                pids += map(int, listing.read().split())
+    except OSError:
+        return pids  # it ended meanwhile
+    return pids
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Each after those beneath it."""
+    for child in children(pid):
+        yield from descendants(child)
+        yield child
+
+
+def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
+    """Kill what `find` finds until it finds nothing, for at most `limit` seconds."""
+    deadline = time.monotonic() + limit
+    while (pids := list(find())) and time.monotonic() < deadline:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)  # they are somebody else's children: there is nothing to wait on
+
+
+def kill_all_of_ours(limit: float) -> None:
+    """End whatever this process started, and what that started, for a process that is about to end itself."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # What loses its parent on the way comes to us, and is found again.
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    kill_all(lambda: filter(_lives, descendants(os.getpid())), limit)
+
+
+def _lives(pid: int) -> bool:
+    """Whether it has not ended: it may stay listed until somebody waits for it."""
+    return state(pid) not in ("Z", "X", "")
+
+
+def state(pid: int) -> str:
+    """The letter for the state of a process in `/proc/PID/stat`; empty if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rpartition(b") ")[2][:1].decode()
+    except OSError:
+        return ""

@@ -1,23 +1,197 @@
-"""Start a tool host: send the start message, check the canaries, return its facts."""
+"""Start a tool host: plan its command line, folders, mounts, environment and start message; exchange the first messages
+and check the canaries.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import bot
 from bot.contracts.errors import NoSandboxError
 from bot.contracts.wire import WireError
-from bot.workspace import canaries, frames
-from bot.workspace.channel import Channel
-from bot.workspace.errors import WorkspaceError
-from bot.workspace.frames import Facts
-from bot.workspace.process import HostProcess
+from bot.workspace import canaries, environment, frames
+from bot.workspace.dependencies.placement import place_folders
+from bot.workspace.frames import Channel, Facts
+from bot.workspace.process import MARK, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.start_plan import Folders
+from bot.workspace.sandbox.confinement import Confinement, Dependencies, Mounts
 
-_LIMIT = 20.0
+if TYPE_CHECKING:
+    from bot.workspace.egress.access import EgressAccess
+
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from bot.toolhost.main import main; main()"
+
+_INSIDE = "/run/slash-agent"
+"""Where the package is seen inside. At its own path a work tree might lie over it, since people install us in a
+virtual environment of the repository, or work on this very program: a check's result would then be the word of
+code that the agent has edited."""
+
+SKILLS = f"{_INSIDE}/skills"
+"""Where loaded skills are seen inside, in every run the same."""
+
+BROUGHT = f"{_INSIDE}/brought"
+"""Before the path of a read-only folder that the tree would hide, if things can be seen elsewhere."""
+
+TMP = f"{_INSIDE}/tmp"  # noqa: S108 - ours alone
+"""Where the temporary folder is seen inside: short, since the path of a Unix socket may have 107 bytes."""
+
+PROGRAMS = f"{_INSIDE}/programs"
+"""Where our own programs are seen inside."""
+
+_MODULES = ("__init__.py", "contracts", "toolhost")
+"""All that is shown of this package: nothing else of it is imported inside."""
+
+CHECKERS = ("ruff", "ty")
+YAML = "yaml"
+
+_ELF = b"\x7fELF"
+_HANDSHAKE_LIMIT = 20.0
+"""Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartPlan:
+    """How a tool host is started, and its start message."""
+
+    argv: list[str]
+    mounts: Mounts
+    own_environment: dict[str, str]
+    start_message: dict[str, Any]
+
+
+class Folders(NamedTuple):
+    """The folders of one workspace, outside the tree."""
+
+    own: Path
+    tmp: Path
+    spill: Path
+    history: Path
+
+
+def make_folders(own: Path, history: Path | None) -> Folders:
+    """Make the folders in `own`, except the `history` of a workspace that is continued."""
+    own = own.resolve(strict=True)
+    folders = Folders(own, own / "tmp", own / "spill", history.resolve() if history else own / "history")
+    for folder in (folders.tmp, folders.spill, folders.history, folders.tmp / "home"):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return folders
+
+
+def plan_start(
+    confinement: Confinement,
+    tree: Path,
+    folders: Folders,
+    *,
+    mount: str | None,
+    source: Mapping[str, str],
+    allowed: Sequence[str],
+    bring: Sequence[Path],
+    skills: Path | None,
+    archives: Sequence[Path],
+    egress: EgressAccess | None,
+    dependencies: Dependencies,
+    own_git: bool,
+) -> StartPlan:
+    """The parameters are those of `Workspace.start`."""
+    tree, tmp = tree.resolve(strict=True), folders.tmp
+    seen_tmp = Path(TMP) if confinement.moves else tmp
+    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed)
+    root = (mount or str(tree)) if confinement.moves else str(tree)
+    inside = [folder for folder in dependencies.folders if folder.path]
+    inside = list(place_folders(tree, inside, moves=confinement.moves))
+    variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
+    variables |= environment.of_tree(tree, root, variables["PATH"])
+    toolchains = (*tools.folders, *environment.behind(dependencies.folders))
+    own: dict[str, str] = {}
+    if not confinement.confines:
+        own = {MARK: os.urandom(16).hex()}
+        variables |= own
+    elif egress is not None:
+        variables |= egress.variables()
+        bring = (*bring, *egress.files())
+    own_programs = find_own_programs(PROGRAMS, moved=confinement.moves, writable=(tree, *folders[1:]))
+    program = (*host_program(), *own_programs.mounts)
+    readable: list[str] = []
+    if skills is not None:
+        readable.append(skills_place(confinement, skills))
+        program = (*program, (skills, readable[0]))
+    hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
+    program = (*program, *((path, f"{BROUGHT}{path}") for path in hidden))
+    bring = (*(path for path in bring if path not in hidden), *archives)
+    readable += map(str, archives)
+    mounts = Mounts(
+        tree,
+        mount or str(tree),
+        folders[1:],
+        tuple(bring),
+        toolchains,
+        program,
+        tuple(inside),
+        own_git,
+        (tmp, TMP) if confinement.moves else None,
+    )
+    start_message = {
+        "type": "hello",
+        "root": confinement.root(mounts),
+        "tmp": str(seen_tmp),
+        "spill": str(folders.spill),
+        "history": str(folders.history),
+        "readable": readable,
+        "programs": own_programs.places,
+        "environment": variables,
+    }
+    return StartPlan(host_command(moved=confinement.moves), mounts, own, start_message)
+
+
+def skills_place(confinement: Confinement, folder: Path) -> str:
+    """Where a folder of skills is for those inside: in every run the same where it can be."""
+    return SKILLS if confinement.moves else str(folder)
+
+
+class OwnPrograms(NamedTuple):
+    """`mounts` are pairs of a path and its path inside; `places` are the paths inside by name."""
+
+    mounts: tuple[tuple[Path, str], ...]
+    places: dict[str, str]
+
+
+def find_own_programs(inside: str, *, moved: bool, writable: tuple[Path, ...]) -> OwnPrograms:
+    """Find the programs. Where paths are `moved`, they are in the folder `inside`; else those in one of the `writable`
+    folders are left out, since commands could change them."""
+    mounts: list[tuple[Path, str]] = []
+    places: dict[str, str] = {}
+    for name, path in _installed():
+        if not moved and any(path.is_relative_to(folder) for folder in writable):
+            continue
+        places[name] = f"{inside}/{name}" if moved else str(path)
+        mounts.append((path, places[name]))
+    return OwnPrograms(tuple(mounts), places)
+
+
+def _installed() -> Iterator[tuple[str, Path]]:
+    for name in CHECKERS:
+        path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
+        if _is_program(path):
+            yield name, path
+    spec = find_spec(YAML)  # looked for, never imported: a run without a policy file has no use for it here
+    if spec is not None and spec.origin:
+        yield YAML, Path(os.path.realpath(spec.origin)).parent
+
+
+def _is_program(path: Path) -> bool:
+    """Not a script: one would need the whole environment that it was installed in."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK)
+    except OSError:
+        return False
 
 
 def handshake(
@@ -37,14 +211,14 @@ def handshake(
 
 
 def _exchange(channel: Channel, start_message: Mapping[str, Any]) -> Facts:
-    deadline = time.monotonic() + _LIMIT
+    deadline = time.monotonic() + _HANDSHAKE_LIMIT
     channel.send(start_message, deadline)
     while (frame := channel.receive(deadline)) is None:
         pass
     return frames.facts(frame)
 
 
-def failed_start(confinement: Confinement, words: str, error: WireError) -> WorkspaceError | NoSandboxError:
+def start_error(confinement: Confinement, words: str, error: WireError) -> WorkspaceError | NoSandboxError:
     """The error of a host that did not start. `words` are the last of its standard error."""
     if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
         step = words.removeprefix("bwrap:").strip() or str(error)
@@ -52,8 +226,41 @@ def failed_start(confinement: Confinement, words: str, error: WireError) -> Work
     return WorkspaceError(f"The tool host did not start: {words or error}.")
 
 
-def end(process: HostProcess, channel: Channel) -> None:
+def end_host(process: HostProcess, channel: Channel) -> None:
     """End a host whose start failed."""
     channel.hang_up()
     process.kill()
     channel.close()
+
+
+def host_command(*, moved: bool) -> list[str]:
+    """Isolated (`-I`: no PYTHON variables, no user site, nothing from the working folder) and without site
+    packages (`-S`), so that nothing in the work tree can get in at the start. `moved`: seen at its place inside."""
+    where = _INSIDE if moved else str(_package().parent)
+    return [interpreter(), "-I", "-S", "-c", _START, where]
+
+
+def host_program() -> tuple[tuple[Path, str], ...]:
+    """What that command reads when it is confined, each with its place inside, to be shown read-only."""
+    package = _package()
+    modules = ((package / name, f"{_INSIDE}/{package.name}/{name}") for name in _MODULES)
+    return (*((folder, str(folder)) for folder in _python()), *modules)
+
+
+def _package() -> Path:
+    return Path(os.path.realpath(bot.__file__)).parent
+
+
+def interpreter() -> str:
+    """The real program, not a virtual environment's link to it."""
+    return os.path.realpath(sys.executable)
+
+
+def _python() -> tuple[Path, ...]:
+    prefixes = dict.fromkeys(
+        Path(os.path.realpath(prefix)) for prefix in (sys.base_prefix, sys.base_exec_prefix)
+    )
+    program = Path(interpreter())
+    if not any(prefix in program.parents for prefix in prefixes):
+        prefixes[program.parent] = None
+    return tuple(prefixes)

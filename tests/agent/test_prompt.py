@@ -15,7 +15,7 @@ from bot.agent.todo import TODO
 from bot.contracts.tools import ToolSpec
 from bot.skills.find import bundled, choose_skills
 from bot.skills.tool import skill_spec
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden"
 PROMPTS = Path(__file__).parents[2] / "bot" / "agent" / "prompts"

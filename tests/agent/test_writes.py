@@ -25,7 +25,7 @@ from bot.contracts.writes import (
     Write,
     Writes,
 )
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS
 
 GOLDEN = Path(__file__).parent / "golden" / "triage_system.md"
 

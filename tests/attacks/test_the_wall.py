@@ -205,7 +205,7 @@ def test_a47_a_protected_path_that_was_not_there_is_protected_too(tried: Tried) 
 
 
 def test_a48_the_kernel_s_ways_around_the_wall_are_closed(tried: Tried) -> None:
-    """Breaks: bot/workspace/sandbox/seccomp/rules.py "io_uring_setup"."""
+    """Breaks: bot/workspace/sandbox/seccomp.py "io_uring_setup"."""
     assert "got through" not in tried.said["A-48"]
     assert "io_uring ENOSYS" in tried.said["A-48"]
     assert "user namespace EPERM" in tried.said["A-48"]

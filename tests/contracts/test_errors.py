@@ -17,7 +17,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_reme
 from bot.contracts.outcome import StopReason
 from bot.session.folder.run_folder import FolderBusy, new_folder
 from bot.session.verdict.conclude import exit_code
-from bot.workspace.errors import WorkspaceError
+from bot.workspace.process import WorkspaceError
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENOMEM])

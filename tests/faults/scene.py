@@ -25,7 +25,7 @@ from typing import Literal
 
 from bot.session.folder.cleanup import is_busy
 from bot.session.folder.run_folder import RunFolder
-from bot.workspace.descendants import descendants
+from bot.workspace.process import descendants
 from slash_forge import Forge
 from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm

@@ -14,7 +14,7 @@ from bot.contracts.journal import Note, Record, Response, UserText
 from bot.contracts.messages import Text
 from bot.contracts.request import Request, Tier
 from bot.session.job.resume import EarlierConversation, NewRun, conversation, read_recording
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS
 from tests.support.sessions import header
 
 REQUEST = header().request

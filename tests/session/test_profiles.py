@@ -20,7 +20,7 @@ from bot.session.context.profiles import (
     profile_of,
     why_not_run,
 )
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS
 from tests.support.outcomes import REQUEST, make_request
 
 HEAD = "b" * 40

@@ -14,8 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bot.workspace.sandbox.seccomp.build import filter_of
-from bot.workspace.sandbox.seccomp.rules import MACHINES, REFUSED, Machine, Rule
+from bot.workspace.sandbox.seccomp import MACHINES, REFUSED, Machine, Rule, filter_of
 
 _NO_NEW_PRIVS, _SECCOMP, _BOUNDING_DROP = 38, 22, 24
 NOBODY = 65534

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.session.job import run_context
-from bot.workspace import start_plan
+from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
 # Seconds that a whole run may take on a machine that does ten other things.
@@ -70,7 +70,7 @@ def run(
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
     asked = json.dumps({
-        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start_plan.CHECKERS,
+        "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start.CHECKERS,
         "leave_out_checks": leaves_out_checks(),
         "leave_out_checkers": run_context.checker_factory is no_checkers,
     }).encode()  # fmt: skip

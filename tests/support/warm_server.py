@@ -34,7 +34,7 @@ from bot.cli.scrub_environment import handed_on
 from bot.contracts.tools import Variation
 from bot.session.folder.run_folder import RunFolder
 from bot.workspace import probe as sandbox_probe
-from bot.workspace import start_plan
+from bot.workspace import start
 from bot.workspace.sandbox.confinement import Confinement
 
 LARGEST = 1 << 17
@@ -99,7 +99,7 @@ def _become(asked: dict[str, Any], handles: list[int]) -> None:
     os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
     time.tzset()
     tempfile.tempdir = None
-    start_plan.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
+    start.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
     leave_out_checks(bool(left_out) or asked.get("leave_out_checks", False))
     leave_out_checkers(asked.get("leave_out_checkers", False))
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py

@@ -90,7 +90,7 @@ def test_python_leaves_no_bytecode_in_the_tree(workspace: Workspace) -> None:
 
 
 def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) -> None:
-    """Breaks: bot/workspace/start_plan.py "environment.of_tree(tree, root"."""
+    """Breaks: bot/workspace/start.py "environment.of_tree(tree, root"."""
     program = bench.tree / ".venv/bin/greet"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho hello from $VIRTUAL_ENV\n")

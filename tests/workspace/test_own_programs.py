@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace import layout, start_plan
+from bot.workspace import start
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from tests.support.workspaces import Bench, bash
 
@@ -17,10 +17,10 @@ HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
 
 @pytest.mark.parametrize("wall", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap), "landlock"])
 def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str) -> None:
-    """Breaks: bot/workspace/start_plan.py "mounts.append((path, places[name]))" (with its folder)."""
+    """Breaks: bot/workspace/start.py "mounts.append((path, places[name]))" (with its folder)."""
     confinement = bubblewrap() if wall == "bubblewrap" else landlock()
     workspace = bench.start(confinement)
-    places = start_plan.find_own_programs(layout.PROGRAMS, moved=confinement.moves, writable=()).places
+    places = start.find_own_programs(start.PROGRAMS, moved=confinement.moves, writable=()).places
     command = f"{places['ruff']} --version && {places['ty']} --version && ls {places['yaml']}/loader.py"
     said = bash(
         workspace, f"{command}; cat {HERE}/activate; ls {HERE.parent}; touch {places['ruff']}"
@@ -36,18 +36,16 @@ def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Be
 
 def test_what_commands_could_change_is_not_run_as_ours() -> None:
     assert (
-        start_plan.find_own_programs(
-            "/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)
-        ).places
+        start.find_own_programs("/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)).places
         == {}
     )
 
 
 def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
-    for name in start_plan.CHECKERS:
+    for name in start.CHECKERS:
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    places = start_plan.find_own_programs("/run/x", moved=True, writable=()).places
-    assert set(places) == {start_plan.YAML}
+    places = start.find_own_programs("/run/x", moved=True, writable=()).places
+    assert set(places) == {start.YAML}

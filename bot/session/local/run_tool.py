@@ -29,12 +29,11 @@ from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import SkillFolder, SkillTool
-from bot.workspace.client import Workspace
+from bot.workspace.client import TOOL_SPECS, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.specs import TOOL_SPECS
-from bot.workspace.start_plan import skills_place
+from bot.workspace.start import skills_place
 
 
 @dataclass(frozen=True, slots=True)

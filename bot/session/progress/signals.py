@@ -14,7 +14,7 @@ from functools import partial
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import ExitCode
-from bot.workspace.descendants import kill_all_of_ours
+from bot.workspace.process import kill_all_of_ours
 
 CANCELLED = "cancelled at once; nothing of it runs any more"
 

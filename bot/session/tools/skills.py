@@ -26,7 +26,7 @@ from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.start_plan import skills_place
+from bot.workspace.start import skills_place
 
 
 def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[SkillSet]:

@@ -26,7 +26,7 @@ from bot.session.tools.result_tools import Archive, ResultTool
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS
 
 _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 """A shell counts as writing, whatever it is used for."""

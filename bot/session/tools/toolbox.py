@@ -24,8 +24,7 @@ from bot.session.context.profiles import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TA
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
 from bot.session.tools.result_tools import ResultTool
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
-from bot.workspace.client import Answer, Question
-from bot.workspace.specs import TOOL_SPECS
+from bot.workspace.client import TOOL_SPECS, Answer, Question
 
 _LONGEST_SUBJECT = 200
 

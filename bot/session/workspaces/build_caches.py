@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.workspace.layout import BROUGHT
 from bot.workspace.sandbox.confinement import EnvironmentFolder
-from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.hidden_paths import credentials_in
+from bot.workspace.start import BROUGHT
 
 _HOME = "~"
 _IN_HOME = ("~/.cache/go-build", "~/.gradle/caches", "~/.cache/mypy")

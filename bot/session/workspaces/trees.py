@@ -36,7 +36,7 @@ from bot.workspace.client import Workspace
 from bot.workspace.dependencies.editable import dependencies
 from bot.workspace.dependencies.folders import folders_in, marked_as_made
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Dependencies, EnvironmentFolder
-from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.hidden_paths import credentials_in
 
 Say = Callable[[str], None]
 

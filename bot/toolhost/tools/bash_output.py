@@ -13,8 +13,8 @@ from bot.toolhost.context import Context, ToolFailure, integer_argument
 from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
 from bot.toolhost.shell import Ended
-from bot.toolhost.specs import MAX_WAIT
 from bot.toolhost.spill import Spill
+from bot.toolhost.tool_descriptions import MAX_WAIT
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096

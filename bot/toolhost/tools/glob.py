@@ -12,7 +12,7 @@ from bot.toolhost.context import Context, ToolFailure, text_argument
 from bot.toolhost.files import missing
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.paths import display_name, inside, relative, resolve_readable, search_location
-from bot.toolhost.specs import MAX_FILES
+from bot.toolhost.tool_descriptions import MAX_FILES
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:

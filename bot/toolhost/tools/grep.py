@@ -31,7 +31,7 @@ from bot.toolhost.search import (
     SearchUnavailableError,
     searched_lines,
 )
-from bot.toolhost.specs import MAX_MATCHES, MODES
+from bot.toolhost.tool_descriptions import MAX_MATCHES, MODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context, ToolFailure, text_argument
 from bot.toolhost.files import missing
 from bot.toolhost.paths import display_name, failure, relative, resolve_readable, search_location
-from bot.toolhost.specs import MAX_ENTRIES
+from bot.toolhost.tool_descriptions import MAX_ENTRIES
 
 
 @dataclass(slots=True, eq=False)

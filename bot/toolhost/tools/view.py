@@ -15,7 +15,6 @@ from bot.toolhost.context import Context, ToolFailure, integer_argument, text_ar
 from bot.toolhost.files import LARGE, opened, read_all, sha256
 from bot.toolhost.freshness import LONG, view_call
 from bot.toolhost.paths import failure, inside, relative, resolve_readable
-from bot.toolhost.specs import MAX_LINES
 from bot.toolhost.text import (
     SNIFF,
     NotTextError,
@@ -28,6 +27,7 @@ from bot.toolhost.text import (
     split_lines,
     to_lf,
 )
+from bot.toolhost.tool_descriptions import MAX_LINES
 from bot.toolhost.window import MAX_LINE, Window, of_stream, of_text
 
 _HEAD = 200

@@ -14,8 +14,7 @@ from pathlib import Path
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.confinement import AddFile, Mounts
-from bot.workspace.sandbox.credentials import credentials_in
-from bot.workspace.sandbox.system import ROOTS, hidden, is_below
+from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 _MIB = 1024 * 1024
 _SIZES = {
@@ -111,7 +110,7 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", os.readlink(folder), folder)
         elif os.path.isdir(folder):
             yield from ("--ro-bind", folder, folder)
-    for path in hidden():
+    for path in hidden_system_paths():
         yield from _mask(path)
 
 

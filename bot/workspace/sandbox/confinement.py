@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.hidden_paths import credentials_in
 
 STORE = ".slash-agent"
 """In a `node_modules` of links, the folder that they lead into."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.contracts.errors import NoSandboxError
-from bot.workspace.sandbox import seccomp, system
+from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.confinement import AddFile, Mounts
-from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 OLDEST = 3
 """From this version on a file that may not be written cannot be emptied either."""
@@ -97,7 +97,7 @@ class Landlock:
 
 def granted_of_the_system() -> tuple[str, ...]:
     """What of the system is granted here; 5 ms."""
-    return tuple(_granted(system.ROOTS, system.hidden()))
+    return tuple(_granted(ROOTS, hidden_system_paths()))
 
 
 def _own_package(mounts: Mounts) -> str:
@@ -118,7 +118,7 @@ def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
     origin = os.path.realpath(mounts.mount)
     on_the_way = {str(parent) for parent in Path(origin).parents}
     # The tree lies in it where a tool is called on a checkout itself.
-    holes = () if system.is_below(str(mounts.tree), (origin,)) else (origin,)
+    holes = () if is_below(str(mounts.tree), (origin,)) else (origin,)
     for path in (*granted, *_tools(mounts, origin), *_program(mounts)):
         if holes and (path == origin or path in on_the_way):
             yield from _beside(path, holes, on_the_way)
@@ -133,7 +133,7 @@ def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
     """Toolchains less credentials, but for those that the system is granted with."""
     for folder in mounts.toolchains:
-        if not system.is_below(str(folder), system.ROOTS) or system.is_below(str(folder), (origin,)):
+        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,)):
             yield from _granted([str(folder)], map(str, credentials_in(folder)))
 
 
@@ -142,7 +142,7 @@ def _program(mounts: Mounts) -> Iterator[str]:
     for path, _ in mounts.program:
         if path.is_file():
             yield str(path)
-        elif not system.is_below(str(path), system.ROOTS):
+        elif not is_below(str(path), ROOTS):
             yield from _granted([str(path)], map(str, credentials_in(path)))
 
 

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.workspace.sandbox.hidden_paths import is_below
+
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -67,7 +69,7 @@ def find(
         real = os.path.realpath(entry)
         if not os.path.isabs(entry) or not os.path.isdir(entry) or real in excluded:
             continue
-        if not _is_below(real, _SYSTEM):
+        if not is_below(real, _SYSTEM):
             needed = list(_needed(Path(entry), never))
             if not needed:
                 continue
@@ -95,7 +97,7 @@ def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequ
         own = os.path.realpath(os.path.join(folder, "bin")) in excluded
         if os.path.isabs(folder) and os.path.isdir(folder) and not own:
             real = os.path.realpath(folder)
-            if not _is_below(real, _SYSTEM):
+            if not is_below(real, _SYSTEM):
                 yield from _needed(Path(folder), never)
     if "HOME" in source:
         for name in _IN_THE_HOME:
@@ -123,7 +125,7 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
 
 def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
     home = Path(os.path.expanduser("~"))
-    return not (_is_below(str(real), never) or real in (Path("/"), home) or real in home.parents)
+    return not (is_below(str(real), never) or real in (Path("/"), home) or real in home.parents)
 
 
 def _whole(folder: Path) -> Path | None:
@@ -149,7 +151,7 @@ def _base_of(environment: Path) -> Path | None:
     with settings.open(errors="replace") as file:
         match = re.search(r"^home *= *(/.*?) *$", file.read(_LARGEST_SETTINGS), re.MULTILINE)
     real = os.path.realpath(match[1]) if match else ""
-    return Path(real) if real and not _is_below(real, _SYSTEM) else None
+    return Path(real) if real and not is_below(real, _SYSTEM) else None
 
 
 def _is_toolchain(folder: Path) -> bool:
@@ -169,7 +171,3 @@ def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
             # Read as a proxy: as the cache itself it would have to be written.
             variables["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"
     return variables
-
-
-def _is_below(path: str, folders: Sequence[str]) -> bool:
-    return any(path == folder or path.startswith(folder + "/") for folder in folders)

@@ -18,7 +18,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.workspace.client import Workspace
-from bot.workspace.descendants import children
+from bot.workspace.process import children
 from bot.workspace.sandbox.backends import bubblewrap
 from tests.support.workspaces import Bench, SharedHost, bash, make_tree
 
@@ -49,7 +49,7 @@ def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> No
 
 
 def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(inside: Workspace) -> None:
-    """Breaks: bot/workspace/start_plan.py "seen_tmp = Path(layout.TMP)"."""
+    """Breaks: bot/workspace/start.py "seen_tmp = Path(TMP)"."""
     script = """
         import os, socket
         path = os.path.join(os.environ["TMPDIR"], "a" * 60)
@@ -174,7 +174,7 @@ def test_there_is_no_way_to_the_network_at_all(inside: Workspace) -> None:
 def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workspace) -> None:
     """As many Node.js servers ask for them.
 
-    Breaks: bot/workspace/sandbox/seccomp/rules.py ", _INTERNET_6, _NETLINK))".
+    Breaks: bot/workspace/sandbox/seccomp.py ", _INTERNET_6, _NETLINK))".
     """
     names = bash(inside, "node -p 'Object.keys(os.networkInterfaces()).join()'")
     assert names.metadata["exit_code"] == 0, names.content

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace.sandbox import system
+from bot.workspace.sandbox import hidden_paths
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Mounts
-from bot.workspace.sandbox.credentials import credentials_in
+from bot.workspace.sandbox.hidden_paths import credentials_in
 from bot.workspace.sandbox.landlock import Landlock
 
 
@@ -34,7 +34,7 @@ def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, n
 
 
 def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
-    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/credentials.py '".condarc"'."""
+    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/hidden_paths.py '".condarc"'."""
     (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
     assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
 
@@ -55,24 +55,24 @@ def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
 ) -> None:
     """It lies in /opt, which is shown with the system.
 
-    Breaks: bot/workspace/sandbox/system.py "yield from _of_tools()".
+    Breaks: bot/workspace/sandbox/hidden_paths.py "yield from _of_tools()".
     """
     settings = tmp_path / "hostedtoolcache/node/20.1.0/x64/etc/npmrc"
     settings.parent.mkdir(parents=True)
     settings.write_text("//registry.example/:_authToken=x")
-    monkeypatch.setattr(system, "_OPTIONAL", str(tmp_path))
-    assert str(settings) in system.hidden()
+    monkeypatch.setattr(hidden_paths, "_OPTIONAL", str(tmp_path))
+    assert str(settings) in hidden_paths.hidden_system_paths()
 
 
 def test_settings_of_npm_and_pip_for_all_users_are_hidden_if_they_hold_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/workspace/sandbox/system.py "and holds_secret(Path(path))"."""
+    """Breaks: bot/workspace/sandbox/hidden_paths.py "and holds_secret(Path(path))"."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/npmrc").write_text("cafile=/etc/ssl/cert.pem")
     (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://me:x@pypi.example/simple")
-    monkeypatch.setattr(system, "_PREFIXES", (str(tmp_path),))
-    assert [path for path in system.hidden() if path.startswith(str(tmp_path))] == [
+    monkeypatch.setattr(hidden_paths, "_PREFIXES", (str(tmp_path),))
+    assert [path for path in hidden_paths.hidden_system_paths() if path.startswith(str(tmp_path))] == [
         str(tmp_path / "pip.conf")
     ]
 

@@ -129,7 +129,7 @@ def test_no_capability_is_left_and_none_can_be_had(inside: Inside, world: World)
     ["unshare -Ur true", "mount -t tmpfs none /tmp", "umount /etc", "chroot / true", "nsenter -t 1 -n true"],
 )
 def test_namespaces_and_mounts_are_out_of_reach(inside: Inside, command: str) -> None:
-    """A-48. Breaks: bot/workspace/sandbox/seccomp/rules.py "unshare"."""
+    """A-48. Breaks: bot/workspace/sandbox/seccomp.py "unshare"."""
     assert inside.run(command).metadata["exit_code"] != 0
 
 

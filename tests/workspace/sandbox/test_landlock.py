@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.errors import NoSandboxError
-from bot.workspace.descendants import children
 from bot.workspace.egress.access import EgressAccess
-from bot.workspace.errors import WorkspaceError
-from bot.workspace.process import HostProcess
-from bot.workspace.sandbox import landlock, system
+from bot.workspace.process import HostProcess, WorkspaceError, children
+from bot.workspace.sandbox import hidden_paths, landlock
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Mounts
 from bot.workspace.sandbox.landlock import Landlock
@@ -126,10 +124,13 @@ def test_no_secret_setting_of_the_system_is_granted() -> None:
 
 
 def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path) -> None:
-    """As of a package manager at work. Breaks: bot/workspace/sandbox/system.py "continue  # a package manager"."""
+    """As of a package manager at work.
+
+    Breaks: bot/workspace/sandbox/hidden_paths.py "continue  # a package manager".
+    """
     for name in "abc":
         (tmp_path / name).touch(0o600)
-    listing = system._not_for_others(str(tmp_path), ())
+    listing = hidden_paths._not_for_others(str(tmp_path), ())
     first = next(listing)
     for name in "abc":
         (tmp_path / name).unlink()

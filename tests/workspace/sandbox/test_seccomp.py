@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.workspace.sandbox.seccomp import filter_for, here
-from bot.workspace.sandbox.seccomp.build import ALLOW, KILL, answer, assemble, if_equal
-from bot.workspace.sandbox.seccomp.rules import (
+from bot.workspace.sandbox.seccomp import (
     AARCH64,
+    ALLOW,
+    KILL,
     MACHINES,
     NEWEST,
     NO_SOCKETS,
@@ -24,6 +24,11 @@ from bot.workspace.sandbox.seccomp.rules import (
     REFUSED,
     X86_64,
     Machine,
+    answer,
+    assemble,
+    filter_for,
+    here,
+    if_equal,
 )
 from tests.support.bpf import run
 

@@ -155,6 +155,6 @@ BASH_KILL = ToolSpec(
     writes=True,
 )
 
-SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
+TOOL_SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
 """In the fixed order in which the model sees them. The schemas say what a model could not guess: the tools themselves
 refuse numbers that are too small, and say in their results what they left out."""

@@ -1,14 +1,81 @@
-"""The programs and settings of the machine that are visible inside, and what in them is hidden."""
+"""The paths that no command inside may see: credentials in folders of tools, and secret configuration of the system, of
+which the folders in `ROOTS` are visible."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from bot.workspace.sandbox.credentials import credentials_in, holds_secret
+_NAMES = tuple(
+    """
+    credentials credentials.toml .cargo/credentials .cargo/credentials.toml .npmrc .pypirc .netrc
+    .git-credentials .gem/credentials .config/gh .docker .aws .ssh etc/npmrc etc/pip.conf pip.conf .kube
+    .condarc condarc
+    """.split()  # noqa: SIM905
+)
+
+_SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")
+"""Useful inside, unless somebody put a registry's token there."""
+
+_LARGEST_SETTINGS = 1 << 20
+
+_HOLDERS = ("versions", "installs", "tools/image")
+"""Where version managers keep the versions of tools, or folders of versions for each tool."""
+
+_MACHINES = ("x64", "x86", "arm64")
+"""The runner's tool cache has a folder for each tool, in it one for each version, and in that one of these."""
+
+_TOOL_SETTINGS = ("etc/npmrc", "etc/pip.conf", "pip.conf")
+"""Where npm and pip keep the settings for all users of a Node or Python."""
+
+_SECRET_SETTING = re.compile(rb"(?i)token|secret-key|password|_auth|://[^/\s\"']*@")
+
+
+def credentials_in(folder: Path, *, versions: bool = True) -> Iterator[Path]:
+    """What in `folder`, or in a version of a tool there, is or holds somebody's credentials. A folder of packages has
+    no `versions`, and thousands of folders to look for them in."""
+    for name in _NAMES:
+        if (folder / name).exists():
+            yield folder / name
+    if versions:
+        for version in _versions(str(folder)):
+            for name in _TOOL_SETTINGS:
+                if os.path.exists(path := os.path.join(version, name)):
+                    yield Path(path)
+    for name in _SETTINGS:
+        if (folder / name).is_file() and holds_secret(folder / name):
+            yield folder / name
+
+
+def _versions(folder: str) -> Iterator[str]:
+    """Folders in which a version of a tool may have its settings. By `os`: `Path.glob` takes ten times as long, and a
+    run's start waits for this."""
+    for holder in _HOLDERS:
+        for one in _folders(os.path.join(folder, holder)):
+            yield one
+            yield from _folders(one)
+    for tool in _folders(folder):
+        for version in _folders(tool):
+            yield from filter(os.path.isdir, (os.path.join(version, machine) for machine in _MACHINES))
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_dir()]
+    except OSError:
+        return []  # there is none, or what is in it cannot be read inside either
+
+
+def holds_secret(path: Path) -> bool:
+    """Whether there is a key, a password or the like in the settings at `path`."""
+    with path.open("rb") as file:
+        return _SECRET_SETTING.search(file.read(_LARGEST_SETTINGS)) is not None
+
 
 ROOTS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store")
 
@@ -21,9 +88,6 @@ _SECRET_CONFIGURATION = tuple(
 )
 """Beneath /etc; as root, the kernel's own permissions would not keep these from us."""
 
-_SETTINGS_OF_TOOLS = ("etc/npmrc", "etc/pip.conf", "pip.conf")
-"""Where npm and pip keep what they were told for all users of the Node or Python beneath /usr."""
-
 _PREFIXES = ("/usr", "/usr/local")
 _OPTIONAL = "/opt"
 
@@ -31,7 +95,7 @@ _RUNNER_FILES = (".credentials", ".runner")
 """What marks the folder of a self-hosted runner, which must not be seen, under /opt."""
 
 
-def hidden() -> Iterator[str]:
+def hidden_system_paths() -> Iterator[str]:
     """The paths beneath `ROOTS` that must not be seen."""
     yield from _secret_configuration()
     yield from _runner_folders()
@@ -79,7 +143,7 @@ def _of_tools() -> Iterator[str]:
     """Credentials among the tools of the system: the tool cache of GitHub's runners lies in /opt. Beneath /usr only
     what holds some, since Landlock can then list no folder on the way."""
     for prefix in _PREFIXES:
-        settings = (os.path.join(prefix, name) for name in _SETTINGS_OF_TOOLS)
+        settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
         yield from (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
     for folder in _in_opt():
         yield from map(str, credentials_in(Path(folder)))
