@@ -1,4 +1,4 @@
-"""Frames to and from a tool host, which may be hostile: each wait has a deadline, each buffer a limit, and each frame is
+"""Frames to and from a hostile tool host: each wait has a deadline, each buffer a limit, and each frame is
 validated field by field.
 
 `Channel` is the non-blocking half of `bot.contracts.wire`. Validation is by hand and not with pydantic, whose import

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import git.exc
 import pytest
 
 from bot.checkout.clone import Checkout, Source, prepare

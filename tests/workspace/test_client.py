@@ -63,7 +63,7 @@ def a_short_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def shorten(monkeypatch: pytest.MonkeyPatch, *limits: str) -> None:
     """For a host that says nothing: one that talks gets its time, on a busy machine too."""
     for name in limits:
-        monkeypatch.setattr(start if name == "_LIMIT" else client, name, 0.5)
+        monkeypatch.setattr(start if name == "_HANDSHAKE_LIMIT" else client, name, 0.5)
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_start_that_answers_with(
 ) -> None:
     script, sentence = STARTS[how]
     if how == "silence":
-        shorten(monkeypatch, "_LIMIT")
+        shorten(monkeypatch, "_HANDSHAKE_LIMIT")
     with pytest.raises(WorkspaceError, match=f"The tool host did not start: .*{sentence}"):
         bench.start(Impostor(script, mark))
     assert running(mark) == []
