@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import git.exc
 import pytest
+from git.exc import GitCommandError  # noqa: F401 - GitPython runs `git version` with the whole environment
 
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.errors import (
