@@ -1,6 +1,6 @@
-"""What added lines bring in: marks that silence a checker, characters that do not show, credentials.
+"""Report what added lines contain: comments that silence a checker, invisible characters, credentials.
 
-It reads lines, not programs. What it reports blocks no change; reviewers see it. See `weaker_tests` for tests.
+Reads lines, not programs. A report blocks no change; reviewers see it. See `weaker_tests` for tests.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from itertools import islice
 
 from bot.gate.secrets import Finder
 from bot.gate.text import is_seen
-from bot.gate.weaker_tests import Line
+from bot.gate.weaker_tests import Line, line_list
 
-_LINES_NAMED = 5
 _MARKS_NAMED = 4
-# A mark stands at a line's end as a rule, and a line may be a file's five megabytes.
-_LOOKED_AT = 2_000
+# Bytes at the start and at the end of a line that are searched: a line may be a file's five megabytes.
+_HEAD = 2_000
 _END = 300
 
 
 def suppressed(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names the new marks with their lines; "" if there are no more than before."""
+    """Return a clause that names the new suppression comments with their lines; "" if there are no more than
+    before."""
     pattern = _pattern_of(path.rpartition("/")[2].lower())
     if pattern is None:
         return ""
@@ -47,13 +47,13 @@ def _marked(pattern: re.Pattern[bytes], lines: Iterable[Line]) -> dict[str, list
 
 
 def _marks(pattern: re.Pattern[bytes], text: bytes) -> Iterator[str]:
-    near = text if len(text) <= _LOOKED_AT + _END else text[:_LOOKED_AT] + b" " + text[-_END:]
+    near = text if len(text) <= _HEAD + _END else text[:_HEAD] + b" " + text[-_END:]
     for match in pattern.finditer(near):
         yield " ".join(match[0].decode(errors="replace").split())
 
 
 def _without(lines: Iterable[Line], there: Iterable[Line]) -> list[Line]:
-    """The lines that were not merely moved. Among equal lines it is unknown which is new."""
+    """Return the lines that were not only moved. Among equal lines it is unknown which is new."""
     moved = Counter(_bare(line) for line in there)
     left = []
     for line in lines:
@@ -65,21 +65,18 @@ def _without(lines: Iterable[Line], there: Iterable[Line]) -> list[Line]:
 
 
 def _bare(line: Line) -> bytes:
-    return b"".join(line.text[:_LOOKED_AT].split())
+    return b"".join(line.text[:_HEAD].split())
 
 
 def _clause(number: int, new_lines: Mapping[str, Sequence[Line]]) -> str:
     if not new_lines:
         return ""
-    named = [f"{mark} ({_where(lines)})" for mark, lines in list(new_lines.items())[:_MARKS_NAMED]]
+    named = [
+        f"{mark} ({line_list([line.number for line in lines])})"
+        for mark, lines in list(new_lines.items())[:_MARKS_NAMED]
+    ]
     more = f" and {len(new_lines) - _MARKS_NAMED} other kinds" if len(new_lines) > _MARKS_NAMED else ""
     return f"adds {'a suppression' if number == 1 else f'{number} suppressions'}: {', '.join(named)}{more}"
-
-
-def _where(lines: Sequence[Line]) -> str:
-    numbers = ", ".join(str(line.number) for line in lines[:_LINES_NAMED])
-    more = f" and {len(lines) - _LINES_NAMED} more" if len(lines) > _LINES_NAMED else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"
 
 
 def _pattern_of(name: str) -> re.Pattern[bytes] | None:
@@ -95,7 +92,7 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-# The match is reported, so each pattern stops where the mark's own name ends.
+# The match is reported, so each pattern stops where the name of the suppression ends.
 _PYTHON = (
     rb"#\s*+(?:(?:ruff|flake8):\s*+)?(?i:noqa)\b|#\s*+type:\s*+ignore\b|#\s*+(?:pyright|ty|pyre-?):\s*+ignore\b"
     rb"|#\s*+pyre-(?:ignore|fixme)\b|#\s*+pyright:\s*+(?:basic|off)\b"
@@ -156,39 +153,43 @@ _LANGUAGES: tuple[tuple[frozenset[str], bytes], ...] = (
 )
 
 
-_UNSEEN_LINES_SHOWN = 5
 _KINDS_NAMED = 4
-_ALL_SEEN = re.compile(rb"[\t -~]*")
-# Where these belong: after an emoji or a letter of a script that joins, once each, and between a digit and a key's rim.
+_ALL_VISIBLE = re.compile(rb"[\t -~]*")
+# Where joiners are valid: after an emoji or a letter of a joining script, once each, and in a keycap after its digit.
 _JOINERS = "\u200c\u200d\ufe0f"
 _JOINING = re.compile(rf"(?<=[^\x00-\x7f{_JOINERS}])\ufe0f?[\u200c\u200d]?|(?<=[0-9#*])\ufe0f(?=\u20e3)")
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def unseen(removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names the characters that do not show, with their lines; "" if there are no more than before."""
+    """Return a clause that names the invisible characters with their lines; "" if there are no more than before."""
     old, new = _unseen_by_char(removed), _unseen_by_char(added)
     more = {char: lines for char, lines in new.items() if len(lines) > len(old.get(char, ()))}
     if not more:
         return ""
-    named = [f"{_name(char)} ({_unseen_lines(lines)})" for char, lines in sorted(more.items())[:_KINDS_NAMED]]
+    named = [
+        f"U+{ord(char):04X} ({line_list(list(dict.fromkeys(lines)))})"
+        for char, lines in sorted(more.items())[:_KINDS_NAMED]
+    ]
     rest = f" and {len(more) - _KINDS_NAMED} other kinds" if len(more) > _KINDS_NAMED else ""
     return f"adds characters that do not show: {', '.join(named)}{rest}"
 
 
 def brings_in_unseen(before: str, after: str) -> bool:
-    """Whether `after` has more of a character that does not show than `before`."""
+    """Whether `after` has more of an invisible character than `before`."""
     return bool(_unseen_in(after) - _unseen_in(before))
 
 
 def _unseen_by_char(lines: Iterable[Line]) -> dict[str, list[int]]:
-    """By character, the number of its line, once for each time it is there."""
+    """Return the line numbers of each invisible character, one for each occurrence."""
     numbers: dict[str, list[int]] = {}
     for line in lines:
-        if _ALL_SEEN.fullmatch(line.text):
+        if _ALL_VISIBLE.fullmatch(line.text):
             continue
         text = line.text.decode(errors="replace")
-        for char, times in _unseen_in(text.removeprefix(_MARK) if line.number == 1 else text).items():
+        for char, times in _unseen_in(
+            text.removeprefix(_BYTE_ORDER_MARK) if line.number == 1 else text
+        ).items():
             numbers.setdefault(char, []).extend([line.number] * times)
     return numbers
 
@@ -198,24 +199,13 @@ def _unseen_in(text: str) -> Counter[str]:
     return Counter({char: left.count(char) for char in set(left) if char in _JOINERS or not is_seen(char)})
 
 
-def _name(char: str) -> str:
-    return f"U+{ord(char):04X}"
-
-
-def _unseen_lines(numbers: Iterable[int]) -> str:
-    lines = list(dict.fromkeys(numbers))
-    numbers_text = ", ".join(map(str, lines[:_UNSEEN_LINES_SHOWN]))
-    more = f" and {len(lines) - _UNSEEN_LINES_SHOWN} more" if len(lines) > _UNSEEN_LINES_SHOWN else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {numbers_text}{more}"
-
-
-_NAMED = 3
-_CREDENTIAL_FILE_LIMIT = 20
-"""Each takes a walk from the beginning, and a file may hold a hundred thousand."""
+_CREDENTIALS_NAMED = 3
+_MOST_CREDENTIALS = 20
+"""Finding the line of each counts lines from the start, and a file may have a hundred thousand credentials."""
 
 
 def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names kinds and lines, never a value; "" if there is nothing of the kind."""
+    """Return a clause that names kinds and lines of new credentials, never a value; "" if there are none."""
     lines = tuple(added)
     if not lines:
         return ""
@@ -224,14 +214,13 @@ def new_credentials(removed: Iterable[Line], added: Iterable[Line]) -> str:
     text = b"\n".join(line.text for line in lines)
     spans = (span for span in sorted(Finder().spans(text)) if text[span.start : span.end] not in old)
     clauses = dict.fromkeys(
-        f"{span.kind}, line {_line(lines, text, span.start)}"
-        for span in islice(spans, _CREDENTIAL_FILE_LIMIT)
+        f"{span.kind}, line {_line(lines, text, span.start)}" for span in islice(spans, _MOST_CREDENTIALS)
     )
     if not clauses:
         return ""
     named = list(clauses)
-    more = "; and more" if len(named) > _NAMED else ""
-    return f"adds what looks like a credential ({'; '.join(named[:_NAMED])}{more})"
+    more = "; and more" if len(named) > _CREDENTIALS_NAMED else ""
+    return f"adds what looks like a credential ({'; '.join(named[:_CREDENTIALS_NAMED])}{more})"
 
 
 def _line(lines: Sequence[Line], text: bytes, at: int) -> int:

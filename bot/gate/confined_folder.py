@@ -1,8 +1,7 @@
-"""Opens untrusted files beneath one folder: regular files only, no link followed.
+"""Open untrusted files below a folder: regular files only, without following links.
 
-`openat2` does the refusing, so there is no moment between a check and the opening. Where the kernel lacks it (before
-5.6) or a filter forbids it, the path is walked name by name with O_NOFOLLOW from a descriptor to the next, which
-follows no link either.
+`openat2` checks and opens in one step, so there is no race. If the kernel lacks it (before 5.6) or a filter forbids it,
+each component of the path is opened with O_NOFOLLOW relative to the one before, which follows no link either.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _CHUNK = 1 << 20
 
 
 class UnreadableError(GateError):
-    """A file that the gate will not read. The message says why."""
+    """A file that the gate does not read. The message is the reason."""
 
 
 class _OpenHow(ctypes.Structure):
@@ -47,7 +46,7 @@ class ConfinedFolder:
         self._size = ctypes.sizeof(_OpenHow)
 
     def open_file(self, name: str) -> int:
-        """A descriptor of `name`, whatever its type except a link: `fstat` it before reading. Raises `OSError`."""
+        """Return a descriptor of `name`, of any type but a link: call `fstat` before reading. Raises `OSError`."""
         return self._open(name, self._how_file)
 
     def open_folder(self, name: str) -> int:
@@ -65,13 +64,13 @@ class ConfinedFolder:
                 return descriptor
             number = ctypes.get_errno()
             if number in _NO_OPENAT2 and self._is_missing():
-                return walked(self.descriptor, name, how.flags)
-            # EAGAIN: something was renamed meanwhile and the kernel could not prove the path stayed beneath.
+                return open_by_components(self.descriptor, name, how.flags)
+            # EAGAIN: a rename happened, and the kernel could not prove that the path stayed below the folder.
             if number not in (errno.EINTR, errno.EAGAIN):
                 raise OSError(number, os.strerror(number), name)
 
     def _is_missing(self) -> bool:
-        """Whether it is the call that is refused and not this path: some filters say EPERM where others say ENOSYS."""
+        """Whether the system call is refused, not this path: some filters return EPERM, others ENOSYS."""
         here = self._syscall(
             _SYS_OPENAT2, self.descriptor, ctypes.c_char_p(b"."), ctypes.byref(self._how_folder), self._size
         )
@@ -81,10 +80,10 @@ class ConfinedFolder:
         return ctypes.get_errno() in _NO_OPENAT2
 
 
-def walked(descriptor: int, name: str, flags: int) -> int:
-    """What `openat2` does, in steps: no link on the way, nothing above `descriptor`, nothing on another file system.
+def open_by_components(descriptor: int, name: str, flags: int) -> int:
+    """Do what `openat2` does, in steps: follow no link, and stay below `descriptor` and on its file system.
 
-    Raises `OSError` with the numbers that `openat2` would give.
+    Raises `OSError` with the numbers of `openat2`.
     """
     if name.startswith("/"):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
@@ -100,7 +99,7 @@ def walked(descriptor: int, name: str, flags: int) -> int:
             try:
                 opened_part = os.open(part, flags if is_last else folder, dir_fd=here)
             except OSError as error:
-                # O_DIRECTORY with O_NOFOLLOW says of a link that it is no folder.
+                # With O_DIRECTORY and O_NOFOLLOW a link fails with ENOTDIR.
                 link = error.errno == errno.ENOTDIR and stat.S_ISLNK(
                     os.stat(part, dir_fd=here, follow_symlinks=False).st_mode
                 )
@@ -118,7 +117,7 @@ def walked(descriptor: int, name: str, flags: int) -> int:
 
 @contextmanager
 def open_confined(folder: Path) -> Iterator[ConfinedFolder]:
-    """A directory of ours, to open paths beneath. Raises `UnreadableError` when it is not one."""
+    """Open a trusted directory, to open paths below it. Raises `UnreadableError` if it is not a directory."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -130,10 +129,10 @@ def open_confined(folder: Path) -> Iterator[ConfinedFolder]:
 
 
 def read_confined(folder: Path, name: str, limit: int) -> bytes:
-    """The bytes of the regular file `name` below `folder`, at most `limit` of them.
+    """Return the bytes of the regular file `name` below `folder`.
 
-    Raises `UnreadableError` for a link anywhere on the way, for anything but a regular file, and for a file
-    over the limit.
+    Raises `UnreadableError` for a link anywhere in the path, for anything but a regular file, and for a file of more
+    than `limit` bytes.
     """
     if "\0" in name or not name:
         raise UnreadableError(f"{name!r} is not a file name")
@@ -159,7 +158,7 @@ def read_confined(folder: Path, name: str, limit: int) -> bytes:
 
 
 def read_all(descriptor: int, limit: int) -> bytes | None:
-    """Everything up to the end of the file, or `None` when that is more than `limit` bytes."""
+    """Return the file up to its end, or `None` if that is more than `limit` bytes."""
     chunks: list[bytes] = []
     total = 0
     while chunk := os.read(descriptor, min(_CHUNK, limit + 1 - total)):

@@ -1,7 +1,7 @@
-"""Which dependencies a change brings in: of a manifest by what it declares, of a lock file by what it pins.
+"""Report the dependencies and package sources that a change adds, in manifests and in lock files.
 
-A reader for reviewers and no judge: what it names is shown, nothing is refused for it. A name is new where a line that
-was added has it and none that was removed does, so a raised version is no new dependency.
+A report blocks no change; reviewers see it. A dependency is new if an added line names it and no removed line does, so
+an update of a version is none.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ _NAMED = 8
 _LONGEST = 80
 # Bytes. A manifest is written by people; parsing more of it is not worth its time.
 _CONTENT_LIMIT = 256 << 10
-# A line may be a file's five megabytes.
-_LOOKED_AT = 20_000
+# Bytes of a line that are searched: a line may be a file's five megabytes.
+_LINE_LIMIT = 20_000
 _WORD = re.compile(r"[\w@][\w@/.-]*")
 
 
 def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """A clause that names them; "" if there are none, or the file declares none. `content` is the new file."""
+    """Return a clause that names the new dependencies; "" if there are none, or if `path` is no manifest or lock file.
+    `content` is the new file."""
     name = path.rpartition("/")[2]
     old, new = _texts(removed), _texts(added)
     if not new or content is None:
@@ -47,7 +48,7 @@ def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], 
 
 
 def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> str:
-    """A clause that names where packages are fetched from now, and were not before; "" if that stays as it was."""
+    """Return a clause that names the new hosts or addresses that packages are fetched from; "" if there are none."""
     low = path.lower()
     name = low.rpartition("/")[2]
     for pattern, line in _SOURCES:
@@ -66,7 +67,7 @@ def new_sources(path: str, removed: Iterable[Line], added: Iterable[Line]) -> st
 
 
 def _texts(lines: Iterable[Line]) -> list[str]:
-    return [line.text[:_LOOKED_AT].decode(errors="replace") for line in lines]
+    return [line.text[:_LINE_LIMIT].decode(errors="replace") for line in lines]
 
 
 def _added(declared: Iterable[str], old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
@@ -103,7 +104,7 @@ def _clause(one: str, many: str, names: Sequence[str]) -> str:
 
 
 def _of_pyproject(content: bytes) -> Iterator[str]:
-    data = _toml(content)
+    data = _parsed(content, tomllib.loads)
     project, poetry = _at(data, "project"), _at(data, "tool", "poetry")
     listed = [project.get("dependencies"), _at(data, "build-system").get("requires")]
     listed += [*_at(project, "optional-dependencies").values(), *_at(data, "dependency-groups").values()]
@@ -121,7 +122,7 @@ def _of_pyproject(content: bytes) -> Iterator[str]:
 
 
 def _of_cargo(content: bytes) -> Iterator[str]:
-    data = _toml(content)
+    data = _parsed(content, tomllib.loads)
     tables = [data, _at(data, "workspace"), *(_at(data, "target", name) for name in _at(data, "target"))]
     for table in tables:
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
@@ -129,38 +130,30 @@ def _of_cargo(content: bytes) -> Iterator[str]:
 
 
 def _of_pipfile(content: bytes) -> Iterator[str]:
-    data = _toml(content)
+    data = _parsed(content, tomllib.loads)
     yield from (*_at(data, "packages"), *_at(data, "dev-packages"))
 
 
 def _of_package(content: bytes) -> Iterator[str]:
-    data = _json(content)
+    data = _parsed(content, json.loads)
     for kind in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
         yield from _at(data, kind)
 
 
 def _of_composer(content: bytes) -> Iterator[str]:
-    data = _json(content)
+    data = _parsed(content, json.loads)
     yield from (*_at(data, "require"), *_at(data, "require-dev"))
 
 
 def _at(data: Any, *keys: str) -> dict[str, Any]:
-    """The table at `keys`; an empty one where something else is there."""
+    """Return the table at `keys`, an empty one if the value is no table."""
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return data if isinstance(data, dict) else {}
 
 
-def _toml(content: bytes) -> Any:
-    return _parsed(content, tomllib.loads)
-
-
-def _json(content: bytes) -> Any:
-    return _parsed(content, json.loads)
-
-
 def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
-    """A file that does not parse declares nothing: its own tool reports the error."""
+    """Return an empty table for a file that is invalid: its own tool reports the error."""
     if len(content) > _CONTENT_LIMIT:
         return {}
     try:

@@ -1,8 +1,9 @@
-"""Detect a secret in disguise, which masking cannot cut out: such a text is withheld whole.
+"""Detect disguised secrets, which cannot be masked: such a text is withheld whole.
 
-The readings of a text are searched: without terminal sequences, format characters and separators, and with base64,
-hexadecimal, dumps, numbers, percent signs and compression undone, nested to a depth of three. Sizes are capped, time is
-linear. A value that was changed character by character is not detected; nothing in the workspace has one to change.
+Several readings of a text are searched: without terminal sequences, format characters and separators, and with base64,
+hexadecimal, dumps, numbers, percent signs and compression decoded, nested to a depth of three. Sizes are limited, time
+is linear. A value that was transformed character by character is not detected; nothing in the workspace has a secret to
+transform.
 """
 
 from __future__ import annotations
@@ -39,9 +40,8 @@ class Detector:
         self._harmless: set[str] = set()
 
     def hidden(self, text: str) -> str | None:
-        """The name of a secret, or the kind of a credential, that `text` holds in disguise. Undisguised ones are
-        masked by the redactor."""
-
+        """Return the name of a secret, or the kind of a credential, that is disguised in `text`. The redactor masks
+        undisguised ones."""
         data = text.encode("utf-8", "surrogatepass")
         for reading in readings(data):
             known = self._bare if reading.bare else self.redactor
@@ -53,7 +53,7 @@ class Detector:
         return None
 
     def prepare(self) -> None:
-        """Compile what the first text would have to wait for; from any thread."""
+        """Compile the patterns in advance, from any thread."""
         self.redactor.text("-")
         self.hidden("-" * 99)
 
@@ -63,26 +63,26 @@ class Detector:
         return self.redactor.names_hit
 
     def masked(self, text: str) -> str:
-        """`text` for storage and display, with known secrets and anything that looks like a credential masked. All
-        of it is withheld if a secret is disguised in it, or if that could not be determined."""
+        """Return `text` for storage and display, with known secrets and credentials masked. The whole text is withheld
+        if a secret is disguised in it, or if it could not be searched."""
         if text in self._harmless:
             return text
         try:
             redacted = self._finder.masked(self.redactor.text(text))
             what = self.hidden(redacted)
         except Exception as error:  # noqa: BLE001 - after any error the text is unchecked
-            return f"({_unread(error)})"
+            return f"({_not_searched(error)})"
         if what is None and redacted == text and len(text) <= _SHORT and len(self._harmless) < _MOST_KNOWN:
             self._harmless.add(text)
         return redacted if what is None else f"(withheld: it holds {what} in a disguise)"
 
     def withhold(self, text: str) -> str | None:
-        """Why `text` must not leave, as one sentence, or `None`: it holds a known secret or anything that looks like
-        a credential, disguised or not, or this could not be determined."""
+        """Return why `text` must not leave, as one sentence, or `None`: it contains a known secret or a credential,
+        disguised or not, or could not be searched."""
         try:
             return self._withhold_reason(text)
         except Exception as error:  # noqa: BLE001 - as above
-            return _unread(error)
+            return _not_searched(error)
 
     def _withhold_reason(self, text: str) -> str | None:
         data = text.encode("utf-8", "surrogatepass")
@@ -97,8 +97,7 @@ class Detector:
 
     @cached_property
     def _bare(self) -> Redactor:
-        """The secrets without what may stand between their letters."""
-
+        """A redactor for the secrets without separators."""
         return Redactor(
             {
                 name: words_only(value.encode("utf-8", "surrogatepass")).decode()
@@ -107,7 +106,7 @@ class Detector:
         )
 
 
-def _unread(error: Exception) -> str:
+def _not_searched(error: Exception) -> str:
     return f"withheld: it could not be looked through for secrets ({type(error).__name__})"
 
 
@@ -139,7 +138,7 @@ _NUMBERS = r"(?:[0-9]{1,3}[\s,;]{1,3}){10,}[0-9]{0,3}"
 # Of a few fixed bytes each: no text makes these slow, and a find costs a tenth of what one of google-re2's does.
 _TAG = re.compile(rb"\xf3\xa0[\x80\x81][\x80-\xbf]")
 _ESCAPE = re.compile(rb"\\u00[0-9a-fA-F]{2}|\\[0-3][0-7]{2}")
-# As JSON and most languages write the end of a line, and other characters, in a text within a text.
+# How JSON and most languages escape the end of a line, and other characters, in strings.
 _ESCAPED_SPACE = re.compile(rb"(?<!\\)\\++[nrtfv]")
 _BACKSLASHES = re.compile(rb"\\++")
 _CHARACTER = re.compile(
@@ -159,12 +158,12 @@ _STYLED = (
     range(0x1D400, 0x1D800),
     range(0x1F100, 0x1F190),
 )
-"""Where Unicode has letters and digits once more, in another style."""
+"""The Unicode ranges of letters and digits in other styles."""
 
 
 class Reading(NamedTuple):
-    """One reading of a text. `decoded` is true if it was decoded, so that its content was hidden in the text; `bare`
-    if only letters and digits are left."""
+    """One reading of a text. `decoded`: it was decoded, so that its content was hidden in the text. `bare`: it has
+    letters and digits only."""
 
     data: bytes
     decoded: bool = False
@@ -172,7 +171,7 @@ class Reading(NamedTuple):
 
 
 def readings(data: bytes) -> Iterator[Reading]:
-    """What `data` may say, the cheapest first, each once; not `data` itself. At most `_MOST_BYTES` in all."""
+    """Yield the other readings of `data`, the cheapest first, each once, at most `_MOST_BYTES` together."""
     seen = {data}
     left = _MOST_BYTES
     waiting = [(data, 0)]
@@ -190,7 +189,7 @@ def readings(data: bytes) -> Iterator[Reading]:
                 return
             seen.add(reading.data)
             yield reading
-            # What was decoded at a wrong place is noise; only what somebody could read may hide more.
+            # Decoding at a wrong offset yields noise; only printable text may hide more.
             if (
                 reading.decoded
                 and depth + 1 < _DEPTH
@@ -200,20 +199,20 @@ def readings(data: bytes) -> Iterator[Reading]:
 
 
 def words_only(data: bytes) -> bytes:
-    """The letters and digits of a text or a secret alone, so that separators between them do not matter."""
+    """Return only the letters and digits, so that separators between them do not matter."""
     return data.translate(None, _NOT_WORD)
 
 
 def _written_out(text: bytes) -> bytes:
-    """`text` without escapes of any depth, as in a tool's arguments in a journal."""
+    """Undo escapes of any depth, as in a tool's arguments in a journal."""
     return _CHARACTER.sub(
         lambda match: _character(match.group()), _BACKSLASHES.sub(rb"\\", _ESCAPED_SPACE.sub(b"\n", text))
     )
 
 
 def _folded(text: bytes) -> bytes:
-    """With plain letters for those of full width, of mathematics, in circles and the like; one by one, since to
-    normalise a whole text can take quadratic time."""
+    """Replace letters in other styles (full width, mathematical, circled) by plain ones, one by one: normalising a
+    whole text can take quadratic time."""
     if text.isascii():
         return text
     letters = text.decode("utf-8", "surrogateescape")
@@ -228,7 +227,7 @@ def _plain_letters() -> dict[int, str]:
 
 @lru_cache(4096)
 def _character(escape: bytes) -> bytes:
-    """The decoded character, in UTF-8."""
+    """Return the escaped character in UTF-8."""
     kind = escape[1:2]
     digits = bytes.fromhex(escape.replace(b"\\" + kind, b"").decode())
     character = (
@@ -259,7 +258,7 @@ def _once(text: bytes) -> Iterator[Reading]:
 
 
 def _from_base64(run: bytes) -> Iterator[bytes]:
-    """At each of the four places where it may begin; padding may stand anywhere, as where two texts were joined."""
+    """Decode at each of four offsets. Padding may be anywhere, as in two joined texts."""
     plain = run.translate(_TO_PLAIN, b"=")
     for start in range(4):
         whole = plain[start : start + (len(plain) - start) // 4 * 4]
@@ -300,13 +299,13 @@ def _unescaped(text: bytes) -> Iterator[bytes]:
 
 
 def _tags(text: bytes) -> Iterator[bytes]:
-    """ASCII smuggled in as tag characters, U+E0020 to U+E007E."""
+    """Yield ASCII that is encoded as tag characters, U+E0020 to U+E007E."""
     return (bytes([(tag[2] - 0x80) * 64 + tag[3] - 0x80]) for tag in _TAG.findall(text))
 
 
 def _inflated(data: bytes) -> Iterator[bytes]:
-    """The decompressed content of `data`: gzip, bzip2 and xz at any offset; zlib, whose header is too short to
-    search for, only at the start."""
+    """Decompress gzip, bzip2 and xz at any offset of `data`, and zlib, whose header is too short to search for, only at
+    the start."""
     if data.startswith(_DEFLATED):
         yield from _unpacked(zlib.decompressobj().decompress, data)
     for start in _starts(data, b"\x1f\x8b\x08"):

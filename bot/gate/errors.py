@@ -9,7 +9,7 @@ from bot.contracts.errors import GateError
 
 
 class HostileTree(GateError):
-    """A work tree or patch that may not become a commit. `path` is the offending one, or ""."""
+    """A work tree or patch that may not become a commit. `path` is the offending path, or ""."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -17,11 +17,12 @@ class HostileTree(GateError):
 
 
 class OutOfCapacity(GateError):
-    """The machine ran out of disk, memory or descriptors before the gate could judge the tree."""
+    """The machine ran out of disk, memory or descriptors before the gate could judge the work tree."""
 
 
 def capacity_error(error: Exception) -> OutOfCapacity | None:
-    """What `error` was, an `OSError` or one of git's, where the machine had too little of something."""
+    """Return the `OutOfCapacity` for an `OSError` or git error about missing disk, memory or descriptors, else
+    `None`."""
     number = error.errno if isinstance(error, OSError) else None
     words = next(
         (os.strerror(one) for one in _SHORTAGES if one == number or os.strerror(one) in str(error)), ""
@@ -33,12 +34,12 @@ _SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOM
 
 
 def quoted_path(path: str) -> str:
-    """`path` for a message: quoted, on one line, see `printable`."""
+    """Return `printable(path)` in quotation marks."""
     return f"'{printable(path)}'"
 
 
 def printable(path: str) -> str:
-    """`path` with everything but plain printable characters escaped, of a long one the beginning."""
+    """Return `path` on one line, with everything but plain printable characters escaped, and cut if it is long."""
     text = "".join(
         char
         if char.isprintable() and not 0xDC80 <= ord(char) <= 0xDCFF

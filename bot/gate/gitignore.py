@@ -1,10 +1,11 @@
-"""Which untracked paths the base commit's ignore rules leave out.
+"""Decide which untracked paths the base commit's ignore rules exclude.
 
-The rules are evaluated by git in a folder that holds the base's `.gitignore` files and nothing else, so what
-the agent wrote into the tree's own cannot hide a file, or a change of a rule.
+git evaluates the rules in a folder with the base's `.gitignore` files only, so that rules which the agent wrote into
+the work tree can hide neither a file nor a change of a rule.
 
-A rule that ends in a slash matches folders alone, and git looks on the disk for which is which. To make thirty thousand
-folders there took a minute. So git is asked for a file in each, which is not there either: that tells of nearly all.
+A rule that ends in a slash matches folders only, and git looks at the disk to find out what is a folder. Creating
+thirty thousand folders there took a minute. Instead, `git check-ignore` is run for a missing file in each folder, which
+decides nearly all of them.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ from bot.checkout.git import GitError
 from bot.gate.objects import FILE, PROGRAM, Entry, Scratch, contents
 
 _LONGEST = 4095
-"""Bytes of a path that the kernel takes."""
+"""Bytes of the longest path that the kernel accepts."""
 
 
 class _Rule(NamedTuple):
-    """The last one that matches a path, as git names it: the file that it is in, the line, its words."""
+    """The last rule that matches a path, as git reports it: its file, its line and its pattern."""
 
     file: bytes = b""
     line: bytes = b""
-    words: bytes = b""
+    pattern: bytes = b""
 
     @property
     def ignores(self) -> bool:
-        return bool(self.words) and not self.words.startswith(b"!")
+        return bool(self.pattern) and not self.pattern.startswith(b"!")
 
     @property
     def for_folders(self) -> bool:
-        return self.words.endswith(b"/")
+        return self.pattern.endswith(b"/")
 
 
 class IgnoreRules:
-    """The base's rules, laid out on first use."""
+    """The base's rules, written to a scratch folder on first use."""
 
     def __init__(self, scratch: Scratch, base: Mapping[str, Entry]) -> None:
         self._scratch = scratch
@@ -53,10 +54,10 @@ class IgnoreRules:
         }
 
     def left_in(self, folders: Sequence[str], files: Sequence[str]) -> tuple[list[str], list[str]]:
-        """`folders` and `files` without the ignored ones. None may be in a folder that is ignored."""
+        """Return `folders` and `files` without the ignored ones. None of them may be in an ignored folder."""
         if not folders and not files:
             return [], []
-        self._lay_out()
+        self._write_rules()
         candidates = [path for path in files if not os.path.isdir(self._folder / path)]
         rules = self._match_rules(
             [*chain.from_iterable((path, path + self._inner) for path in folders), *candidates]
@@ -68,13 +69,13 @@ class IgnoreRules:
         ]
 
     def is_too_long(self, path: str) -> bool:
-        """Git asks for the rules of every folder on the way, and ends if it cannot ask."""
+        """Whether `git check-ignore` would fail: it reads the rules of every parent folder."""
         limit = _LONGEST - len(os.fsencode(self._folder)) - len(self._inner) - len("/.gitignore") - 1
         return len(path) > limit or len(os.fsencode(path)) > limit
 
     def _ignored_folders(self, folders: Sequence[str], rules: Mapping[str, _Rule]) -> Iterator[str]:
-        """`rules` takes no path for a folder but what the file in it is in. Where the same rule matches both that file
-        and the bare path, either could be meant; then the folder is made, and asked for once more."""
+        """In `rules`, a path is a folder only where it contains the missing file. If the same rule matches that file
+        and the path itself, the folder is created and git is run again."""
         doubtful: list[str] = []
         for path in folders:
             rule = rules[path + self._inner]
@@ -86,7 +87,7 @@ class IgnoreRules:
         second_rules = self._match_rules(doubtful)
         yield from (path for path in doubtful if second_rules[path].ignores)
 
-    def _lay_out(self) -> None:
+    def _write_rules(self) -> None:
         if self._folder.exists():
             return
         self._folder.mkdir()
@@ -98,7 +99,7 @@ class IgnoreRules:
             target.write_bytes(data)
 
     def _match_rules(self, paths: Sequence[str]) -> Mapping[str, _Rule]:
-        """The rule of each path, an empty one where none matches."""
+        """Return the rule of each path, an empty one if none matches."""
         if not paths:
             return {}
         try:
@@ -115,7 +116,7 @@ class IgnoreRules:
                 env={"GIT_LITERAL_PATHSPECS": "0"},
             )
         except GitError as error:
-            # Exit code 1 and not a word: no rule matches any.
+            # Exit code 1 without output: no rule matches any path.
             if error.detail == "exit code 1":
                 return dict.fromkeys(paths, _Rule())
             raise

@@ -1,8 +1,8 @@
-"""Markdown as parsers see it: what acts when it is rendered, fenced code blocks, and links to other hosts.
+"""Parse Markdown: what has an effect when rendered, fenced code blocks, and links to other hosts.
 
-A link may carry words to whoever owns its host, and an image does so without a click. Addresses that are not on the
-list stay as text. A line ends at a line feed only: callers first remove carriage returns and characters that do not
-show. Parsing has limits of depth and time.
+A link may send data to the owner of its host, and an image does so without a click. Addresses on hosts that are not
+allowed stay as text. A line ends at a line feed only: callers first remove carriage returns and invisible characters.
+Parsing has limits of depth and time.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MENTION = re.compile(r"(?<![\w`])@[A-Za-z0-9]")
-# Where parsers do not agree what a line is (a heading, a row), its marks are text to one of them, as single tildes are.
+# If parsers disagree on what a line is (a heading, a row), one of them reads its marks as text, like single tildes.
 _COMMAND = re.compile(r"^(?:[^\w\n/\0\u200b]|\[[xX]\])*/[*_~]*[A-Za-z]", re.MULTILINE)
 _FOREIGN_REFERENCE = re.compile(r"[\w.-]#\d")
 _CLOSING = re.compile(
     r"\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?)[\s:]*(?:[\w.-]+/[\w.-]+)?(?:#\d|\bGH-\d|\bhttps?://)",
     re.IGNORECASE,
 )
-# What inline code is replaced by, so that the words around it are not read as one.
+# Replaces inline code, so that the words around it are not read as one.
 _CODE = "\0"
 
 
 def live_part(text: str) -> str:
-    """What acts in `text` when it is rendered, as a noun; "" if nothing does. May raise `SlowText`."""
+    """Return, as a noun, what has an effect in `text` when rendered; "" for nothing. May raise `SlowText`."""
     for token in parsed(_parser(), text):
         if token.type == "html_block":
             return "HTML"
@@ -65,7 +65,7 @@ def _live_inline(tokens: list[Token]) -> str:
 
 
 def leads_away(href: str) -> bool:
-    """Whether a link leads to a host that is not on the list, or carries a query to one that is."""
+    """Whether a link leads to a host that is not allowed, or has a query."""
     if "?" in href or href.startswith(("//", "/\\", "\\")):
         return True
     try:
@@ -95,21 +95,21 @@ def _parser() -> MarkdownIt:
     return limited(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
 
 
-# A parser stops at this depth; what is deeper counts as text.
+# A parser stops at this depth; anything deeper counts as text.
 MAX_NESTING = 40
 SECONDS = 0.5
-"""Of processor time, for one parse. A long comment takes a tenth of it."""
-# An info string is more than a word only if somebody hides what it is: entities and escapes are decoded in it.
+"""Processor time of one parse. A long comment takes a tenth of it."""
+# Other info strings may hide their meaning, since entities and escapes in them are decoded.
 LANGUAGE = re.compile(r"(?!suggest)[A-Za-z0-9_+#.-]{0,30}", re.IGNORECASE)
 
 
 class SlowText(Exception):
-    """A text took its parser longer than `SECONDS`."""
+    """Parsing a text took longer than `SECONDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced block: its lines, `end` excluded, and its content without the markers of the blocks that contain it."""
+    """A fenced block: its lines, `end` excluded, and its content without the markers of enclosing blocks."""
 
     start: int
     end: int
@@ -119,7 +119,7 @@ class CodeBlock:
     nested: bool
 
     def canonical(self, info: str) -> str:
-        """The block at the margin, where every parser sees where it begins and ends."""
+        """Return the block at the margin, where all parsers agree on its beginning and end."""
         fence = self.fence
         if re.search(rf"^ {{0,3}}{re.escape(fence)}", self.content, re.MULTILINE):
             longest = max(map(len, re.findall(f"{re.escape(fence[0])}+", self.content)))
@@ -129,7 +129,7 @@ class CodeBlock:
 
 
 def code_blocks(text: str, *, html: bool = False) -> list[CodeBlock]:
-    """The fenced blocks of `text` in order. Without `html`, tags do not begin HTML blocks. May raise `SlowText`."""
+    """Return the fenced blocks of `text` in order. Without `html`, tags begin no HTML blocks. May raise `SlowText`."""
     if "```" not in text and "~~~" not in text:
         return []
     blocks = []
@@ -143,12 +143,12 @@ def code_blocks(text: str, *, html: bool = False) -> list[CodeBlock]:
 
 
 def parsed(parser: MarkdownIt, text: str) -> list[Token]:
-    """The tokens of `text`. Raises `SlowText`; `parser` must have been through `limited`."""
+    """Return the tokens of `text`. Raises `SlowText`. `parser` must come from `limited`."""
     return parser.parse(text, {"ends": thread_time() + SECONDS})
 
 
 def limited(parser: MarkdownIt) -> MarkdownIt:
-    """`parser`, which checks the time limit whenever it tries to parse a block or an inline element."""
+    """Make `parser` check the time limit whenever it tries to parse a block or an inline element."""
 
     def clock(state: StateBase, *_: object) -> bool:
         if thread_time() > state.env["ends"]:
@@ -170,26 +170,26 @@ def _block_parser(html: bool) -> MarkdownIt:
 
 
 HOSTS = frozenset({"github.com", "docs.github.com"})
-"""Where a link of anybody's may lead. An Enterprise Server's own host is added if there is one."""
+"""The hosts that links may lead to. The host of an Enterprise Server is added if there is one."""
 
 _BREAK = "\u200b"
-# `scheme://`, and what browsers take for it: `https:\\`, `https:/\`.
+# `scheme://`, and what browsers accept in its place: `https:\\`, `https:/\`.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,31}:(?=[/\\]{2})")
 _BARE = re.compile(r"(?<![A-Za-z0-9])(?:www(?=\.)|(?:mailto|xmpp)(?=:))", re.IGNORECASE)
-# `[label]:` where a paragraph may begin, in lists and quotations too: what defines a link, or a footnote.
+# `[label]:` where a paragraph may begin, also in lists and quotations: the definition of a link or a footnote.
 _REFERENCE = re.compile(
     r"^(?:[ \t>*+\-0-9.)]|\[[ xX]\](?!:))*+\[(?:[^\[\]\\]|\\.){1,999}\](?=:)", re.MULTILINE | re.DOTALL
 )
 _DESTINATION = re.compile(r"\](?=\()")
-# In the parentheses of a link that stays: a place on this page, or one on the same host. Letters that mean something
-# to Markdown or to a browser (quotes, backslashes, entities, another colon) are in neither.
+# The parentheses of an allowed link: to this page or to the same host, without characters that are special to Markdown
+# or to a browser (quotes, backslashes, entities, another colon).
 _NEAR = re.compile(r"\(\s{0,9}<?(?:#[\w./%~+-]*|(?!//)(?!\w*:)[\w./%~+@-]+(?:#[\w./%~+-]*)?)>?\s{0,9}\)")
 _QUERY = re.compile(r"\?[^\s<>()\[\]\"'`]*")
 _PATH = r"[\w.~!$&*+,;=:@%/-]*"
 
 
 def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
-    """`text` with no link, bare, inline or by reference, that leads away from `hosts`. Idempotent."""
+    """Break each link, bare, inline or by reference, to a host other than `hosts`. Idempotent."""
     listed = _listed(frozenset(hosts))
     text = _without_queries(text, _whole(frozenset(hosts)))
     text = _BARE.sub(rf"\g<0>{_BREAK}", _REFERENCE.sub(rf"\g<0>{_BREAK}", text))
@@ -198,7 +198,7 @@ def plain_addresses(text: str, hosts: Collection[str] = HOSTS) -> str:
 
 
 def break_foreign_threads(text: str, repository: str, hosts: Collection[str] = HOSTS) -> str:
-    """`text` with no link to an issue, pull request, discussion or commit of another repository than `repository`."""
+    """Break each link to an issue, pull request, discussion or commit of another repository than `repository`."""
 
     def break_foreign(match: re.Match[str]) -> str:
         return match[0] if match[2].lower() == repository.lower() else f"{match[1]}{_BREAK}"
@@ -218,7 +218,7 @@ def _break_unlisted(match: re.Match[str], listed: re.Pattern[str]) -> str:
 
 
 def _without_queries(text: str, whole: re.Pattern[str]) -> str:
-    """Addresses on the list end before their `?`."""
+    """Cut the queries from addresses on allowed hosts."""
     parts: list[str] = []
     at = 0
     for address in whole.finditer(text):
@@ -231,14 +231,14 @@ def _without_queries(text: str, whole: re.Pattern[str]) -> str:
 
 @lru_cache(maxsize=16)
 def _listed(hosts: frozenset[str]) -> re.Pattern[str]:
-    """The beginning of an address on one of `hosts`. What follows the host must end it: `github.com.evil` does not."""
+    """The beginning of an address on one of `hosts`, which ends there: `github.com.evil` does not match."""
     names = "|".join(re.escape(host) for host in sorted(hosts))
     return re.compile(rf"\bhttps?://(?:{names})(?![\w.:@\\%-])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=16)
 def _threads(hosts: frozenset[str]) -> re.Pattern[str]:
-    """The scheme of an address of a thread or commit, and the repository that follows it."""
+    """The scheme of the address of a thread or commit, and the repository that follows it."""
     names = "|".join(re.escape(host) for host in sorted(hosts))
     kinds = "issues|pulls?|discussions|commits?"
     return re.compile(

@@ -1,9 +1,13 @@
-"""The gate's view of git objects: the base commit's listing, blob sizes and contents; and its scratch git directory."""
+"""Git plumbing of the gate: read objects of the base, write blobs and trees, render the difference as a patch.
+
+Also the values that the gate exchanges about a change, and `ChangeLimits`, how much a change may contain.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.checkout.git import Git
+from bot.checkout.git import Git, GitError
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
+from bot.contracts.errors import GateError
+from bot.gate.errors import HostileTree
+from bot.gate.weaker_tests import Line
 
 FILE = "100644"
 PROGRAM = "100755"
@@ -56,7 +63,7 @@ def parents(path: str) -> Iterator[str]:
 
 
 def listing(git: Git, commit: str) -> dict[str, Entry]:
-    """Every path of `commit`. Names that are not UTF-8 come in Python's surrogate form."""
+    """Return every path of `commit`. Names that are not UTF-8 are decoded with surrogate escapes."""
     entries: dict[str, Entry] = {}
     output = os.fsdecode(git.run("ls-tree", "-r", "-z", "--full-tree", commit))
     for line in output.split("\0"):
@@ -68,7 +75,7 @@ def listing(git: Git, commit: str) -> dict[str, Entry]:
 
 
 def sizes(git: Git, shas: Sequence[str]) -> list[int]:
-    """The sizes of objects in bytes, without reading them."""
+    """Return the sizes of objects in bytes, without reading them."""
     if not shas:
         return []
     output = git.run(
@@ -78,7 +85,7 @@ def sizes(git: Git, shas: Sequence[str]) -> list[int]:
 
 
 def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
-    """The contents of blobs. Ask `sizes` first: everything is in memory at once."""
+    """Return the contents of blobs. Check `sizes` first: everything is in memory at once."""
     if not shas:
         return []
     output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
@@ -93,12 +100,12 @@ def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
 
 
 def blob_id(data: bytes, object_format: str) -> str:
-    """The object id git would give to `data`."""
+    """Return the object id of `data` as a blob."""
     digest = hashlib.sha1 if object_format == "sha1" else hashlib.sha256
     return digest(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-# What tools leave behind and nobody commits. Weaker than any rule of the base's own .gitignore files.
+# Files that tools leave behind. Rules of the base's .gitignore files take precedence.
 _LEFTOVERS = "\n".join(
     (
         "__pycache__/",
@@ -119,7 +126,8 @@ _LEFTOVERS = "\n".join(
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """`render` sees the objects of `git` and shows text as text: its attributes do not say `-diff`."""
+    """`render` is a git directory that reads the objects of `git` and has no attribute `-diff`, so that text is shown
+    as text."""
 
     git: Git
     folder: Path
@@ -135,7 +143,7 @@ class Scratch:
 
 @contextmanager
 def scratch(git: Git, base_sha: str) -> Iterator[Scratch]:
-    """Make the folder beside the trusted git directory, never in a work tree; it is gone afterwards."""
+    """Create the folder beside the trusted git directory, never in a work tree, and remove it at the end."""
     folder = Path(tempfile.mkdtemp(prefix="gate-", dir=git.git_dir.parent))
     try:
         object_format = object_format_of(base_sha)
@@ -145,3 +153,185 @@ def scratch(git: Git, base_sha: str) -> Iterator[Scratch]:
         yield Scratch(git, folder, folder / "index", Git(render), object_format)
     finally:
         shutil.rmtree(folder)
+
+
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLimits:
+    """`entries` is the number of files that are read, `depth` the nesting of new folders."""
+
+    files: int = 300
+    file_bytes: int = 5 * _MIB
+    total_bytes: int = 20 * _MIB
+    patch_bytes: int = 40 * _MIB
+    entries: int = 1_000_000
+    depth: int = 100
+
+
+DEFAULT_LIMITS = ChangeLimits()
+
+
+_TYPE_CHANGE = "T"
+_SECTION = b"diff --git "
+_HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The difference of one path. `status` is git's letter; the numbers are lines, 0 for binary files."""
+
+    path: str
+    status: str
+    additions: int
+    removals: int
+    removed: tuple[Line, ...]
+    added: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    patch: bytes
+    files: tuple[FileDiff, ...]
+
+
+def store(scratch: Scratch, changes: Sequence[Change]) -> None:
+    """Write the new contents as blobs. Raises `GateError` if git computes other object ids than the gate."""
+    wanted = [change for change in changes if change.new is not None and change.new != change.old]
+    if not wanted:
+        return
+    folder = scratch.folder / "contents"
+    folder.mkdir(exist_ok=True)
+    names: list[str] = []
+    for number, change in enumerate(wanted):
+        target = folder / str(number)
+        target.write_bytes(change.data or b"")
+        names.append(f"{target}\n")
+    if any("\n" in name[:-1] for name in names):
+        stored = [
+            scratch.git.run("hash-object", "-w", "--no-filters", "--stdin", input=c.data or b"")
+            for c in wanted
+        ]
+        shas = b"".join(stored).decode().split()
+    else:
+        paths = os.fsencode("".join(names))
+        shas = (
+            scratch.git.run("hash-object", "-w", "--no-filters", "--stdin-paths", input=paths)
+            .decode()
+            .split()
+        )
+    if shas != [change.new.sha for change in wanted if change.new is not None]:
+        raise GateError("git stored other contents than the gate has judged")
+
+
+def write_tree(scratch: Scratch, changes: Sequence[Change]) -> str:
+    """Apply `changes` to the scratch index, which has a tree already. Return the id of the new tree."""
+    absent = f"0 {'0' * 40}\t" if scratch.object_format == "sha1" else f"0 {'0' * 64}\t"
+    # Removals first: a folder may have become a file.
+    lines = [absent + change.path for change in changes if change.new is None]
+    lines += [
+        f"{change.new.mode} {change.new.sha}\t{change.path}" for change in changes if change.new is not None
+    ]
+    if lines:
+        data = b"".join(os.fsencode(line) + b"\0" for line in lines)
+        scratch.git.run("update-index", "-z", "--index-info", input=data, index=scratch.index)
+    return scratch.git.run("write-tree", index=scratch.index).decode().strip()
+
+
+def render(scratch: Scratch, old: str, new: str, limits: ChangeLimits) -> Rendered:
+    """Return the patch from tree `old` to tree `new`. Raises `HostileTree` over the limit."""
+    output = scratch.render.run(
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--numstat",
+        "-p",
+        "--binary",
+        "--full-index",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--unified=3",
+        "--diff-algorithm=histogram",
+        "--no-indent-heuristic",
+        "--inter-hunk-context=0",
+        old,
+        new,
+        env=scratch.objects,
+    )
+    if not output:
+        return Rendered(b"", ())
+    raw, counts, patch = _split(output)
+    if len(patch) > limits.patch_bytes:
+        raise HostileTree(f"the patch is {len(patch)} bytes; the limit is {limits.patch_bytes}")
+    return Rendered(patch, tuple(_files(raw, counts, patch)))
+
+
+def _split(output: bytes) -> tuple[list[tuple[str, str]], list[tuple[int, int]], bytes]:
+    """Split the output of `--raw --numstat -p -z` into (status, path) pairs, line counts and the patch."""
+    raw: list[tuple[str, str]] = []
+    position = 0
+    while output[position : position + 1] == b":":
+        end = output.index(b"\0", position)
+        stop = output.index(b"\0", end + 1)
+        raw.append((output[position:end].decode().split()[4], os.fsdecode(output[end + 1 : stop])))
+        position = stop + 1
+    counts: list[tuple[int, int]] = []
+    for _ in raw:
+        end = output.index(b"\0", position)
+        added, removed, _path = output[position:end].split(b"\t", 2)
+        counts.append((0, 0) if added == b"-" else (int(added), int(removed)))
+        position = end + 1
+    return raw, counts, output[position:].removeprefix(b"\0")
+
+
+def _files(raw: list[tuple[str, str]], counts: list[tuple[int, int]], patch: bytes) -> Iterator[FileDiff]:
+    # A line of a file is never at the start of a line of the patch, so this finds headers only.
+    sections = iter((b"\n" + patch).split(b"\n" + _SECTION)[1:])
+    for (status, path), (additions, removals) in zip(raw, counts, strict=True):
+        # A file that became a link, or the other way round, is a deletion and then a creation.
+        both = [next(sections), next(sections)] if status == _TYPE_CHANGE else [next(sections)]
+        removed: list[Line] = []
+        added: list[Line] = []
+        for section in both:
+            _read_hunks(section, removed, added)
+        yield FileDiff(path, status, additions, removals, tuple(removed), tuple(added))
+
+
+def _read_hunks(section: bytes, removed: list[Line], added: list[Line]) -> None:
+    """Read only below the header: a removed line may itself begin with "-- "."""
+    begin = section.find(b"\n@@ ")
+    if begin < 0:
+        return
+    old = new = 0
+    for line in section[begin + 1 :].split(b"\n"):
+        kind = line[:1]
+        if kind == b"@":
+            match = _HUNK.match(line)
+            assert match is not None, "git writes nothing else at a line's start"
+            old, new = int(match[1]), int(match[2])
+        elif kind == b"-":
+            removed.append(Line(old, line[1:]))
+            old += 1
+        elif kind == b"+":
+            added.append(Line(new, line[1:]))
+            new += 1
+        elif kind == b" ":
+            old, new = old + 1, new + 1
+
+
+def refuse_unsound(scratch: Scratch, base_sha: str, tree_sha: str) -> None:
+    """Raise `HostileTree` if `git fsck` refuses the tree or a file of it. Two processes, 10 ms."""
+    new = f"{tree_sha}\n^{base_sha}\n".encode()
+    packed = scratch.git.run("pack-objects", "--quiet", "--revs", "--stdout", input=new)
+    try:
+        scratch.git.run(
+            "index-pack", "--fsck-objects", "--stdin", str(scratch.folder / "new.pack"), input=packed
+        )
+    except GitError as error:
+        raise HostileTree(f"git refuses what would be published: {error.detail}") from error

@@ -1,7 +1,7 @@
-"""What a file of tests proves in languages other than Python, from its tokens: see `Part` in `python_tests`.
+"""Read the tests and assertions of a test file in other languages than Python from its tokens: see `Part` in
+`python_tests`.
 
-Pygments says what is a comment and what a string, so patterns are looked for in code alone; brackets say where an
-expression or a block ends.
+Pygments identifies comments and strings, so that patterns match code only; brackets delimit expressions and blocks.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _NEVER = re.compile(r"\bif\s*+\(?\s*+(?:false|0)\s*+\)?\s*+\{")
 _OTHER_CASE = re.compile(r"\b(?:case|default)\b")
 _MEMBER = re.compile(r"\s*+(?:\?\.|\.|::)\s*+\w++(?:<[^()<>]{0,80}>)?!?")
 _WORD_BEFORE = re.compile(r"\b(?:if|for|while|with|switch)\s*\Z")
-# What stands between `expect(x)` and a matcher.
+# Words between `expect(x)` and a matcher.
 _LINKS = (
     "to be been is that which and has have with at of same but does still also not resolves rejects deep any all own"
     " ordered nested itself"
 )
 _IS_CALLED = re.compile(r"to[A-Z]\w*")
-# Of a name in lower case, without signs.
+# For a name in lower case, letters only.
 _COMPARES = re.compile(
     r"(?:debug|assert|expect|require|check|qt|is|t)*(?:deep|strict|are)*(?:eq|equals?|same|is|like)"
 )
@@ -46,14 +46,13 @@ class _Language:
 
 
 def parts_of_other(path: str, text: str, *, inside: bool) -> list[Part]:
-    """`inside`: tests are in the file of the code that they test, and only what follows the first test belongs to
-    them."""
+    """`inside`: the file also contains the tested code, and only what follows the first test belongs to the tests."""
     language = _language_of(path)
     return list(_File(text, _code_of(path, text), language).parts(inside=inside))
 
 
 def _code_of(path: str, text: str) -> str:
-    """`text` with each character of comments and strings replaced by a blank."""
+    """Return `text` with the characters of comments and strings replaced."""
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.token import Comment, String
     from pygments.util import ClassNotFound
@@ -107,7 +106,7 @@ class _File:
         return self._tests[number][1] if number >= 0 else ""
 
     def _name(self, match: re.Match[str]) -> str:
-        """What names a test: the rest of its line, or of an attribute all until its block begins."""
+        """Return the name of a test: the rest of its line or, after an attribute, everything until its block begins."""
         start, far = match.start(), match.start() + _LONGEST_NAME
         ends = [position for sign in ("{", "=>") if (position := self.code.find(sign, match.end(), far)) >= 0]
         if match[0].lstrip()[:1] not in "#@[" and (line := self.code.find("\n", match.end(), far)) >= 0:
@@ -116,7 +115,7 @@ class _File:
 
     @cached_property
     def _closes(self) -> dict[int, int]:
-        """Where each bracket closes; one that never does, at the end."""
+        """The position where each bracket closes; the end of the file for an unclosed one."""
         pairs: dict[int, int] = {}
         stack: list[int] = []
         for match in re.finditer(r"[()\[\]{}]", self.code):
@@ -131,7 +130,7 @@ class _File:
         return {end: start for start, end in self._closes.items()}
 
     def _end(self, position: int) -> int:
-        """Where the expression that begins before `position` ends: with its calls and members, or its line."""
+        """Return the end of the expression that begins before `position`: after its calls and members, or its line."""
         if self.code[position - 1] not in _OPENS:
             return end if (end := self.code.find("\n", position)) >= 0 else len(self.code)
         position = self._closes[position - 1] + 1
@@ -145,7 +144,7 @@ class _File:
         return min(position, len(self.code))
 
     def _empty(self, match: re.Match[str], end: int) -> str:
-        """Why an assertion holds whatever the program does; "" if it may fail."""
+        """Return why an assertion cannot fail; "" if it may fail."""
         start = match.start()
         opens = self.code.find("(", start, end)
         if opens < 0:
@@ -161,7 +160,7 @@ class _File:
         return CANNOT_FAIL if true and _IS_TRUE.fullmatch(head) else ""
 
     def _empty_expect(self, rest: str, args: Sequence[str]) -> str:
-        """`rest` is what follows `expect(x)`."""
+        """`rest` is the code after `expect(x)`."""
         words = [word for word in re.findall(r"\.\s*(\w+)", rest) if word not in _LINKS.split()]
         if not words or (_IS_CALLED.fullmatch(words[-1]) and not rest.rstrip().endswith(")")):
             return NO_MATCHER
@@ -173,7 +172,7 @@ class _File:
         )
 
     def _arguments(self, opens: int) -> list[str]:
-        """The arguments between two brackets, without white space."""
+        """Return the arguments between two brackets, without white space."""
         args, start, position = [], opens + 1, opens + 1
         close = self._closes[opens]
         while position < close:
@@ -190,7 +189,7 @@ class _File:
 
     @cached_property
     def _dead(self) -> list[tuple[int, int]]:
-        """What follows a bare `return` in its block, and what is under `if (false)`."""
+        """The ranges after a bare `return` in its block, and under `if (false)`."""
         spans = [(one.end(), self._closes[one.end() - 1]) for one in _NEVER.finditer(self.code)]
         for one in _RETURN.finditer(self.code):
             if self._is_unconditional(one.start()):
@@ -257,7 +256,7 @@ _SCRIPT = _language(
 )
 _GO = _language(
     r"\bt\.(?:Error|Fatal|Fail)\w*\s*+\(|\b(?:assert|require|is|qt|check)\.[A-Z]\w*\s*+\(|\bcmp\.Diff\s*+\("
-    # What is given `t` may fail the test.
+    # A function that receives `t` may fail the test.
     r"|\b\w+\((?:[^()\n]{0,120},[^\S\n]*)?t[^\S\n]*[,)]",
     r"\b[tb]\.Skip\w*\s*+\(|\btesting\.Short\s*+\(",
     r"^func\s+(?:\([^()\n]{1,80}\)\s*)?(?:Test|Fuzz|Example)\w*\s*+\(",

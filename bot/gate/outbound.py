@@ -1,7 +1,7 @@
-"""The filter for every field of every write to GitHub, and the client that has it.
+"""The filter for every field of every write to GitHub, and a client that has it.
 
-Texts are made harmless where they are built; nothing here relies on that. A match here is a mistake of ours, so a text
-with a secret is replaced whole, and a name with one stops the write.
+Texts are neutralised where they are built, but this filter does not rely on it. A match here is a bug elsewhere, so a
+text with a secret is replaced whole, and a name with one stops the write.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.github.retry import Pace
 
-# Fields that people read as text. All others are names that GitHub acts by, which nothing may be changed in.
+# Fields that people read as text. All others are names that GitHub acts on, and must not be changed.
 _PROSE = frozenset({"title", "body", "summary", "message", "description"})
 _LINES = frozenset({"title"})
 _CONTENT = "content"
@@ -33,7 +33,7 @@ _PULL = re.compile(r"/repos/[^/]+/[^/]+/pulls(?:/\d+)?")
 _OWN = re.compile(r"/repos/([^/]+/[^/]+)/")
 _PLAIN = ("message",)
 _BREAK = "\u200b"
-# Ours, which say how a text looks and nothing else: no attribute but `open`.
+# Tags that we write: formatting only, with no attribute but `open`.
 _OWN_TAG = (
     r"/?(?:details|summary|sub|sup|code|pre|br|hr|kbd|b|i|em|strong|p|h[1-6]|ul|ol|li|table|t[hdr]|thead|tbody|blockquote)"
     r"(?:\s+open)?\s*/?>"
@@ -45,7 +45,7 @@ _UNPRINTABLE = re.compile(
 
 
 class OutboundFilter:
-    """Has the secrets of the job and the hosts that links may lead to. Not for two threads at once."""
+    """Has the secrets of the job and the hosts that links may lead to. Not thread-safe."""
 
     def __init__(self, secrets: Mapping[str, str], server_url: str = "") -> None:
         self._redactor = Redactor(secrets)
@@ -54,20 +54,20 @@ class OutboundFilter:
         self._hosts: Collection[str] = HOSTS | {own} if own else HOSTS
 
     def add_rules(self, finder: Finder) -> None:
-        """Add the repository's own rules, which are known once its policy was read."""
+        """Add the repository's own rules, which are known once its policy is loaded."""
         self._detector = Detector(self._redactor, finder)
 
     def withhold(self, text: str) -> str | None:
-        """Why `text` must not leave, as one sentence, or `None`."""
+        """Return why `text` must not leave, as one sentence, or `None`."""
         return self._detector.withhold(text)
 
     def __call__(self, path: str, fields: object) -> object:
-        """The JSON of a write to the API's `path`, fit to leave. Raises `GateError` if a name in it is not."""
+        """Return the filtered JSON of a write to the API's `path`. Raises `GateError` for a name that may not leave."""
         return self._value(path, "", fields)
 
     def markdown(self, text: str, *, links: bool = True, repository: str = "") -> str:
-        """A text that GitHub renders, fit to leave. Without `links` those in it are left as they are, but for threads
-        of other repositories than `repository`: GitHub leaves a note in a thread that a text links to."""
+        """Return a filtered text that GitHub renders. Without `links`, links are unchanged, except those to threads of
+        other repositories than `repository`: GitHub adds a note to a thread that a text links to."""
         if reason := self._detector.withhold(text):
             mark = text.rstrip().rpartition("\n")[2]
             own_mark = (
@@ -98,7 +98,7 @@ class OutboundFilter:
             self._check_name(name, text)
             return text
         if name not in _PLAIN and name not in _LINES:
-            # A pull request's text has the repository's own template in it, whose links are the repository's.
+            # A pull request's text contains the repository's own template with its links.
             own = _OWN.match(path)
             return self.markdown(text, links=_PULL.fullmatch(path) is None, repository=own[1] if own else "")
         if reason := self._detector.withhold(text):
@@ -122,8 +122,8 @@ class OutboundFilter:
 
 
 def _without_comments(text: str) -> str:
-    """`text` without others' HTML comments, such as a template's hints. An unclosed one before a comment of ours
-    stays, and is escaped later."""
+    """Remove HTML comments other than ours, such as a template's hints. An unclosed one before a comment of ours stays
+    and is escaped later."""
     parts: list[str] = []
     at = end_of_last = 0
     while (start := text.find("<!--", at)) >= 0:
@@ -149,7 +149,7 @@ def connect(
     server_url: str = "",
     pace: Pace | None = None,
 ) -> GitHub:
-    """`secrets` are what may not leave, by name, `server_url` the host whose own addresses stay links."""
+    """Return a client with the filter. `secrets` may not leave, by name; links to `server_url` stay links."""
     from bot.github import client as github
 
     client = github.connect(token, api_url, pace=pace)
@@ -158,6 +158,6 @@ def connect(
 
 
 def add_rules(client: GitHub, finder: Finder) -> None:
-    """Add a repository's own rules to the filter of `client`."""
+    """Add a repository's own secret rules to the filter of `client`."""
     if isinstance(client.write_filter, OutboundFilter):
         client.write_filter.add_rules(finder)

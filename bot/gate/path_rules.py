@@ -1,14 +1,16 @@
-"""Which paths may not be in a change, which are withheld from it, and which a reviewer should look at twice.
+"""Rules on paths: those that no commit may contain, that are withheld or that need a reviewer's attention; links that
+leave the tree; names that collide.
 
-Pure functions of a path. Names are folded before they are compared, since a file system that ignores case,
-trailing dots or invisible characters would fold them later, in somebody's checkout.
+Pure. Names are folded before they are compared, since a file system that ignores case, trailing dots or invisible
+characters would fold them later, in somebody's checkout. Links are resolved in the data of the tree and never followed
+on disk.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -17,7 +19,7 @@ from bot.policy.protected import ProtectedFiles, service_of
 _LONGEST_PATH = 4096
 _LONGEST_NAME = 255
 
-# Shown as nothing. HFS+ drops some of these when it compares names, other programs drop others.
+# Invisible. HFS+ drops some of these when it compares names, other programs drop others.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
@@ -37,7 +39,7 @@ _ANYWHERE = """
     .kilocode* .openhands .crush* crush.md .factory warp.md .goose
     pip.conf pip.ini
 """
-# The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); nobody gives such a name to a file of theirs.
+# The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); people do not use such names.
 _SHORT_NAMES = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{1,3})?")
 
 # By names that pip-tools, pip and uv suggest: `.in` alone is a template of anything.
@@ -104,7 +106,7 @@ _SENSITIVE_FOLDERS = {
 
 
 def refusal(path: str) -> str | None:
-    """Why no commit may hold `path`, or `None`. The reason follows "the path X"."""
+    """Return why no commit may contain `path`, or `None`. The reason follows "the path X"."""
     if len(path) > _LONGEST_PATH:
         return f"is longer than {_LONGEST_PATH} characters"
     if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
@@ -128,14 +130,14 @@ def refusal(path: str) -> str | None:
 
 
 def is_git_folder(name: str) -> bool:
-    """Whether some file system would take the name for `.git`."""
+    """Whether some file system would treat the name as `.git`."""
     return _DOT_GIT.fullmatch(folded(name)) is not None
 
 
 def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
-    """Why a change to `path` is kept out of the published patch, or `None`.
+    """Return why a change to `path` is withheld from the published patch, or `None`.
 
-    `skills` are the folders that hold a SKILL.md: all of a skill is instructions to agents.
+    `skills` are the folders with a SKILL.md: every file of a skill may contain instructions for agents.
     """
     parts = [folded(part) for part in path.split("/")]
     if parts[0] in _ROOT_ONLY:
@@ -151,12 +153,12 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
 
 
 def protection(path: str, files: ProtectedFiles) -> str | None:
-    """Why `path` is protected, by default or by the policy's own list, or `None`."""
+    """Return why `path` is protected, by default or by the policy's list, or `None`."""
     return withholding(path) or files(path) or files("/".join(folded(part) for part in path.split("/")))
 
 
 def sensitive(path: str) -> str:
-    """What kind of file `path` is that runs, builds or pins more than itself; "" for an ordinary one."""
+    """Return the kind of a file that builds, runs by itself, or sets up tools and dependencies; "" for another one."""
     parts = [folded(part) for part in path.split("/")]
     if service_of("/".join(parts)):
         return "CI"
@@ -178,7 +180,7 @@ def is_requirements(path: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """One path component as the most forgiving file system would compare it."""
+    """Return a path component as the most lenient file system compares it."""
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))).casefold()
     # NTFS: a colon begins the name of a stream, and trailing dots and spaces are dropped.
     return visible.split(":", 1)[0].rstrip(" .")
@@ -189,3 +191,106 @@ def _is_protected_name(name: str) -> bool:
         any(fnmatchcase(name, pattern) for pattern in _ANYWHERE.split())
         or _SHORT_NAMES.fullmatch(name) is not None
     )
+
+
+_MOST_HOPS = 40
+_LONGEST_TARGET = 4096
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def leads_out(path: str, links: Mapping[str, str]) -> str | None:
+    """Return why the link at `path` may not be published, or `None` if it stays in the tree.
+
+    `links` are the targets of all links of the changed tree by their `link_key`, `path` included. The reason follows
+    "the symbolic link X".
+    """
+    own = links[link_key(path)]
+    where = link_key(path).split("/")[:-1]
+    ahead = _steps(own)
+    hops = 0
+    if _is_absolute(own):
+        return "points to an absolute path"
+    if "\\" in own:
+        return "has a backslash in its target, which separates folders on Windows"
+    if len(own) > _LONGEST_TARGET:
+        return "has a target that is too long"
+    while ahead:
+        step = ahead.pop()
+        if step == "..":
+            if not where:
+                return "points out of the tree"
+            where.pop()
+            continue
+        if is_git_folder(step):
+            return "points into git's own folder"
+        where.append(folded(step))
+        target = links.get("/".join(where))
+        if target is not None:
+            hops += 1
+            if hops > _MOST_HOPS:
+                return "goes round in a circle"
+            if _is_absolute(target) or "\\" in target:
+                return "leads out of the tree through another link"
+            where.pop()
+            ahead += _steps(target)
+    return None
+
+
+def link_key(path: str) -> str:
+    """Return the key of a link: `UP` and `up` are the same link on some file systems."""
+    return "/".join(map(folded, path.split("/")))
+
+
+def _is_absolute(target: str) -> bool:
+    return target.startswith("/") or _DRIVE.match(target) is not None
+
+
+def _steps(target: str) -> list[str]:
+    """Return the components of `target`, the first one last."""
+    return [part for part in reversed(target.split("/")) if part not in ("", ".")]
+
+
+_PLAIN = re.compile(r"(?:[\w./~+@-]*[\w~+@-])", re.ASCII)
+
+
+def collisions(result: Iterable[str], added: Iterable[str]) -> Mapping[str, str]:
+    """Return the paths of `added` that are equal to another path of `result` on some file system, each with that other
+    path.
+
+    `result` are all paths of the changed tree, `added` those of them that are not in the base. Folders count too:
+    `Src/a` and `src/b` are in one folder on some file systems, and in two for git.
+    """
+    names: dict[str, set[str]] = {}
+    news = sorted(added)
+    wanted = {_key(name) for path in news for name in _prefixes(path)}
+    if not wanted:
+        return {}
+    for path in result:
+        for name in _prefixes(path):
+            key = _key(name)
+            if key in wanted:
+                names.setdefault(key, set()).add(name)
+    colliding: dict[str, str] = {}
+    for path in news:
+        for name in _prefixes(path):
+            others = names.get(_key(name), set()) - {name}
+            if others:
+                colliding[path] = min(others)
+                break
+    return colliding
+
+
+def _prefixes(path: str) -> Iterable[str]:
+    """Yield `a`, `a/b`, `a/b/c`."""
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
+    yield path
+
+
+def _key(name: str) -> str:
+    # Most names are ASCII without dots or spaces at their end, and there may be a million of them.
+    if "./" not in name and _PLAIN.fullmatch(name):
+        return name.lower()
+    return unicodedata.normalize("NFC", "/".join(folded(part) for part in name.split("/")))

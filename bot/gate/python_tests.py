@@ -1,4 +1,4 @@
-"""What a Python file of tests proves, from its syntax tree."""
+"""Read the tests and assertions of a Python test file from its syntax tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 CANNOT_FAIL, ITSELF, NOT_RUN = "that cannot fail", "of a thing against itself", "that no run reaches"
-"""Why an assertion proves nothing, as it follows the word."""
+"""Why an assertion proves nothing, as a clause after "assertion"."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Scope = _Function | ast.ClassDef
@@ -29,9 +29,9 @@ _SWALLOWED = "whose failure is caught"
 
 
 class Part(NamedTuple):
-    """One thing in a file of tests. `kind` is `assertion`, `test`, `case` (of a parametrised test), `skip`, `bare` (a
-    test without an assertion) or why an assertion proves nothing; `test` is the test that it is in, `key` what makes
-    two of a kind the same."""
+    """One part of a test file. `kind` is `assertion`, `test`, `case` (of a parametrised test), `skip`, `bare` (a
+    test without an assertion) or the reason why an assertion proves nothing. `test` is the test that contains it; two
+    parts of a kind with the same `key` are equal."""
 
     kind: str
     test: str
@@ -44,7 +44,7 @@ class Unreadable(ValueError):
 
 
 def parts_of_python(source: bytes, *, collected: bool) -> list[Part]:
-    """`collected`: a runner would find tests in a file of this name. Raises `Unreadable`."""
+    """`collected`: a test runner collects files of this name. Raises `Unreadable`."""
     try:
         return _Reader(ast.parse(source), collected).parts
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -72,7 +72,7 @@ class _Reader:
         self._bare()
 
     def _define(self, body: Sequence[ast.stmt], prefix: str, collected: bool) -> None:
-        """The functions and classes by name: one that is defined again, or deleted, is gone."""
+        """Register the functions and classes by name: a later definition or deletion replaces an earlier one."""
         for node in body:
             for name in _rebound(node):
                 self._scopes.pop(prefix + name, None)
@@ -89,7 +89,7 @@ class _Reader:
                     self._define(inner, prefix, collected)
 
     def _asserting(self) -> set[str]:
-        """The functions of this file that assert something, as they are called: themselves, or by others of them."""
+        """Return the names of this file's functions that assert something, directly or through others of them."""
         for name, node in self._functions.items():
             self._block(node.body, name, "")
         named = {name: f"self.{name.rpartition('.')[2]}" if "." in name else name for name in self._functions}
@@ -102,7 +102,7 @@ class _Reader:
         return helpers
 
     def _block(self, body: Sequence[ast.stmt], test: str, dead: str) -> None:
-        """`dead` is why nothing here proves anything."""
+        """`dead` is the reason why assertions in this block prove nothing."""
         for node in body:
             self._statement(node, test, dead)
             if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
@@ -133,7 +133,7 @@ class _Reader:
             self._block(inner, test, dead or why)
 
     def _loaded(self, test: str) -> set[str]:
-        """The names that a function uses."""
+        """Return the names that a function uses."""
         nodes = ast.walk(self._functions[test]) if test else ()
         return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
@@ -145,7 +145,7 @@ class _Reader:
         return self._imported.get(first, first) + dot + rest
 
     def _marks(self, node: ast.AST, test: str) -> None:
-        """What skips tests, or leaves them without a case."""
+        """Add marks that skip tests, or leave them without a case."""
         if isinstance(node, _Scope):
             test = f"{test}.{node.name}" if test else node.name
         mark = ""
@@ -178,7 +178,7 @@ class _Reader:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Names imported from the two frameworks, and what each refers to."""
+    """Yield names imported from pytest and unittest, and what each refers to."""
     for node in ast.walk(tree):
         module = (node.module or "").partition(".")[0] if isinstance(node, ast.ImportFrom) else ""
         for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
@@ -194,7 +194,7 @@ def _is_collected(node: ast.ClassDef) -> bool:
 
 
 def _rebound(node: ast.stmt) -> Iterator[str]:
-    """Names that a statement gives another meaning."""
+    """Yield the names that a statement rebinds."""
     targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else ()
     for target in targets:
         for one in target.elts if isinstance(target, ast.Tuple | ast.List) else [target]:
@@ -203,7 +203,7 @@ def _rebound(node: ast.stmt) -> Iterator[str]:
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement that is no definition."""
+    """Yield the blocks of a statement that is no definition."""
     for field in ("body", "orelse", "finalbody"):
         if inner := getattr(node, field, None):
             yield inner
@@ -212,7 +212,7 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _inner(node: ast.stmt) -> Iterator[tuple[list[ast.stmt], str]]:
-    """The blocks of a statement, each with why it proves nothing."""
+    """Yield the blocks of a statement, each with the reason why its assertions prove nothing."""
     first = ""
     never = isinstance(node, ast.If | ast.While) and _truth(node.test) is False
     if never or (isinstance(node, ast.For | ast.AsyncFor) and _is_empty(node.iter)):
@@ -246,7 +246,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 
 def _calls(node: ast.stmt) -> Iterator[ast.Call]:
-    """The calls of a statement itself, without those of the blocks in it."""
+    """Yield the calls of a statement itself, without those in its blocks."""
     ahead: list[ast.AST] = [
         one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr | ast.withitem)
     ]
@@ -258,7 +258,7 @@ def _calls(node: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _called(node: _Function) -> set[str]:
-    """All that a function calls, in dotted form."""
+    """Return the dotted names of all that a function calls."""
     return {_dotted(inner.func) for inner in ast.walk(node) if isinstance(inner, ast.Call)}
 
 
@@ -278,7 +278,7 @@ def _is_empty(node: ast.expr) -> bool:
 
 
 def _truth(node: ast.expr) -> bool | None:
-    """Whether an expression is true or false whatever the program does; `None` if that depends on the program."""
+    """Return the constant truth value of an expression; `None` if it depends on the program."""
     match node:
         case ast.Constant():
             return bool(node.value)
@@ -305,7 +305,7 @@ def _empty_test(node: ast.expr) -> str:
         return CANNOT_FAIL
     for one in node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else [node]:
         if isinstance(one, ast.Compare) and len(one.ops) == 1 and isinstance(one.ops[0], _SAME_HOLDS):
-            # Two calls that give one object are a test of a cache.
+            # Two calls that return the same object test a cache.
             called = isinstance(one.ops[0], ast.Is) and any(
                 isinstance(inner, ast.Call) for inner in ast.walk(one)
             )

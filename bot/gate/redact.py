@@ -1,7 +1,7 @@
-"""Masks secrets whose values are known, in every form of `bot.gate.secret_encodings` and in pieces of ten characters.
+"""Mask secrets whose values are known, in every form of `bot.gate.secret_encodings` and in pieces of ten characters.
 
-The last net, not the plan: nothing in the workspace has a secret to begin with. google-re2 finds where a piece begins,
-in time that grows with the text alone; it is imported and the pieces are compiled at the first text.
+A last resort: nothing in the workspace has a secret. google-re2 searches for pieces in time linear in the text; it is
+imported, and the pieces are compiled, at the first text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REST = b"[redacted: the rest, with more than 2,000 finds]"
 
 
 class Redactor:
-    """Knows secrets by name and value. Thread-safe: apart from the names it has met, it never changes."""
+    """Knows secrets by name and value. Thread-safe: immutable, except for the names of the secrets it has masked."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._secrets = dict(secrets)
@@ -31,7 +31,7 @@ class Redactor:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The secrets by name, to derive further values from. Never to be displayed."""
+        """The secrets by name, to derive further values from. Do not display them."""
         return self._secrets
 
     @property
@@ -49,7 +49,7 @@ class Redactor:
             return self._pieces
 
     def text(self, text: str) -> str:
-        """`text` with every known value, and every piece of one, replaced by `[redacted NAME]`."""
+        """Return `text` with every known value, and every piece of one, replaced by `[redacted NAME]`."""
         if not self._secrets:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -57,19 +57,19 @@ class Redactor:
         return text if masked is data else masked.decode("utf-8", "surrogatepass")
 
     def mask(self, data: bytes) -> bytes:
-        """Like `text`, of bytes. The very same object if there was nothing to mask."""
+        """Like `text`, for bytes. Returns the same object if there is nothing to mask."""
         if not self._secrets or self.pieces.first(data, 0) is None:
             return data
         stream = StreamRedactor(self)
         return stream.feed(data) + stream.flush()
 
     def holds_secret(self, data: bytes) -> str | None:
-        """The name of a secret that `data` holds, or `None`; for what must be withheld instead of changed."""
+        """Return the name of a secret in `data`, or `None`; for data that must be withheld instead of masked."""
         match = next(self.pieces.all(data), None) if self._secrets else None
         return match.name if match else None
 
     def stream(self) -> StreamRedactor:
-        """A redactor for text that comes in chunks."""
+        """Return a redactor for text that comes in chunks."""
         return StreamRedactor(self)
 
     def add_hit(self, name: str) -> None:
@@ -78,38 +78,38 @@ class Redactor:
 
 
 class StreamRedactor:
-    """Masks text that comes in chunks: the same result for any cutting. One thread at a time.
+    """Mask text that comes in chunks, with the same result for any chunks. Not thread-safe.
 
-    A piece is only judged once all that could belong to it is there; the rest is held back. So `flush` is for the end
-    of the text alone: after a pause, half a secret would go out.
+    The end of the text is buffered until it is known whether a secret continues there. Call `flush` only at the end of
+    the text: after a pause, it would return half a secret.
     """
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
-        self._held = b""
+        self._buffer = b""
         self._from = 0
         self._last = ""
-        self._finds = 0
+        self._matches = 0
 
     def feed(self, chunk: bytes) -> bytes:
-        """The masked text up to where it is decided."""
+        """Return the masked text, without the end that is still buffered."""
         if not self._redactor.secrets:
             return chunk
-        if self._finds > MAX_MATCHES:
+        if self._matches > MAX_MATCHES:
             return b""
-        self._held += chunk
+        self._buffer += chunk
         return b"".join(self._ready(final=False))
 
     def flush(self) -> bytes:
-        """The rest, at the end of the text."""
-        rest = b"".join(self._ready(final=True)) if self._finds <= MAX_MATCHES else b""
-        self._last, self._finds = "", 0
+        """Return the rest, at the end of the text."""
+        rest = b"".join(self._ready(final=True)) if self._matches <= MAX_MATCHES else b""
+        self._last, self._matches = "", 0
         return rest
 
     def _ready(self, *, final: bool) -> Iterator[bytes]:
-        """The decided parts of the buffered text. `_from` is where the search for pieces continues; the text before
-        it holds none, but its end may be the beginning of one."""
-        pieces, data = self._redactor.pieces, self._held
+        """Yield the decided parts of the buffered text. `_from` is where the search for pieces continues; the text
+        before it contains none, but its end may be the beginning of one."""
+        pieces, data = self._redactor.pieces, self._buffer
         floor = 0
         while True:
             hit = pieces.first(data, self._from)
@@ -124,18 +124,18 @@ class StreamRedactor:
                 yield f"[redacted {match.name}]".encode()
             self._redactor.add_hit(match.name)
             self._last = match.name
-            self._finds += 1
-            if self._finds > MAX_MATCHES:
-                self._held = b""
+            self._matches += 1
+            if self._matches > MAX_MATCHES:
+                self._buffer = b""
                 yield REST
                 return
             floor = self._from = match.end
         searched = len(data) if final else max(len(data) - pieces.longest_start + 1, self._from)
-        # Before a piece that is there already a longer one may begin that is not there as a whole yet.
+        # A longer piece, not complete yet, may begin before a complete one.
         self._from = searched if hit is None else min(searched, hit)
         keep = len(data) if final else max(self._from - pieces.reach_back, floor)
         if keep > floor:
             yield data[floor:keep]
             self._last = ""
-        self._held = data[keep:]
+        self._buffer = data[keep:]
         self._from -= keep

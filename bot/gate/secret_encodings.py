@@ -1,8 +1,8 @@
-"""The encodings of a known secret, and the pieces by which they are matched in a text.
+"""Encode a known secret in all usual forms, and match pieces of the forms in a text.
 
-Each form of each value is cut into runs of ten characters and more. A run of `10 + step` characters of a form always
-contains a piece, wherever the text was cut. `step` is 1 for the value itself and grows with the length of the form, so
-that a private key does not make a million pieces.
+Each form of each value is cut into pieces of at least ten characters. Any `10 + step` consecutive characters of a form
+contain a piece. `step` is 1 for the value itself and grows with the length of the form, so that a private key does not
+make a million pieces.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from urllib.parse import quote, quote_plus
 import re2
 
 SHORTEST = 8
-"""Shorter values are words that any text holds."""
+"""Shorter values occur in any text by chance."""
 _SHORTEST_LINE = 16
 _SHORT = 12
 _JOINTS = (" ", "-", ".", ",", "\n", "_", "\0")
 
 
 class SecretMatch(NamedTuple):
-    """Bytes `start` to `end` of a text hold (a piece of) the secret called `name`."""
+    """Bytes `start` to `end` of a text are (a piece of) the secret called `name`."""
 
     start: int
     end: int
@@ -43,24 +43,24 @@ class Form(NamedTuple):
 
 
 def forms(value: str) -> Iterator[Form]:
-    """Every form of `value`; none if it is too short to be told from other words."""
+    """Yield every form of `value`; none if it is too short to be distinguished from other words."""
     whole = value.strip()
     lines = [line.strip() for line in whole.split("\n")]
     if any(line.startswith("-----") for line in lines):
-        # What frames a key is the same for all keys.
+        # The header and footer are the same for all keys.
         lines = [line for line in lines if not line.startswith("-----")]
         whole = "\n".join(lines)
     if len(whole) < SHORTEST:
         return
     yield from _all(whole) if len(whole) >= _SHORT else _usual(whole)
-    # A key of several lines is often seen one line at a time.
+    # A key of several lines is often printed line by line.
     for line in lines:
         if line != whole and len(line) >= _SHORTEST_LINE:
             yield from _usual(line)
 
 
 def base64_forms(value: str) -> tuple[str, ...]:
-    """What base64 makes of `value` wherever in the encoded text it begins."""
+    """Return the base64 forms of `value` for each offset in the encoded text."""
     return tuple(form.data.decode() for form in _base64(_raw(value.strip())))
 
 
@@ -91,7 +91,7 @@ def _all(text: str) -> Iterator[Form]:
 
 
 def _numbers(raw: bytes) -> Iterator[Form]:
-    """Byte by byte, as programs that dump bytes print them."""
+    """Yield the forms in which programs print bytes."""
     for digits in ("%02x", "%02X"):
         for before, joint in (
             ("", " "),
@@ -105,7 +105,7 @@ def _numbers(raw: bytes) -> Iterator[Form]:
         ):
             written = joint.join(before + digits % byte for byte in raw)
             yield Form(written.encode(), 2 + len(before + joint))
-        # xxd: two bytes a group, from either of the two places where a group may begin.
+        # xxd: groups of two bytes, for both offsets.
         for start in (0, 1):
             pairs = [raw[:start], *(raw[at : at + 2] for at in range(start, len(raw), 2))]
             yield Form(
@@ -121,7 +121,7 @@ def _numbers(raw: bytes) -> Iterator[Form]:
 
 
 def _base64(raw: bytes, *, urlsafe: bool = True) -> Iterator[Form]:
-    """The part of a base64 text that `raw` alone decides, at each of the three places it can begin."""
+    """Yield the part of a base64 text that depends on `raw` only, for each of the three offsets."""
     for shift in range(3):
         padded = b"\0" * shift + raw
         skip = -(-shift * 8 // 6)
@@ -149,7 +149,7 @@ def _raw(text: str) -> bytes:
 
 _RUN = 10
 _OF_ITSELF, _OF_A_FORM, _OF_A_LINE = 256, 16, 4
-"""About how many pieces are made of a value itself, of one of its forms, and of one line of a long value."""
+"""The approximate number of pieces of a value itself, of one of its forms, and of one line of a long value."""
 _LONG = 200
 _MEMORY = 1 << 28
 _TWO_CLASSES = re.compile(rb"[a-z][^a-z]*[A-Z0-9]|[A-Z][^A-Z]*[a-z0-9]|[0-9][^0-9]*[A-Za-z]")
@@ -162,7 +162,7 @@ _PUBLIC = re.compile(
 
 
 class PieceOrigin(NamedTuple):
-    """Where in a form a piece stands."""
+    """The position of a piece in a form."""
 
     form: bytes
     offset: int
@@ -171,9 +171,9 @@ class PieceOrigin(NamedTuple):
 
 
 class Pieces:
-    """All pieces of all forms of the secrets given. Immutable.
+    """All pieces of all forms of some secrets. Immutable.
 
-    `longest` bounds how far a find may go on after a piece's start, `reach_back` how far before it a find may begin,
+    A match ends at most `longest` bytes after the start of its piece and begins at most `reach_back` bytes before it.
     `longest_start` is the length of the longest piece.
     """
 
@@ -206,19 +206,19 @@ class Pieces:
         self.longest_start = max(map(len, origins), default=0)
 
     def first(self, data: bytes, start: int) -> int | None:
-        """Where the first piece at or after `start` begins."""
+        """Return the start of the first piece at or after `start`, or `None`."""
         match = self._search(data, start) if self._search else None
         return match.start() if match else None
 
     def judge(self, data: bytes, start: int, floor: int) -> SecretMatch:
-        """What the piece at `start` belongs to, nothing before `floor`."""
+        """Return the match around the piece at `start`, beginning at `floor` or later."""
         assert self._search is not None
         piece = self._search(data, start).group()
-        matches = (_grown(data, start, floor, len(piece), origin) for origin in self._origins[piece])
+        matches = (_extend(data, start, floor, len(piece), origin) for origin in self._origins[piece])
         return min(matches, key=lambda one: (one.start, -one.end))
 
     def all(self, data: bytes) -> Iterator[SecretMatch]:
-        """Every find in `data`, in order."""
+        """Yield every match in `data`, in order."""
         at = floor = 0
         while (hit := self.first(data, at)) is not None:
             match = self.judge(data, hit, floor)
@@ -228,12 +228,12 @@ class Pieces:
 
 @lru_cache(maxsize=8)
 def pieces_of(secrets: frozenset[tuple[str, str]]) -> Pieces:
-    """The pieces of `secrets`, made once: the same few secrets have several redactors in a run."""
+    """Return the pieces of `secrets`, cached: a run has several redactors for the same secrets."""
     return Pieces(dict(sorted(secrets)))
 
 
-def _grown(data: bytes, start: int, floor: int, length: int, origin: PieceOrigin) -> SecretMatch:
-    """The find around a piece: as much of the form as stands there."""
+def _extend(data: bytes, start: int, floor: int, length: int, origin: PieceOrigin) -> SecretMatch:
+    """Extend the match of a piece in both directions as far as the form continues."""
     form, offset = origin.form, origin.offset
     end, of_form = start + length, offset + length
     while of_form < len(form) and end < len(data) and form[of_form] == data[end]:
@@ -247,23 +247,22 @@ def _grown(data: bytes, start: int, floor: int, length: int, origin: PieceOrigin
 
 
 def _cut(form: Form, name: str, skipped: int, most: int) -> Iterator[tuple[bytes, PieceOrigin]]:
-    """About `most` pieces of one form; `skipped` is how much of its beginning is no secret."""
+    """Yield about `most` pieces of one form. The first `skipped` bytes of it are public."""
     data, run = form.data, _RUN * form.unit
     if len(data) <= run or not data.isascii():
         # Cut anywhere, text that is not ASCII would no longer be text.
         yield data, PieceOrigin(data, 0, 1, name)
         return
     step = 1 + (len(data) - run) // most
-    if not _tells(data[:run], form.unit) or skipped:
-        # Its beginning is anybody's to write, so only the whole form counts, and only that is looked for: each place
-        # where a text has the beginning would cost a look of its own.
+    if not _is_random(data[:run], form.unit) or skipped:
+        # Other texts may have its beginning, so that only the whole form matches there.
         yield data, PieceOrigin(data, 0, 1, name)
     for offset in range(skipped, len(data) - run + 1, step):
         piece = data[offset : offset + run]
-        if _tells(piece, form.unit):
+        if _is_random(piece, form.unit):
             yield piece, PieceOrigin(data, offset, step, name)
 
 
-def _tells(piece: bytes, unit: int) -> bool:
-    """Whether a piece is random enough to be masked by itself: `internal/` is not, wherever it was taken from."""
+def _is_random(piece: bytes, unit: int) -> bool:
+    """Whether a piece is random enough to be masked by itself: `internal/` is not."""
     return unit > 1 or bool(_TWO_CLASSES.search(piece))

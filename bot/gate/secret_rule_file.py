@@ -1,6 +1,6 @@
-"""A repository's own rules for what must not leave, in the TOML of gitleaks: each `[[rules]]` an `id`, a `regex`, and
-what narrows it. Read from the base commit; every mistake is an error with its line. All expressions are google-re2's:
-no rule can make a text slow.
+"""Read a repository's own secret rules in the TOML format of gitleaks: each `[[rules]]` has an `id`, a `regex` and
+conditions. The file comes from the base commit; every mistake is an error with its line. google-re2 compiles the
+expressions, so that no rule can make a search slow.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OF_ALLOWLIST = {"description", "regexes", "stopwords", "regexTarget", "targetRu
 
 
 class RuleFileError(UsageError):
-    """A file of rules that cannot be used: `FILE:LINE: what, and what to do`."""
+    """The rule file is invalid: `FILE:LINE: problem and remedy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class _Allowed:
 
 @dataclass(frozen=True, slots=True)
 class FileRule:
-    """One rule. Called with a text, it returns the matches in it."""
+    """One rule. A call with a text yields the matches in it."""
 
     name: str
     regex: Any
@@ -84,12 +84,12 @@ class FileRule:
 
 
 def entropy(data: bytes) -> float:
-    """Shannon's, in bits a byte."""
+    """Return the Shannon entropy in bits per byte."""
     return -sum(count / len(data) * math.log2(count / len(data)) for count in Counter(data).values())
 
 
 def read_rules(text: str, path: str) -> tuple[Rule, ...]:
-    """The rules of a file's `text`; `path` is what errors call it. Raises `RuleFileError`."""
+    """Return the rules of a file's `text`; `path` is its name in errors. Raises `RuleFileError`."""
     if len(text) > _MOST_BYTES:
         raise RuleFileError(f"{path}: {len(text)} characters are too many; at most {_MOST_BYTES} are read.")
     try:
@@ -97,11 +97,11 @@ def read_rules(text: str, path: str) -> tuple[Rule, ...]:
     except tomllib.TOMLDecodeError as error:
         position = re.search(r"\(at line (\d+)", str(error))
         raise RuleFileError(f"{path}:{position[1] if position else 1}: {error}.") from error
-    return _Reading(text, path).rules(parsed)
+    return _RuleReader(text, path).rules(parsed)
 
 
-class _Reading:
-    """Knows where in the file things are, which a TOML reader does not tell."""
+class _RuleReader:
+    """Reads rules, and finds the lines of errors, which `tomllib` does not report."""
 
     def __init__(self, text: str, path: str) -> None:
         self._lines = text.splitlines()
@@ -196,7 +196,7 @@ class _Reading:
         return value
 
     def _error(self, number: int | None, key: str, message: str) -> RuleFileError:
-        """At the line of `key` in the rule, else at the rule's beginning."""
+        """Return an error at the line of `key` in the rule, or at the rule's beginning."""
         begin = self._starts[number] if number is not None and number < len(self._starts) else 0
         end = len(self._lines)
         if number is not None and number + 1 < len(self._starts):

@@ -25,7 +25,7 @@ class Span(NamedTuple):
 
 
 Rule = Callable[[bytes], Iterator[Span]]
-"""What a rule of a repository finds in a text."""
+"""Returns the matches of one rule in a text."""
 
 
 class Finder:
@@ -35,18 +35,18 @@ class Finder:
         self._rules = tuple(rules)
 
     def spans(self, data: bytes) -> Iterator[Span]:
-        """Everything found, by each in its order; two may find the same."""
+        """Yield the matches of each rule in order; two rules may match the same bytes."""
         yield from _built_in(data)
         for rule in self._rules:
             yield from rule(data)
 
     def kind(self, data: bytes) -> str | None:
-        """What kind of credential `data` seems to hold, or `None`."""
+        """Return the kind of the first credential in `data`, or `None`."""
         span = next(self.spans(data), None)
         return span.kind if span else None
 
     def masked(self, text: str) -> str:
-        """`text` with what looks like a credential replaced by `[redacted: KIND]`."""
+        """Return `text` with each credential replaced by `[redacted: KIND]`."""
         data = text.encode("utf-8", "surrogatepass")
         spans: list[Span] = []
         end = len(data)
@@ -68,15 +68,15 @@ class Finder:
         return b"".join([*parts, rest]).decode("utf-8", "replace")
 
 
-def found_secret(text: str) -> str | None:
-    """What kind of credential `text` seems to hold, or `None`. Never the credential itself."""
+def credential_kind(text: str) -> str | None:
+    """Return the kind of the first credential in `text` by the built-in patterns, or `None`."""
     return _FINDER.kind(text.encode("utf-8", "surrogatepass"))
 
 
 def withhold_if_secret(text: str, finder: Finder | None = None) -> str | None:
-    """Why `text` must not leave, as one sentence, or `None` when nothing in it looks like a credential, to `finder` or
-    by our own patterns."""
-    kind = finder.kind(text.encode("utf-8", "surrogatepass")) if finder else found_secret(text)
+    """Return why `text` must not leave, as one sentence, or `None` if it contains no credential by the rules of
+    `finder`, or by the built-in patterns."""
+    kind = finder.kind(text.encode("utf-8", "surrogatepass")) if finder else credential_kind(text)
     return None if kind is None else f"withheld: it holds what looks like a credential ({kind})"
 
 
@@ -101,7 +101,8 @@ def _built_in(data: bytes) -> Iterator[Span]:
 
 @cache
 def _compiled():  # type: ignore[no-untyped-def]  # google-re2 has no types
-    """One pattern of all, and a set of them that says of a find which of them it is."""
+    """Return the search for all patterns in one, the set that tells which pattern a match is of, and the search for
+    placeholders."""
     import re2
 
     options = re2.Options()

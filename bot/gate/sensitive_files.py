@@ -1,6 +1,6 @@
-"""Files that change what checks report: settings of checkers in shared files, and files that test runners load.
+"""Report changed files that affect what checks report: checker settings in shared files, files that test runners load.
 
-Settings files of one checker alone are in `path_rules`. What this module reports blocks no change; reviewers see it.
+`path_rules` has the settings files of a single checker. A report blocks no change; reviewers see it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from bot.gate.weaker_tests import Line
+from bot.gate.weaker_tests import Line, line_list
 
-_LINES_NAMED = 5
 _TOOLS_NAMED = 4
 # Bytes. Such a file is written by people.
 _CONTENT_LIMIT = 256 << 10
@@ -29,11 +28,11 @@ _KEYS = re.compile(
 
 
 def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """A clause that names the changed settings; "" if there are none. `content` is the new file."""
+    """Return a clause that names the changed settings; "" if there are none. `content` is the new file."""
     name = path.rpartition("/")[2].lower()
     if content is None or len(content) > _CONTENT_LIMIT:
         return ""
-    old, new = _telling(removed), _telling(added)
+    old, new = _without_comments(removed), _without_comments(added)
     if name == "package.json":
         keys = _by_key(new) or _by_key(old)
         return f"sets up {', '.join(list(keys)[:_TOOLS_NAMED])} anew" if keys else ""
@@ -44,8 +43,8 @@ def set_up(path: str, removed: Iterable[Line], added: Iterable[Line], content: b
     return ", ".join(list(clauses.values())[:_TOOLS_NAMED])
 
 
-def _telling(lines: Iterable[Line]) -> list[Line]:
-    """The lines that are neither empty nor a comment."""
+def _without_comments(lines: Iterable[Line]) -> list[Line]:
+    """Return the lines that are neither empty nor a comment."""
     return [line for line in lines if (text := line.text.strip()) and not text.startswith((b"#", b";"))]
 
 
@@ -54,7 +53,7 @@ def _by_key(lines: Sequence[Line]) -> dict[str, None]:
 
 
 def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Line]) -> list[bytes]:
-    """The old file, reconstructed from the new one and the added and removed lines."""
+    """Reconstruct the old file from the new one and the added and removed lines."""
     new = {line.number for line in added}
     unchanged = iter([text for number, text in enumerate(after, 1) if number not in new])
     gone = {line.number: line.text for line in removed}
@@ -69,7 +68,7 @@ def _before(after: Sequence[bytes], removed: Iterable[Line], added: Iterable[Lin
 
 
 def _sections(text: Sequence[bytes]) -> list[str]:
-    """For each line the tool whose section it is in, or begins; "" for any other."""
+    """Return, for each line, the tool whose section contains it; "" outside of such a section."""
     tools: list[str] = []
     tool = ""
     for line in text:
@@ -81,21 +80,15 @@ def _sections(text: Sequence[bytes]) -> list[str]:
 
 
 def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> dict[str, str]:
-    """A clause for each tool in whose section some of the `lines` of `text` are."""
+    """Return a clause for each tool whose section of `text` contains some of `lines`."""
     sections = _sections(text)
     numbers_by_tool: dict[str, list[int]] = {}
     for line in lines:
         if line.number <= len(sections) and (tool := sections[line.number - 1]):
             numbers_by_tool.setdefault(tool, []).append(line.number)
     return {
-        tool: f"sets up {tool} anew ({_where(numbers)}{when})" for tool, numbers in numbers_by_tool.items()
+        tool: f"sets up {tool} anew ({line_list(numbers)}{when})" for tool, numbers in numbers_by_tool.items()
     }
-
-
-def _where(numbers: Sequence[int]) -> str:
-    text = ", ".join(map(str, numbers[:_LINES_NAMED]))
-    more = f" and {len(numbers) - _LINES_NAMED} more" if len(numbers) > _LINES_NAMED else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
 
 
 CAN_CHANGE = "can change what tests report"
@@ -125,7 +118,8 @@ _TEST_MAIN = re.compile(rb"^func\s+TestMain\s*\(", re.MULTILINE)
 
 
 def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_new: bool) -> str:
-    """`CAN_CHANGE` for such a file, "" for any other. `path` is folded to lower case, `content` the new file."""
+    """Return `CAN_CHANGE` if a test runner may load the file, else "". `path` is in lower case, `content` is the new
+    file."""
     *folders, name = path.split("/")
     named = any(fnmatchcase(name, pattern) for pattern in _NAMES.split())
     empty = content is not None and not content.strip()
@@ -151,7 +145,7 @@ def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_ne
 
 
 def _shadows(folders: list[str], name: str) -> bool:
-    """Whether an import of a framework or of the standard library may find this file first."""
+    """Whether an import of a test framework or of the standard library may load this file instead."""
     if name == "__init__.py" and folders:
         *folders, module = folders
     else:

@@ -1,14 +1,14 @@
-"""The text gate: what titles, bodies, comments and commit messages may hold when they leave.
+"""The text gate: neutralise the titles, bodies, comments and commit messages that leave.
 
-Everything here was written by a model that read strangers' text, so nothing in it may notify, close, command,
-load or hide anything, nor lead to a host that is not on the list. Code blocks are never rewritten, since somebody may
-copy what is in them: one that holds what may not leave is held back. What acts in a commit message is not let into one
-either, since a squash merge makes one of a pull request's title and body.
+A model that read strangers' text wrote them, so they may not notify people, close issues, run commands, load or hide
+anything, or link to a host that is not allowed. Code blocks are never rewritten, since people copy them: a block with
+forbidden content is withheld. What has an effect in a commit message is forbidden in code, too, since a squash merge
+turns a pull request's title and body into a commit message.
 
-Text is cleaned in three steps. A parser says which lines are code blocks. Outside of them, whatever could act is broken
-wherever it is, inline code included, so that it does not matter how inline Markdown is read. Then `live_part` parses
-the result and looks at what a page would show: if something still acts, or if parsing takes too long, the whole text
-leaves as one code block.
+Text is cleaned in three steps. A parser finds the code blocks. Outside of them, everything that could have an effect is
+broken by a zero-width character, also in inline code, so that the parsing of inline Markdown does not matter. Then
+`live_part` parses the result as it would be rendered: if anything still has an effect, or if parsing takes too long,
+the whole text is sent as one code block.
 """
 
 from __future__ import annotations
@@ -20,50 +20,36 @@ from contextlib import suppress
 from itertools import count
 
 from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, plain_addresses
-from bot.gate.secrets import withhold_if_secret
-
-__all__ = [
-    "MAX_CHARACTERS",
-    "break_commit_words",
-    "break_images",
-    "clean_line",
-    "clean_markdown",
-    "clean_message",
-    "is_seen",
-    "split_code",
-    "withhold_if_secret",
-    "without_unseen",
-]
 
 MAX_CHARACTERS = 65_536
-"""GitHub takes no longer body."""
+"""GitHub's limit for a body."""
 
 _CUT = "…"
 _ZERO_WIDTH = "\u200b"
 _IMAGE = re.compile(r"!(?=\[)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MENTION = re.compile(r"@(?=\\{0,3}[A-Za-z0-9._-])")
-# At the beginning of a line or of a table's cell, after anything that shows no word, links without text among it.
+# At the beginning of a line or of a table's cell, after anything that renders no word, such as links without text.
 _SLASH_COMMAND = re.compile(
     r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|\[[^\[\]\w\n]*+\]\([^()\n]*+\)|[^\w\n/|&]|_)*+)/(?=[*_~\\]{0,9}[A-Za-z])",
     re.MULTILINE,
 )
-# White space and Markdown's own characters between the words and the number do not show, or do not matter.
+# White space and Markdown characters between the words and the number do not matter.
 _CLOSING = re.compile(
     r"(?:\b|(?<=_))(close[sd]?|fix(?:es|ed)?|resolve[sd]?|implement(?:s|ed)?)(?=(?:&nbsp;|[\s:*_~(\[\\>])*+"
     r"(?:#\d|GH-\d|[\w.-]{1,100}/[\w.-]{1,100}\\?#\d|https?://))",
     re.IGNORECASE,
 )
-# `owner/name#1` and `owner#1`, which leave a note in the thread that they name.
+# `owner/name#1` and `owner#1`: GitHub adds a note to the thread that they name.
 _FOREIGN_REFERENCE = re.compile(r"(?<=[\w.-])([*~\\]{0,9})#(?=[*_~\\]{0,9}\d)")
 _REFERENCE = re.compile(r"(?:#|\bGH-)(?=\d)", re.IGNORECASE)
 _MOST_REFERENCES = 50
-# What makes CI pass over a commit: `[skip ci]`, `[ci skip]`, `[no ci]`, a trailer `skip-checks`, `***NO_CI***`.
+# What makes CI skip a commit: `[skip ci]`, `[ci skip]`, `[no ci]`, a trailer `skip-checks`, `***NO_CI***`.
 _SKIPS_CI = re.compile(
     r"\[(?=(?:skip|no)[ -][a-z]{2,12}\]|[a-z]{2,12}[ -]skip\])|\bskip-(?=checks\s{0,20}:)|\*\*\*(?=NO_CI)",
     re.IGNORECASE,
 )
-# Mentions and references are looked for after entities have become characters.
+# GitHub looks for mentions and references after it has decoded entities.
 _ENTITY = re.compile(
     r"&(?=#|(?!(?:amp|lt|gt|quot|apos|nbsp|copy|hellip|[mn]dash|times|middot|bull|[lr]arr);)[A-Za-z][A-Za-z0-9]{1,31};)"
 )
@@ -71,7 +57,7 @@ _ENTITY = re.compile(
 _FENCE_LIKE = re.compile(
     r"^((?:[ \t>*+-]|\d{1,9}[.)]|\[[ xX]\])*+)(`{3,}+(?=[^`\n]*$)|~{3,}+)([^\n]*)$", re.MULTILINE
 )
-# GitHub draws these, links and pictures of other hosts included.
+# GitHub renders these as drawings, with links and pictures of other hosts.
 _DRAWN = re.compile(r"mermaid|geojson|topojson|stl|math", re.IGNORECASE)
 _DRAWN_WITH_LINKS = re.compile(
     r"[/\\]{2}\w|:[/\\]{2}|\b(?:href|click|img|image|includegraphics)\b|\burl\s*\(|\\url\b"
@@ -79,23 +65,23 @@ _DRAWN_WITH_LINKS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _RUN = re.compile(r"`+|~+")
-# What the redactor and the finder of credentials put in a secret's place.
+# What the redactor and the credential finder write in place of a secret.
 _MASKED = re.compile(r"\[redacted[ :]")
 _WORKFLOW_COMMAND = re.compile(r"^([^\S\n]*+)(::|##\[)", re.MULTILINE)
 _SHOWN_ANYWAY = {"\n", "\t"}
 _EMOJI_JOINERS = {"\u200c", "\u200d", "\ufe0f"}
-# Letters and marks to Unicode, and nothing to a reader.
+# Letters and marks by their Unicode category, but invisible.
 _NEVER_SHOWN = set("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 
 
 def clean_line(text: str, limit: int) -> str:
-    """`text` as one plain line of at most `limit` characters, for a title or a heading."""
+    """Return `text` as one plain line of at most `limit` characters, for a title or a heading."""
     flat = " ".join(_visible(text).split())
     return _shortened(_harmless(flat), limit)
 
 
 def clean_markdown(text: str, limit: int) -> str:
-    """`text` as Markdown that only says things, at most `limit` characters; fenced code is left as it is."""
+    """Return `text` as Markdown without effects, at most `limit` characters. Fenced code is unchanged."""
     from bot.gate.markdown import live_part
 
     limit = min(limit, MAX_CHARACTERS)
@@ -108,7 +94,7 @@ def clean_markdown(text: str, limit: int) -> str:
 
 
 def clean_message(text: str, limit: int) -> str:
-    """`text` as the body of a commit message, at most `limit` characters. What acts in one does so in code as well."""
+    """Return `text` as the body of a commit message, at most `limit` characters. There, code has effects as well."""
     try:
         return _cleaned(text, min(limit, MAX_CHARACTERS), _harmless, _harmless)
     except SlowText:
@@ -116,11 +102,12 @@ def clean_message(text: str, limit: int) -> str:
 
 
 def split_code(text: str) -> Iterator[tuple[bool, str]]:
-    """Parts of Markdown of ours in order, each with whether it is code. Outside of code without unseen characters."""
+    """Split our Markdown into parts, each with whether it is code. Parts outside of code have no invisible
+    characters."""
     lines = _split(text)
     seen = list(map(without_unseen, lines))
     at, blocks = 0, list[CodeBlock]()
-    with suppress(SlowText):  # then nothing of it counts as code
+    with suppress(SlowText):  # then no part counts as code
         blocks = code_blocks("".join(seen), html=True)
     for block in blocks:
         yield False, "".join(seen[at : block.start])
@@ -132,11 +119,11 @@ def split_code(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[[str], str]) -> str:
-    """`text` with everything but its code blocks made harmless.
+    """Neutralise everything but the code blocks.
 
-    If no block holds anything that would act as text, it does not matter what is a block, and each stays where it is.
-    Else every block is moved to the margin. No line around them looks like a fence, so all parsers agree on what is
-    code.
+    If no block contains anything that would have an effect as text, parsers may disagree on what is a block, and each
+    stays in place. Otherwise every block is moved to the margin. No line around them looks like a fence, so all parsers
+    agree on what is code.
     """
     lines = _split(_lines_ended(text)[:MAX_CHARACTERS])
     seen = list(map(_visible, lines))
@@ -161,7 +148,7 @@ def _cleaned(text: str, limit: int, prose: Callable[[str], str], code: Callable[
 
 
 def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int]) -> str:
-    """Text without code blocks, made harmless, with no line that a parser could take for a fence."""
+    """Neutralise text without code blocks, and break lines that a parser could take for a fence."""
     text = harmless(_FENCE_LIKE.sub(lambda match: f"{match[1]}{match[2][:2]}{match[3]}", text))
     return _REFERENCE.sub(
         lambda match: match[0] if next(references) <= _MOST_REFERENCES else f"{match[0]}{_ZERO_WIDTH}", text
@@ -169,7 +156,7 @@ def _prose(text: str, harmless: Callable[[str], str], references: Iterator[int])
 
 
 def _joined(parts: list[tuple[bool, str]], limit: int) -> str:
-    """Parts of a text, each with whether it is a code block, as one of at most `limit` characters."""
+    """Join the parts of a text, each with whether it is a code block, to at most `limit` characters."""
     whole = "".join(part for _, part in parts)
     if len(whole) <= limit:
         return whole
@@ -187,38 +174,37 @@ def _joined(parts: list[tuple[bool, str]], limit: int) -> str:
 
 
 def _lines_ended(text: str) -> str:
-    """`text` with a line feed, and nothing else, at the end of each line."""
+    """Return `text` with a line feed only at the end of each line."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _split(text: str) -> list[str]:
-    """The lines of `text` with their ends. Unlike `str.splitlines`, only a line feed ends a line."""
+    """Return the lines of `text` with their ends. Unlike in `str.splitlines`, only a line feed ends a line."""
     return re.findall(r"[^\n]*\n|[^\n]+\Z", _lines_ended(text))
 
 
 def break_images(text: str) -> str:
-    """`text` with a zero-width character in the markup of each image, so that it is rendered as a link or as text."""
+    """Insert a zero-width character into the markup of each image, so that it is rendered as a link or as text."""
     return _IMAGE.sub(rf"\g<0>{_ZERO_WIDTH}", text)
 
 
 def without_unseen(text: str) -> str:
-    """`text` without control and format characters, except the one that this module inserts."""
+    """Remove control and format characters, except the zero-width character that this module inserts."""
     return "".join(char for char in text if char == _ZERO_WIDTH or is_seen(char))
 
 
 def break_commit_words(text: str) -> str:
-    """`text` with what would have an effect in a commit message broken: closing keywords, and words that turn off
-    CI."""
+    """Break what has an effect in a commit message: closing keywords, and words that turn off CI."""
     return _SKIPS_CI.sub(rf"\g<0>{_ZERO_WIDTH}", _CLOSING.sub(rf"\1{_ZERO_WIDTH}", text))
 
 
 def _visible(text: str) -> str:
-    """Without control and format characters, joiners of emoji apart."""
+    """Remove control and format characters, except joiners of emoji."""
     return "".join(filter(is_seen, text))
 
 
 def is_seen(char: str) -> bool:
-    """Whether `char` is visible at its position. A joiner of emoji is, if it joins two."""
+    """Whether `char` is visible. Joiners of emoji count as visible."""
     if " " <= char <= "~" or char in _SHOWN_ANYWAY or char in _EMOJI_JOINERS:
         return True
     if char in _NEVER_SHOWN or "\ufe00" <= char <= "\ufe0e" or "\U000e0100" <= char <= "\U000e01ef":
@@ -227,7 +213,7 @@ def is_seen(char: str) -> bool:
 
 
 def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], str]) -> str:
-    """The code block, or one that says why it was removed. `source` is its text before parsing."""
+    """Return the code block, or one with the reason why it was removed. `source` is its text before parsing."""
     written = block.canonical(block.info if LANGUAGE.fullmatch(block.info) else "text")
     if not all(map(is_seen, source)):
         reason = "characters that do not show"
@@ -243,8 +229,8 @@ def _code_or_why_not(block: CodeBlock, source: str, harmless: Callable[[str], st
 
 
 def _harmless(text: str) -> str:
-    """Mentions, closing keywords, slash and workflow commands broken by a character that does not show."""
-    # Addresses first: they lose their queries, and what is left over may act.
+    """Break mentions, closing keywords, slash and workflow commands by a zero-width character."""
+    # Addresses first: they lose their queries, and the remaining text may have an effect.
     text = _MENTION.sub(f"@{_ZERO_WIDTH}", plain_addresses(text))
     text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
     text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", break_commit_words(text))
@@ -252,10 +238,10 @@ def _harmless(text: str) -> str:
 
 
 def _harmless_markdown(text: str) -> str:
-    """Images, HTML and entities broken too. Shown and not removed: what was hidden is for the reviewer to see.
+    """Break images, HTML and entities, too. They are shown and not removed, so that a reviewer sees hidden text.
 
-    Always by a character that does not show, never by a backslash or an entity: those mean different things
-    inside and outside inline code, and where inline code ends is not for this program to guess.
+    A zero-width character is used, never a backslash or an entity: those have different meanings inside and outside
+    inline code, and parsers disagree on where inline code ends.
     """
     text = plain_addresses(text)
     for pattern in (_ENTITY, _TAG):

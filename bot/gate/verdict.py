@@ -1,6 +1,6 @@
-"""What may leave, decided from a list of changes: published, withheld, or refused as a whole.
+"""Decide which changes are published, which are withheld, and whether everything is refused.
 
-The one judgement that both a work tree and a patch go through.
+Shared by `judge_tree` and `judge_patch`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,27 @@ from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import HostileTree, printable, quoted_path
-from bot.gate.limits import GateLimits
-from bot.gate.objects import FILE, LINK, PROGRAM, Change, Entry, Scratch, TreeDiff, contents, parents, sizes
-from bot.gate.patch_text import FileDiff, Rendered, render, store, write_tree
-from bot.gate.path_rules import folded, refusal, sensitive, withholding
+from bot.gate.objects import (
+    FILE,
+    LINK,
+    PROGRAM,
+    Change,
+    ChangeLimits,
+    Entry,
+    FileDiff,
+    Rendered,
+    Scratch,
+    TreeDiff,
+    contents,
+    parents,
+    refuse_unsound,
+    render,
+    sizes,
+    store,
+    write_tree,
+)
+from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, sensitive, withholding
 from bot.gate.sensitive_files import runs_tests, set_up
-from bot.gate.tree_checks import collisions, leads_out, link_key, refuse_unsound
 from bot.gate.weaker_tests import may_weaken_tests, weaker_tests
 
 Kind = Literal["text", "binary", "link", "deletion"]
@@ -31,17 +46,17 @@ HoldsSecret = Callable[[bytes], str | None]
 _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
 
 
-_LOOKED_AT_FOR_NUL = 8000
+_SEARCHED_FOR_NUL = 8000
 _MOST_ROWS = 100
 _FEWEST_FILES = 20
 """Of a smaller repository more than half may be deleted."""
 
 
 class MayWrite(Protocol):
-    """Why a path may not be in the diff, `None` if it may. `kind` is left out for text and for what is deleted.
-    It is "deletion" of each deleted path of a change that deletes more than half of the files.
+    """Return why a path may not be in the diff, or `None`. `kind` is omitted for text and for deleted files, but is
+    "deletion" for each deleted path of a change that deletes more than half of the files.
 
-    `written` is the path as it is, where `path` is only another reading of it: what is excepted is so by its own name.
+    If `path` is only a folded form of a path, `written` is the path itself: exceptions apply to that.
     """
 
     def __call__(self, path: str, kind: Kind = "text", written: str = "", /) -> str | None: ...
@@ -49,7 +64,7 @@ class MayWrite(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`patch` leads from the base to `tree_sha`; `withheld_patch` from there to what people may apply by hand."""
+    """`patch` leads from the base to `tree_sha`; `withheld_patch` applies on top, by hand."""
 
     tree_sha: str
     patch: bytes
@@ -59,7 +74,7 @@ class Verdict:
 
     @property
     def unfit(self) -> tuple[WithheldFile, ...]:
-        """What neither patch has: only the work tree has it."""
+        """The withheld files that are in neither patch, only in the work tree."""
         return tuple(row for row in self.withheld if not row.in_patch)
 
 
@@ -68,12 +83,12 @@ def decide(
     base_sha: str,
     base: Mapping[str, Entry],
     diff: TreeDiff,
-    limits: GateLimits,
+    limits: ChangeLimits,
     *,
     may_write: MayWrite | None,
     holds_secret: HoldsSecret | None = None,
 ) -> Verdict:
-    """Judge `diff`, whose contents are within the limits already. Raises `HostileTree`."""
+    """Judge `diff`, whose contents are within the limits. Raises `HostileTree`."""
     changes = diff.changes
     if not changes and not diff.unfit:
         tree_sha = scratch.git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
@@ -84,40 +99,40 @@ def decide(
     unfit = _unfit(scratch, diff, limits, links)
     withheld = _withheld(base, diff, unfit, may_write, links)
     published = [change for change in changes if change.path not in withheld]
-    kept_back = [change for change in changes if change.path in withheld and change.path not in unfit]
-    store(scratch, [*published, *kept_back])
+    applicable = [change for change in changes if change.path in withheld and change.path not in unfit]
+    store(scratch, [*published, *applicable])
     scratch.git.run("read-tree", base_sha, index=scratch.index)
     tree_sha = write_tree(scratch, published)
     refuse_unsound(scratch, base_sha, tree_sha)
-    shown_patch = (
+    published_diff = (
         render(scratch, f"{base_sha}^{{tree}}", tree_sha, limits) if published else Rendered(b"", ())
     )
-    hidden = b""
-    if kept_back:
-        hidden = render(scratch, tree_sha, write_tree(scratch, kept_back), limits).patch
+    withheld_patch = b""
+    if applicable:
+        withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits).patch
     by_path = {change.path: change for change in published}
-    proves_less = weaker_tests(_tests(scratch, published))
+    weaker = weaker_tests(_tests(scratch, published))
     return Verdict(
         tree_sha=tree_sha,
-        patch=shown_patch.patch,
-        withheld_patch=hidden,
-        files=tuple(_changed_file(by_path[diff.path], diff, proves_less) for diff in shown_patch.files),
+        patch=published_diff.patch,
+        withheld_patch=withheld_patch,
+        files=tuple(_changed_file(by_path[diff.path], diff, weaker) for diff in published_diff.files),
         withheld=_rows(withheld, unfit),
     )
 
 
 def refuse_unfit(
-    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change], limits: GateLimits
+    scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change], limits: ChangeLimits
 ) -> None:
-    """For changes that the gate has let out before: one that no commit may hold was put there since. Raises
-    `HostileTree`."""
+    """Raise `HostileTree` for a change that no commit may contain. The gate has judged a patch before, so somebody
+    modified it since."""
     diff = TreeDiff(changes, {}, ())
     for path, reason in _unfit(scratch, diff, limits, _links_of(scratch, base, changes)).items():
         raise HostileTree(f"{quoted_path(path)}: {reason}", path)
 
 
 def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[WithheldFile, ...]:
-    """By path, `unfit` ones first. A name that no commit may hold is escaped."""
+    """Return the withheld files, `unfit` ones first. A path that no commit may contain is escaped."""
     paths = sorted(reasons, key=lambda path: (path not in unfit, os.fsencode(path)))
     rows = [
         WithheldFile(printable(path) if refusal(path) else path, reasons[path], path not in unfit)
@@ -129,9 +144,9 @@ def _rows(reasons: Mapping[str, str], unfit: Mapping[str, str]) -> tuple[Withhel
 
 
 def _unfit(
-    scratch: Scratch, diff: TreeDiff, limits: GateLimits, links: Mapping[str, str] | None
+    scratch: Scratch, diff: TreeDiff, limits: ChangeLimits, links: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """Why no commit may contain a path, whatever the policy says."""
+    """Return the reasons by path for what no commit may contain, whatever the policy says."""
     unfit = dict(diff.unfit)
     unfit |= {change.path: reason for change in diff.changes if (reason := _hostile(change))}
     unfit |= _large_originals(scratch, [one for one in diff.changes if one.path not in unfit], limits)
@@ -151,8 +166,8 @@ def _hostile(change: Change) -> str:
 
 
 def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
-    """A secret of ours in a change means that something else failed already. Nothing is masked: a patch with a
-    hole in it would be applied and be wrong. The bytes are looked at and not the patch, which packs binary files."""
+    """Raise `HostileTree` if a change contains one of our secrets: another defence has failed. Nothing is masked, since
+    a masked patch would be wrong. The contents are searched and not the patch, which compresses binary files."""
     names = (os.fsencode(path) for path in (*diff.unfit, *(change.path for change in diff.changes)))
     for data in (*names, *(change.data or b"" for change in diff.changes)):
         if name := holds_secret(data):
@@ -162,7 +177,7 @@ def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
 def _links_of(
     scratch: Scratch, base: Mapping[str, Entry], changes: Sequence[Change]
 ) -> Mapping[str, str] | None:
-    """The targets of the base's links by path; `None` if no link is among the changes."""
+    """Return the targets of the base's links by path; `None` if no link is among the changes."""
     if not any(_is_link(change.new) or _is_link(change.old) for change in changes):
         return None
     shas = {path: entry.sha for path, entry in base.items() if _is_link(entry)}
@@ -171,8 +186,8 @@ def _links_of(
 
 
 def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict[str, str]:
-    """Reasons by path. An unchanged link may now lead out of the tree because another link or folder on its way
-    changed; then no link of the base may change."""
+    """Return reasons by path. If an unchanged link leads out of the tree because of another changed link or folder, no
+    link of the base may change."""
     touched = [change for change in changes if _is_link(change.new) or _is_link(change.old)]
     if old is None or not touched:
         return {}
@@ -185,15 +200,15 @@ def _links_out(old: Mapping[str, str] | None, changes: Sequence[Change]) -> dict
     if out:
         return out
     for path in unchanged:
-        # Where the base's own leads is for its people to say.
+        # Links that led out in the base are allowed.
         if (reason := leads_out(path, after)) and leads_out(path, before) is None:
             with_it = f"with it the symbolic link {quoted_path(path)} {reason}"
             return {change.path: with_it for change in touched}
     return {}
 
 
-def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: GateLimits) -> dict[str, str]:
-    """Reasons by path for the largest files if the replaced contents together exceed the limit: a patch contains
+def _large_originals(scratch: Scratch, changes: Sequence[Change], limits: ChangeLimits) -> dict[str, str]:
+    """Return reasons by path for the largest files if the replaced contents together exceed the limit: a patch contains
     removed content, too."""
     replaced = [change for change in changes if change.old is not None]
     by_size = sorted(
@@ -216,8 +231,8 @@ def _withheld(
     may_write: MayWrite | None,
     links: Mapping[str, str] | None,
 ) -> dict[str, str]:
-    """Reasons by path, those of `unfit` among them. What cannot stand beside a path that is kept as it was is withheld
-    with it, until the rest is a tree that may leave."""
+    """Return reasons by path, those of `unfit` included. A change that conflicts with a path that stays unchanged is
+    withheld, too, until the remaining changes make a valid tree."""
     skills = _skills([*base, *(change.path for change in diff.changes)])
     reasons = dict(unfit)
     for change in diff.changes:
@@ -236,8 +251,8 @@ def _withheld(
 
 
 def _mass_deletion(base: Mapping[str, Entry], diff: TreeDiff) -> list[str]:
-    """The deleted paths if they are more than half of the files. A moved file does not count: a file of its name is
-    new elsewhere."""
+    """Return the deleted paths if they are more than half of the files. A file does not count as deleted if a new file
+    has its name."""
     deleted = [change.path for change in diff.changes if change.new is None]
     added = (change.path for change in diff.changes if change.old is None)
     gone = (Counter(map(posixpath.basename, deleted)) - Counter(map(posixpath.basename, added))).total()
@@ -245,7 +260,8 @@ def _mass_deletion(base: Mapping[str, Entry], diff: TreeDiff) -> list[str]:
 
 
 def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, str]) -> dict[str, str]:
-    """A file and a folder of one name, of which one is kept as it was; and what a withheld entry took the place of."""
+    """Return reasons by path for a change that needs the place of an unchanged file or folder, and for the deletion of
+    what a withheld entry replaced."""
     unchanged = {change.path for change in diff.changes if change.path in reasons and change.old is not None}
     unchanged.update(diff.unchanged)
     folders = {folder for path in unchanged for folder in parents(path)}
@@ -260,7 +276,7 @@ def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, st
 
 
 def _forbidden(change: Change, may_write: MayWrite) -> str | None:
-    """By the path as it is, and as the most forgiving file system would read it."""
+    """Return the policy's reason for the path as written, or for its folded form."""
     kind = _kind(change)
     reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
     plain = "/".join(folded(part) for part in change.path.split("/"))
@@ -272,12 +288,13 @@ def _kind(change: Change) -> Kind:
         return "text"
     if _is_link(change.new):
         return "link"
-    # As git decides whether a diff shows the lines or says that binary files differ.
-    return "binary" if b"\0" in (change.data or b"")[:_LOOKED_AT_FOR_NUL] else "text"
+    # git uses the same rule to tell binary files from text.
+    return "binary" if b"\0" in (change.data or b"")[:_SEARCHED_FOR_NUL] else "text"
 
 
 def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> dict[str, str]:
-    """New paths that are another path's to a file system that ignores case: checked out there, one hides the other."""
+    """Return reasons by path for new paths that equal another path on a file system that ignores case: one would hide
+    the other."""
     added = [change.path for change in published if change.new is not None and change.old is None]
     if not added:
         return {}
@@ -290,9 +307,9 @@ def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> dict[s
 
 
 def _skills(paths: Sequence[str]) -> set[str]:
-    """Folders that hold a SKILL.md, the root apart."""
+    """Return the folders with a SKILL.md, except the root."""
     names = (path.rpartition("/") for path in paths)
-    # Folding is slow, so names that cannot fold to it are passed over: there may be 100,000.
+    # Folding is slow and there may be 100,000 names, so names that cannot fold to it are skipped.
     return {
         folder
         for folder, _, name in names
@@ -301,23 +318,23 @@ def _skills(paths: Sequence[str]) -> set[str]:
 
 
 def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes | None, bytes | None]]:
-    """Old and new contents of the changed files of tests; of a link there are none."""
+    """Return old and new contents of the changed test files, links excluded."""
     tests = [change for change in changes if may_weaken_tests(change.path) and not _is_link(change.new)]
     old = [change.old.sha for change in tests if change.old is not None]
     before = dict(zip(old, contents(scratch.git, old), strict=True))
     return {change.path: (before[change.old.sha] if change.old else None, change.data) for change in tests}
 
 
-def _changed_file(change: Change, diff: FileDiff, proves_less: Mapping[str, str]) -> ChangedFile:
+def _changed_file(change: Change, diff: FileDiff, weaker: Mapping[str, str]) -> ChangedFile:
     entry = change.new or change.old
     assert entry is not None
     plain = "/".join(folded(part) for part in change.path.split("/"))
-    # The gravest first: `look_first` goes by how a note begins.
+    # The most severe first: `bot/publish/evidence/priorities.py` sorts by the beginning of a note.
     notes = (
         runs_tests(plain, diff.added, change.data, is_new=change.old is None),
         unseen(diff.removed, diff.added),
         new_credentials(diff.removed, diff.added),
-        proves_less.get(change.path, ""),
+        weaker.get(change.path, ""),
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
         suppressed(change.path, diff.removed, diff.added),

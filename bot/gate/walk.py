@@ -1,9 +1,9 @@
-"""What differs between a work tree and its base, found by reading every byte.
+"""Find the changes of a work tree against its base by reading every file.
 
-An entry that no commit may hold is left out, with the reason; what the base has in its place stays as it was.
+An entry that no commit may contain is left out with a reason; the base's version of it stays unchanged.
 
-No stat data, index or `.git` of the tree is believed, and no link is followed: every folder is opened by
-`openat2` beneath one descriptor, every file by a bare name in such a folder with O_NOFOLLOW.
+The stat data, the index and the `.git` of the tree are not trusted, and no link is followed: every folder is opened by
+`openat2` below one descriptor, every file by a bare name in such a folder with O_NOFOLLOW.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from types import MappingProxyType
 from bot.gate.confined_folder import ConfinedFolder, open_confined, read_all
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.gitignore import IgnoreRules
-from bot.gate.limits import GateLimits
 from bot.gate.objects import (
     FILE,
     GITLINK,
     LINK,
     PROGRAM,
     Change,
+    ChangeLimits,
     Entry,
     Scratch,
     TreeDiff,
@@ -45,36 +45,40 @@ def changes(
     scratch: Scratch,
     base: Mapping[str, Entry],
     tree: Path,
-    limits: GateLimits,
+    limits: ChangeLimits,
     *,
-    passed_over: Collection[str] = (),
+    setup_files: Collection[str] = (),
     links: Mapping[str, str] = MappingProxyType({}),
     edited: Collection[str] = (),
 ) -> TreeDiff:
-    """Every change of `tree` against `base`, contents included. Raises `HostileTree` if the tree cannot be read.
+    """Return every change of `tree` against `base`, contents included. Raises `HostileTree` if the tree cannot be read.
 
-    New files named in `passed_over` are no change, whatever is in them; of `links`, those that lead where it says.
-    Over the limits the paths in `edited` come first.
+    New files named in `setup_files` are no change, whatever their contents, and neither are new links with the target
+    that `links` states. Over the limits the paths in `edited` come first.
     """
     with _walking(scratch, base, tree, limits) as walk:
         walk.links = links
         walk.edited = edited
         walk.tracked()
         for path in walk.untracked():
-            if path not in passed_over:
+            if path not in setup_files:
                 walk.take(path)
-    return walk.result(passed_over)
+    return walk.result(setup_files)
 
 
-def untracked(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: GateLimits) -> frozenset[str]:
-    """The entries of `tree` that the base does not have and its ignore rules do not leave out."""
+def untracked(
+    scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: ChangeLimits
+) -> frozenset[str]:
+    """Return the entries of `tree` that are not in the base and not ignored by its rules."""
     with _walking(scratch, base, tree, limits) as walk:
         walk.tracked()
         return frozenset(walk.untracked()) | walk.unfit.keys()
 
 
 @contextmanager
-def _walking(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: GateLimits) -> Iterator[_Walk]:
+def _walking(
+    scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: ChangeLimits
+) -> Iterator[_Walk]:
     with open_confined(tree) as confined:
         try:
             yield _Walk(scratch, base, confined, limits)
@@ -86,7 +90,7 @@ def _walking(scratch: Scratch, base: Mapping[str, Entry], tree: Path, limits: Ga
 
 class _Walk:
     def __init__(
-        self, scratch: Scratch, base: Mapping[str, Entry], confined: ConfinedFolder, limits: GateLimits
+        self, scratch: Scratch, base: Mapping[str, Entry], confined: ConfinedFolder, limits: ChangeLimits
     ) -> None:
         self._scratch = scratch
         self._base = base
@@ -104,25 +108,25 @@ class _Walk:
         self.edited: Collection[str] = ()
         self.unfit: dict[str, str] = {}
 
-    def result(self, passed_over: Collection[str]) -> TreeDiff:
+    def result(self, setup_files: Collection[str]) -> TreeDiff:
         for path, entry in self._base.items():
-            # A submodule's folder may be missing: nothing of it was fetched.
+            # A submodule's folder may be missing: submodules are not fetched.
             if path in self._seen or entry.mode == GITLINK:
                 continue
             if not any(folder in self.unfit for folder in parents(path)):
                 self._add(Change(path, entry, None, None))
         taken, unfit, unchanged = _within_limits(self._groups, self._limits)
-        unfit |= {path: reason for path, reason in self.unfit.items() if path not in passed_over}
+        unfit |= {path: reason for path, reason in self.unfit.items() if path not in setup_files}
         unchanged.update(path for path in self.unfit if path in self._base)
         return TreeDiff(sorted(taken, key=lambda change: os.fsencode(change.path)), unfit, unchanged)
 
     def _leave_out(self, path: str, reason: str) -> None:
-        """Named, and never read again: what the base has there, or beneath it, stays as it was."""
+        """Report the path and do not read it again: what the base has there or below stays unchanged."""
         self.unfit.setdefault(path, reason)
         self._seen.add(path)
 
     def tracked(self) -> None:
-        """Compare the folders that the base has; new entries in them wait for the ignore rules."""
+        """Compare the folders of the base, and collect new entries for the ignore rules."""
         ahead = [""]
         while ahead:
             folder = ahead.pop()
@@ -134,7 +138,7 @@ class _Walk:
                 os.close(descriptor)
 
     def _compare_folder(self, descriptor: int, prefix: str) -> list[str]:
-        """The tracked folders in this one."""
+        """Compare the entries of a folder. Return the tracked folders in it."""
         inner: list[str] = []
         for name, is_folder in self._list(descriptor):
             path = prefix + name
@@ -149,11 +153,11 @@ class _Walk:
             elif path in self._tracked_folders and is_folder:
                 inner.append(path)
             else:
-                self._found_new(path, name, is_folder)
+                self._add_new(path, name, is_folder)
         return inner
 
     def untracked(self) -> Iterator[str]:
-        """The files that are new and not ignored, level by level: ignored folders are never entered."""
+        """Yield the new files that are not ignored, level by level: ignored folders are not read."""
         while self._new_folders or self._new_files:
             folders, files = self._rules.left_in(self._new_folders, self._new_files)
             self._new_folders, self._new_files = [], []
@@ -173,16 +177,16 @@ class _Walk:
             inner = list(self._list(descriptor))
         finally:
             os.close(descriptor)
-        # Before any ignore rule: git would pass over these without a word.
+        # Before any ignore rule: git skips these silently.
         if own := next((name for name, _ in inner if is_git_folder(name)), ""):
             self._leave_out(
                 folder, f"a repository of its own: {quoted_path(own)} is or looks like git's own folder"
             )
             return
         for name, is_folder in inner:
-            self._found_new(f"{folder}/{name}", name, is_folder)
+            self._add_new(f"{folder}/{name}", name, is_folder)
 
-    def _found_new(self, path: str, name: str, is_folder: bool) -> None:
+    def _add_new(self, path: str, name: str, is_folder: bool) -> None:
         if is_git_folder(name):
             self._leave_out(path, "the path is or looks like git's own folder")
         elif path.count("/") > self._limits.depth:
@@ -193,7 +197,7 @@ class _Walk:
             (self._new_folders if is_folder else self._new_files).append(path)
 
     def take(self, path: str) -> None:
-        """A new file is a change."""
+        """Add a new file as a change."""
         folder, _, name = path.rpartition("/")
         if (descriptor := self._open_folder(folder)) is None:
             return
@@ -260,7 +264,7 @@ class _Walk:
             self._add(Change(path, old, new, data))
 
     def _is_large_original(self, descriptor: int, size: int, old: Entry) -> bool:
-        """Whether a file over the limit is the base's own. Sizes first: it may be sparse and endless."""
+        """Whether a file over the limit is unchanged. Sizes are compared first: it may be a huge sparse file."""
         if old.mode == LINK or sizes(self._scratch.git, [old.sha]) != [size]:
             return False
         digest = hashlib.new(self._scratch.object_format, b"blob %d\0" % size, usedforsecurity=False)
@@ -284,7 +288,7 @@ class _Walk:
         self._groups[kind].add(change)
 
     def _open_folder(self, folder: str) -> int | None:
-        """`None` if it cannot be opened; then it is left out. Raises `OSError` for the root."""
+        """Return `None` if the folder cannot be opened; then it is left out. Raises `OSError` for the root."""
         try:
             return self._confined.open_folder(folder or ".")
         except OSError as error:
@@ -294,13 +298,13 @@ class _Walk:
             return None
 
     def _leave_out_unread(self, path: str, error: OSError) -> None:
-        """Raises `NoRoom` if that says nothing of the tree."""
+        """Raise `OutOfCapacity` if the machine, not the tree, is the cause."""
         if shortage := capacity_error(error):
             raise shortage from error
         self._leave_out(path, f"it cannot be read: {error.strerror}")
 
     def _list(self, descriptor: int) -> Iterator[tuple[str, bool]]:
-        """In the order of their names: over the limits, the order decides."""
+        """Yield entries in the order of their names: over the limits, the order decides."""
         limit = self._limits.entries - self._entries
         with os.scandir(descriptor) as entries:
             listed = [
@@ -319,13 +323,13 @@ class _Walk:
 
 
 _KINDS = ("edited files", "changed files", "new files")
-"""What the edit tools wrote, other files of the base, other new files: in this order they are taken."""
+"""Files that the edit tools wrote, other files of the base, other new files: they are published in this order."""
 
 
 class _Group:
-    """Changes of one kind, held up to the limits; from there on they are only counted."""
+    """Changes of one kind up to the limits; further ones are only counted."""
 
-    def __init__(self, kind: str, limits: GateLimits) -> None:
+    def __init__(self, kind: str, limits: ChangeLimits) -> None:
         self.kind = kind
         self.changes: list[Change] = []
         self.bytes = 0
@@ -348,11 +352,12 @@ class _Group:
 
 
 def _within_limits(
-    groups: Sequence[_Group], limits: GateLimits
+    groups: Sequence[_Group], limits: ChangeLimits
 ) -> tuple[list[Change], dict[str, str], set[str]]:
-    """The changes that are taken; one row for each group that is not, or not whole; the base's paths among those.
+    """Return the changes within the limits, a reason for each group that is left out or cut, and the paths of the base
+    in it.
 
-    Half of what a command wrote would be a broken change, so only of edited files a part is taken.
+    A part of what a command wrote would be a broken change, so only the group of edited files is cut.
     """
     taken: list[Change] = []
     rows: dict[str, str] = {}

@@ -1,9 +1,9 @@
-"""How a change makes tests prove less: assertions gone or made empty, tests gone or skipped, each with its line.
+"""Report how a change weakens tests: assertions removed or made empty, tests removed or skipped, each with its line.
 
-Old and new file are read by `python_tests` (syntax tree) or `other_tests` (tokens) and compared as a whole, so that
-what only moved is not named. What is named is shown to a reviewer; nothing is refused for it. The files are hostile
-and their parsers are not made for that: all of them are read in one child process with limits of time and memory, and
-a file that it does not get through is named as unread.
+`python_tests` (syntax tree) or `other_tests` (tokens) parse the old and the new files. All files are compared
+together, so that moved code is not reported. A report blocks no change; reviewers see it. The files are hostile and
+the parsers are not hardened, so they run in one child process with limits of time and memory; a file that they cannot
+parse is reported as such.
 """
 
 from __future__ import annotations
@@ -49,10 +49,17 @@ _SUFFIXES = frozenset(
 
 
 class Line(NamedTuple):
-    """A line that a patch takes away (`number` is of the old file) or adds (of the new one)."""
+    """A line that a patch removes (`number` is of the old file) or adds (of the new one)."""
 
     number: int
     text: bytes
+
+
+def line_list(numbers: Sequence[int]) -> str:
+    """Return `line 3`, or `lines 3, 5 and 2 more`."""
+    text = ", ".join(map(str, numbers[:_LINES_NAMED]))
+    more = f" and {len(numbers) - _LINES_NAMED} more" if len(numbers) > _LINES_NAMED else ""
+    return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
 
 
 def may_weaken_tests(path: str) -> bool:
@@ -61,10 +68,8 @@ def may_weaken_tests(path: str) -> bool:
 
 
 def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict[str, str]:
-    """What a reviewer should know of changed tests, by path; `files` holds old and new contents, `None` for none.
-
-    A file that proves as much as before has no entry.
-    """
+    """Return a note by path on each file whose tests were weakened. `files` has the old and new contents, `None` for
+    a file that does not exist."""
     files = {path: sides for path, sides in files.items() if may_weaken_tests(path)}
     small = {
         path: [base64.b64encode(side).decode() if side is not None else None for side in sides]
@@ -92,7 +97,7 @@ def _by_child(files: Mapping[str, object]) -> dict[str, str]:
         for name in ("bot", "pygments")
         if (spec := find_spec(name)) and spec.origin
     }
-    ran = subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _START, *map(str, folders)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -101,12 +106,12 @@ def _by_child(files: Mapping[str, object]) -> dict[str, str]:
         cwd="/",
     )
     try:
-        output, _ = ran.communicate(json.dumps(files).encode(), timeout=6 * _SECONDS)
+        output, _ = child.communicate(json.dumps(files).encode(), timeout=6 * _SECONDS)
     except subprocess.TimeoutExpired:
-        ran.kill()
-        output, _ = ran.communicate()
+        child.kill()
+        output, _ = child.communicate()
     notes = dict.fromkeys(files, _UNREAD)
-    if ran.returncode == 0:
+    if child.returncode == 0:
         notes |= json.loads(output)
     return {path: note[:_LONGEST_NOTE] for path, note in notes.items() if note}
 
@@ -123,7 +128,7 @@ def main() -> None:
 
 
 def compared(files: Mapping[str, Sequence[bytes | None]]) -> dict[str, str]:
-    """The notes of `weaker_tests`, by parsing here and now; "" for a file that proves as much as before."""
+    """Return the notes of `weaker_tests`, parsed in this process; "" for a file without a weaker test."""
     notes: dict[str, str] = {}
     gone: dict[str, list[Part]] = {}
     came: dict[str, list[Part]] = {}
@@ -149,7 +154,7 @@ def compared(files: Mapping[str, Sequence[bytes | None]]) -> dict[str, str]:
 
 
 def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
-    """Parsers are imported late: only the child needs them."""
+    """Parse in the child; `other_tests` is imported here, since only the child needs it."""
     from bot.gate.other_tests import parts_of_other
 
     if source is None:
@@ -160,7 +165,7 @@ def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
 
 
 def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
-    """The `parts` without a counterpart in `others`, where each of `others` matches one."""
+    """Return the `parts` without a counterpart in `others`, each of which matches one."""
     there = Counter((part.kind, part.key) for part in others)
     left = []
     for part in parts:
@@ -172,7 +177,7 @@ def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
 
 
 def _note(gone: Sequence[Part], came: Sequence[Part], tests: set[str]) -> str:
-    """`tests` exist on both sides: what one of them lost is not made up for by another."""
+    """`tests` exist on both sides: an assertion added to one does not make up for one removed from another."""
     bare = {part.test for part in came if part.kind == "bare"}
     real = [part for part in came if part.kind != "test" or part.test not in bare]
     number, lines = 0, list[int]()
@@ -211,10 +216,5 @@ def _net(words: str, kind: str, more: Sequence[Part], fewer: Sequence[Part]) -> 
 def _clause(words: str, number: int, lines: Sequence[int]) -> str:
     if number <= 0:
         return ""
-    numbers = sorted(set(lines))
-    text = ", ".join(map(str, numbers[:_LINES_NAMED]))
-    more = f" and {len(numbers) - _LINES_NAMED} more" if len(numbers) > _LINES_NAMED else ""
-    where = f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
-    return words.format(
-        "a" if number == 1 and words.startswith("skips") else number, "s" if number > 1 else "", where
-    )
+    amount = "a" if number == 1 and words.startswith("skips") else number
+    return words.format(amount, "s" if number > 1 else "", line_list(sorted(set(lines))))

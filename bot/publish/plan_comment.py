@@ -18,7 +18,7 @@ from bot.contracts.errors import GateError, PublishError, UsageError
 from bot.contracts.formatting import count_of, money
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import MAX_PLAN, Plan, PlanStep
-from bot.gate.text import withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account

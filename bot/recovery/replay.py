@@ -45,7 +45,8 @@ from bot.contracts.messages import Part, ToolCall
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome, ToolSpec
-from bot.gate.tree import Verdict, judge_tree
+from bot.gate.judge import judge_tree
+from bot.gate.verdict import Verdict
 from bot.policy.decide import BUILT_IN, may_write
 from bot.policy.values import Policy
 from bot.providers.replay import ReplayProvider

@@ -22,9 +22,9 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Denial, Outcome, StopReason
 from bot.gate.disguised_secrets import Detector
+from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
-from bot.gate.tree import Verdict, judge_tree
-from bot.gate.verdict import MayWrite
+from bot.gate.verdict import MayWrite, Verdict
 from bot.policy.decide import may_write
 from bot.session.checks.record import recorded_evidence
 from bot.session.context.base import base_finder, base_policy, base_task
@@ -219,7 +219,7 @@ def _gate_result(
             base,
             checkout.tree,
             may_write=rule,
-            passed_over=prepared,
+            setup_files=prepared,
             holds_secret=redactor.holds_secret,
             links=links,
             edited=edited,

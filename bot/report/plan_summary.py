@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from bot.contracts.formatting import count_of
-from bot.gate.text import clean_line, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
 from bot.publish.text.markdown import cell, plain
 

@@ -16,7 +16,8 @@ from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Respons
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
 from bot.evidence.summary import summarize_checks
-from bot.gate.text import clean_line, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import clean_line
 from bot.publish.evidence import details
 from bot.publish.evidence.priorities import priorities
 from bot.publish.evidence.problems import failures

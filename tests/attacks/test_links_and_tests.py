@@ -90,7 +90,7 @@ def why_sensitive(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.bubblewrap
 def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
-    """Breaks: bot/gate/verdict.py "proves_less.get(change.path" """
+    """Breaks: bot/gate/verdict.py "weaker.get(change.path" """
     assert why_sensitive["tests/test_weakened.py"] == (
         "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
     )

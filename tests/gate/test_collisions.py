@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.tree_checks import collisions
+from bot.gate.path_rules import collisions
 from tests.support.source_repository import Repository
 from tests.support.trees import Bench, bench, copy_of_bench
 

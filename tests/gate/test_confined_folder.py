@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate.confined_folder import UnreadableError, read_confined, walked
+from bot.gate.confined_folder import UnreadableError, open_by_components, read_confined
 
 
 @pytest.fixture
@@ -119,6 +119,6 @@ def test_another_file_system_is_not_entered_without_openat2() -> None:
     descriptor = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     try:
         with pytest.raises(OSError, match="Invalid cross-device link"):
-            walked(descriptor, "proc/self/environ", os.O_RDONLY)
+            open_by_components(descriptor, "proc/self/environ", os.O_RDONLY)
     finally:
         os.close(descriptor)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.gate.errors import HostileTree
-from bot.gate.objects import scratch
-from bot.gate.tree_checks import refuse_unsound
+from bot.gate.objects import refuse_unsound, scratch
 from tests.support.source_repository import Repository
 from tests.support.trees import Bench, bench, copy_of_bench
 
@@ -40,7 +39,7 @@ def verdict(desk: Bench, *entries: str) -> None:
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
 def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str) -> None:
-    """Breaks: bot/gate/tree_checks.py "--fsck-objects"."""
+    """Breaks: bot/gate/objects.py "--fsck-objects"."""
     with pytest.raises(HostileTree, match="git refuses what would be published"):
         verdict(desk, f"100644 blob BLOB\t{name}")
 

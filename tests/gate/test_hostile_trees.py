@@ -14,8 +14,8 @@ import pytest
 
 from bot.gate.confined_folder import ConfinedFolder
 from bot.gate.errors import HostileTree, printable
-from bot.gate.limits import GateLimits
-from bot.gate.tree import Verdict
+from bot.gate.objects import ChangeLimits
+from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 
@@ -37,18 +37,22 @@ def desk(pristine: Bench, tmp_path: Path) -> Bench:
 
 
 def withheld(
-    desk: Bench, match: str, *, path: str, limits: GateLimits | None = None, besides: Iterable[str] = ()
+    desk: Bench, match: str, *, path: str, limits: ChangeLimits | None = None, besides: Iterable[str] = ()
 ) -> Verdict:
     """The gate names `path` and lets the rest out: the file `fine`, and the changes `besides`."""
     return all_withheld(desk, {path: match}, limits=limits, besides=besides)
 
 
 def all_withheld(
-    desk: Bench, matches: Mapping[str, str], *, limits: GateLimits | None = None, besides: Iterable[str] = ()
+    desk: Bench,
+    matches: Mapping[str, str],
+    *,
+    limits: ChangeLimits | None = None,
+    besides: Iterable[str] = (),
 ) -> Verdict:
     """The gate names each path of `matches` with a reason that its expression matches, and lets the rest out."""
     desk.write("fine", "fine\n")
-    verdict = desk.judge(limits=limits or GateLimits())
+    verdict = desk.judge(limits=limits or ChangeLimits())
     assert {file.path for file in verdict.files} == {"fine", *besides}
     reasons = {row.path: row.reason for row in verdict.unfit}
     unnamed = {
@@ -63,9 +67,9 @@ def all_withheld(
     return verdict
 
 
-def refused(desk: Bench, match: str, *, limits: GateLimits | None = None) -> None:
+def refused(desk: Bench, match: str, *, limits: ChangeLimits | None = None) -> None:
     with pytest.raises(HostileTree, match=match) as caught:
-        desk.judge(limits=limits or GateLimits())
+        desk.judge(limits=limits or ChangeLimits())
     assert caught.value.exit_code == 7
     assert "\n" not in str(caught.value)
 
@@ -398,13 +402,17 @@ def test_writing_into_a_submodule_is_withheld(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "match", "path"),
     [
-        (GateLimits(files=2), "all 4 new files: more than 2 files are changed", "fine"),
-        (GateLimits(file_bytes=99), "over the limit of 99 bytes a file", "n/e/s/t/2"),
-        (GateLimits(total_bytes=250), "all 4 new files: the changed files hold more than 250 bytes", "fine"),
-        (GateLimits(depth=2), "nested deeper than 2 folders", "n/e/s/t"),
+        (ChangeLimits(files=2), "all 4 new files: more than 2 files are changed", "fine"),
+        (ChangeLimits(file_bytes=99), "over the limit of 99 bytes a file", "n/e/s/t/2"),
+        (
+            ChangeLimits(total_bytes=250),
+            "all 4 new files: the changed files hold more than 250 bytes",
+            "fine",
+        ),
+        (ChangeLimits(depth=2), "nested deeper than 2 folders", "n/e/s/t"),
     ],
 )
-def test_a_limit_is_named(desk: Bench, limits: GateLimits, match: str, path: str) -> None:
+def test_a_limit_is_named(desk: Bench, limits: ChangeLimits, match: str, path: str) -> None:
     """Half of what one command wrote is no change, so of new files all are withheld."""
     desk.write("fine")
     desk.write("a.txt", "edited\n")
@@ -419,11 +427,13 @@ def test_a_limit_is_named(desk: Bench, limits: GateLimits, match: str, path: str
 @pytest.mark.parametrize(
     ("limits", "match"),
     [
-        (GateLimits(patch_bytes=300), "the patch is .* the limit is 300"),
-        (GateLimits(entries=4), "more than 4 files"),
+        (ChangeLimits(patch_bytes=300), "the patch is .* the limit is 300"),
+        (ChangeLimits(entries=4), "more than 4 files"),
     ],
 )
-def test_a_tree_that_cannot_be_read_or_shown_is_refused(desk: Bench, limits: GateLimits, match: str) -> None:
+def test_a_tree_that_cannot_be_read_or_shown_is_refused(
+    desk: Bench, limits: ChangeLimits, match: str
+) -> None:
     for number in range(3):
         desk.write(f"n/e/s/t/{number}", "x" * 99)
     refused(desk, match, limits=limits)
@@ -435,12 +445,12 @@ def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
         desk.write(f"junk/{number}")
     desk.write("z.py")
     desk.write("a.txt", "edited\n")
-    verdict = desk.judge(limits=GateLimits(files=3), edited={"z.py"})
+    verdict = desk.judge(limits=ChangeLimits(files=3), edited={"z.py"})
     assert [file.path for file in verdict.files] == ["a.txt", "z.py"]
     assert [(row.path, row.reason) for row in verdict.withheld] == [
         ("junk/0", "all 4 new files: more than 3 files are changed")
     ]
-    verdict = desk.judge(limits=GateLimits(files=1), edited={"z.py", "junk/2", "junk/3"})
+    verdict = desk.judge(limits=ChangeLimits(files=1), edited={"z.py", "junk/2", "junk/3"})
     assert [file.path for file in verdict.files] == ["z.py"]
     assert [(row.path, row.reason) for row in verdict.withheld] == [
         ("a.txt", "all 1 changed files: more than 1 files are changed"),
@@ -454,7 +464,7 @@ def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench) -> N
     (desk.tree / "a.txt").unlink()
     desk.write("b.txt", "changed\n")
     desk.write("a.txt/inner")
-    verdict = desk.judge(limits=GateLimits(files=1), edited={"a.txt/inner"})
+    verdict = desk.judge(limits=ChangeLimits(files=1), edited={"a.txt/inner"})
     assert desk.show(verdict, "a.txt") == b"one\n"
     assert ("a.txt/inner", "in the way of a path that is kept as it was") in {
         (row.path, row.reason) for row in verdict.withheld
@@ -477,7 +487,7 @@ def test_the_largest_files_that_a_patch_would_spell_out_stay_as_they_were(tmp_pa
     desk = bench(tmp_path, repository)
     (desk.tree / "large").unlink()
     (desk.tree / "small").unlink()
-    limits = GateLimits(patch_bytes=40_000)
+    limits = ChangeLimits(patch_bytes=40_000)
     withheld(desk, "replaces more than 40000 bytes", path="large", limits=limits, besides=["small"])
 
 
@@ -496,7 +506,7 @@ def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) ->
     desk = bench(tmp_path, repository)
     with open(desk.tree / "large", "ab") as file:
         file.write(b"more")
-    limits = GateLimits(file_bytes=50_000)
+    limits = ChangeLimits(file_bytes=50_000)
     withheld(desk, "over the limit of 50000 bytes a file", path="large", limits=limits)
 
 
@@ -528,5 +538,5 @@ def test_a_case_variant_of_a_file_that_is_kept_is_withheld(desk: Bench) -> None:
 
 def test_a_refused_tree_leaves_no_scratch_folder(desk: Bench) -> None:
     desk.write("new")
-    refused(desk, "more than 4 files", limits=GateLimits(entries=4))
+    refused(desk, "more than 4 files", limits=ChangeLimits(entries=4))
     assert sorted(os.listdir(desk.tree.parent)) == ["tree", "trusted.git"]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bot.gate.errors import HostileTree
-from bot.gate.limits import GateLimits
-from bot.gate.patch import judge_patch
+from bot.gate.judge import judge_patch
+from bot.gate.objects import ChangeLimits
 from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
 from tests.support.trees import Bench, bench, copy_of_bench
@@ -40,12 +40,12 @@ def desk(pristine: Bench, tmp_path: Path) -> Bench:
     return copy_of_bench(pristine, tmp_path)
 
 
-def judged(desk: Bench, patch: bytes | str, limits: GateLimits | None = None) -> Verdict:
+def judged(desk: Bench, patch: bytes | str, limits: ChangeLimits | None = None) -> Verdict:
     data = patch if isinstance(patch, bytes) else patch.encode()
-    return judge_patch(desk.checkout.git, desk.checkout.base_sha, data, limits=limits or GateLimits())
+    return judge_patch(desk.checkout.git, desk.checkout.base_sha, data, limits=limits or ChangeLimits())
 
 
-def refused(desk: Bench, patch: bytes | str, match: str, limits: GateLimits | None = None) -> None:
+def refused(desk: Bench, patch: bytes | str, match: str, limits: ChangeLimits | None = None) -> None:
     with pytest.raises(HostileTree, match=match) as caught:
         judged(desk, patch, limits)
     assert caught.value.exit_code == 7
@@ -176,23 +176,23 @@ def test_what_does_not_apply_is_one_sentence(desk: Bench, patch: bytes) -> None:
 
 
 def test_a_patch_over_the_limit_is_refused_unread(desk: Bench) -> None:
-    refused(desk, b"x" * 1001, "1001 bytes; the limit is 1000", GateLimits(patch_bytes=1000))
+    refused(desk, b"x" * 1001, "1001 bytes; the limit is 1000", ChangeLimits(patch_bytes=1000))
 
 
 def test_too_many_files_are_refused(desk: Bench) -> None:
     patch = "".join(new_file(f"f{number}") for number in range(4))
-    refused(desk, patch, "more than 3 files", GateLimits(files=3))
+    refused(desk, patch, "more than 3 files", ChangeLimits(files=3))
 
 
 def test_a_file_over_the_limit_is_refused(desk: Bench) -> None:
     refused(
-        desk, new_file("big", "x" * 101), "'big' is over the limit of 100 bytes", GateLimits(file_bytes=100)
+        desk, new_file("big", "x" * 101), "'big' is over the limit of 100 bytes", ChangeLimits(file_bytes=100)
     )
 
 
 def test_too_many_bytes_together_are_refused(desk: Bench) -> None:
     patch = new_file("one", "x" * 80) + new_file("two", "y" * 80)
-    refused(desk, patch, "more than 150 bytes", GateLimits(total_bytes=150))
+    refused(desk, patch, "more than 150 bytes", ChangeLimits(total_bytes=150))
 
 
 def binary(kind: str, size: int | str, data: bytes) -> bytes:

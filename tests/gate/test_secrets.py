@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.gate.redact import Redactor
-from bot.gate.secrets import found_secret, withhold_if_secret
+from bot.gate.secrets import credential_kind, withhold_if_secret
 
 # Put together here so that no scanner takes this file for a leak.
 SAMPLES = {
@@ -28,7 +28,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize(("kind", "sample"), SAMPLES.items())
 def test_a_credential_is_told_by_its_kind(kind: str, sample: str) -> None:
-    assert found_secret(f"the key is '{sample}', keep it") == kind
+    assert credential_kind(f"the key is '{sample}', keep it") == kind
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_credential_is_told_by_its_kind(kind: str, sample: str) -> None:
     ],
 )
 def test_what_only_looks_a_little_like_one_passes(text: str) -> None:
-    assert found_secret(text) is None
+    assert credential_kind(text) is None
 
 
 def test_withholding_does_not_repeat_the_secret() -> None:

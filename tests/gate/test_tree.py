@@ -14,8 +14,7 @@ import pytest
 from bot.checkout.git import GitError
 from bot.gate.errors import OutOfCapacity, capacity_error
 from bot.gate.gitignore import IgnoreRules
-from bot.gate.limits import GateLimits
-from bot.gate.objects import listing, scratch
+from bot.gate.objects import ChangeLimits, listing, scratch
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
 
@@ -418,7 +417,7 @@ def test_a_file_of_the_base_over_the_limit_may_stay(tmp_path: Path) -> None:
     repository.commit(large=os.urandom(200_000), a="1")
     desk = bench(tmp_path, repository)
     desk.write("a", "2")
-    assert [file.path for file in desk.judge(limits=GateLimits(file_bytes=1000)).files] == ["a"]
+    assert [file.path for file in desk.judge(limits=ChangeLimits(file_bytes=1000)).files] == ["a"]
 
 
 def test_a_sha256_repository_is_judged_too(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.git import Git
-from bot.gate.limits import DEFAULT_LIMITS, GateLimits
-from bot.gate.tree import Verdict, judge_tree
+from bot.gate.judge import judge_tree
+from bot.gate.objects import DEFAULT_LIMITS, ChangeLimits
+from bot.gate.verdict import Verdict
 from tests.support.source_repository import Repository
 
 
@@ -42,7 +43,7 @@ class Bench:
     def judge(
         self,
         *,
-        limits: GateLimits = DEFAULT_LIMITS,
+        limits: ChangeLimits = DEFAULT_LIMITS,
         may_write: Callable[[str], str | None] | None = None,
         edited: Collection[str] = (),
     ) -> Verdict:

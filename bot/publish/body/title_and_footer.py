@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import Outcome
-from bot.gate.text import clean_line, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import clean_line
 from bot.publish.text.filters import safe_line
 
 

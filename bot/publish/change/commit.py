@@ -14,10 +14,10 @@ from bot.checkout.git import Git
 from bot.contracts.errors import GateError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
+from bot.gate.judge import judge_patch
 from bot.gate.markdown import HOSTS, break_foreign_threads
-from bot.gate.patch import judge_patch
-from bot.gate.secrets import Finder
-from bot.gate.text import clean_line, withhold_if_secret
+from bot.gate.secrets import Finder, withhold_if_secret
+from bot.gate.text import clean_line
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
 from bot.publish.body.title_and_footer import title

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from bot.gate.additions import brings_in_unseen
 from bot.gate.path_rules import protection, refusal
-from bot.gate.text import break_commit_words, clean_line, clean_markdown, withhold_if_secret
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import break_commit_words, clean_line, clean_markdown
 from bot.policy.protected import ProtectedFiles
 from bot.publish.text import markdown
 

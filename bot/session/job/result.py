@@ -16,7 +16,7 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
-from bot.gate.tree import Verdict
+from bot.gate.verdict import Verdict
 from bot.providers.models import guess_notes
 from bot.publish.bundle.files import REPORT
 from bot.publish.bundle.write import BundleWriteError, write_bundle

@@ -33,8 +33,8 @@ from bot.contracts.messages import Message
 from bot.contracts.outcome import ChangedFile, Outcome
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolSpec
+from bot.gate.judge import judge_patch, refuse_bombs
 from bot.gate.objects import scratch
-from bot.gate.patch import judge_patch, refuse_bombs
 from bot.gate.verdict import MayWrite, Verdict
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.session.context.profiles import recorded_profile

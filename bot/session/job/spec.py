@@ -21,7 +21,7 @@ from bot.session.folder.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:
-    from bot.gate.tree import Verdict
+    from bot.gate.verdict import Verdict
     from bot.maintenance.task import Task
     from bot.session.context.review_scope import ReviewRange
     from bot.session.job.attachments import LoadAttachments

@@ -26,7 +26,7 @@ from bot.contracts.sandbox import HostUse
 from bot.evidence.compare import failing
 from bot.evidence.tests import mark_edited
 from bot.gate.errors import OutOfCapacity
-from bot.gate.tree import Verdict
+from bot.gate.verdict import Verdict
 from bot.gate.weaker_tests import may_weaken_tests
 from bot.session.context.profiles import SUBMIT_PLAN, Profile
 from bot.session.tools.result_tools import Submission

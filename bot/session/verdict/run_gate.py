@@ -18,7 +18,7 @@ from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.trees import Trees
 
 if TYPE_CHECKING:
-    from bot.gate.tree import Verdict
+    from bot.gate.verdict import Verdict
 
 Write = Callable[[lines.Record], None]
 
@@ -72,7 +72,7 @@ class RunGate:
         return nothing_changed(self.checkout.git, self.checkout.base_sha), notes
 
     def _judge(self) -> Verdict | GateError:
-        from bot.gate.tree import judge_tree
+        from bot.gate.judge import judge_tree
 
         deletions = self.request.allows_deletions
         try:
@@ -81,7 +81,7 @@ class RunGate:
                 self.checkout.base_sha,
                 self.checkout.tree,
                 may_write=may_write(self.policy, self.request.actor.tier, self.approved, deletions=deletions),
-                passed_over=self.trees.setup_files(),
+                setup_files=self.trees.setup_files(),
                 holds_secret=self.redactor.holds_secret,
                 links=self.links,
                 edited=self.edited,

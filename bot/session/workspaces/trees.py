@@ -268,7 +268,7 @@ class Trees:
                 _run_step(workspace, step, cancel)
             _pack(workspace, self._folders_in(tree), cancel)
             workspace.call("bash", command_arguments(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
-        from bot.gate.tree import untracked_files  # the gate is loaded where it is used, not before a request
+        from bot.gate.judge import untracked_files  # loaded on first use
 
         left = untracked_files(self.checkout.git, self.prepared_from or self.checkout.base_sha, tree)
         return self._prepared_in(self.folder, left)
