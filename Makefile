@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+# Of an empty cache each worker would rewrite the asserts of all tests, which takes longer than importing them.
+REWRITTEN := $(VENV)/.rewritten
 
 # Without bytecode each worker rewrites the asserts of all tests, and each process that a test starts compiles bot/.
 unexport PYTHONDONTWRITEBYTECODE
@@ -13,7 +15,7 @@ demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
 # Two workers a core: a test of a whole run waits as much as it computes. WORKERS=1 for one.
-test: $(STAMP)
+test: $(STAMP) $(REWRITTEN)
 	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m "not slow" tests
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, and whatever
@@ -56,6 +58,11 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q -x sample bot slash_forge
+	@touch $@
+
+$(REWRITTEN): | $(STAMP)
+	@echo "Rewriting the asserts of the tests, once; this takes some ten seconds."
+	@find tests -name 'test_*.py' -print0 | xargs -0 -P $$(nproc) -n 100 $(BIN)/python -m pytest -q --collect-only >/dev/null || true
 	@touch $@
 
 # Everything the tests can use beyond Python: bubblewrap, Node.js, Chromium, nektos/act.
