@@ -17,8 +17,9 @@ from hypothesis import HealthCheck, settings
 
 import bot
 from bot.contracts.tools import Variation
-from bot.session.folder.run_folder import RunFolder
 from bot.workspace import probe, start
+from bot.session.run_folder import RunFolder
+from bot.workspace import probe
 from tests.support.act import ACT
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 

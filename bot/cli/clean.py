@@ -12,8 +12,7 @@ from pathlib import Path
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
-from bot.session.folder.cleanup import is_busy, remove_run, size_of
-from bot.session.folder.run_folder import RunFolder, parent_folder
+from bot.session.run_folder import RunFolder, is_busy, parent_folder, remove_run, size_of
 
 EXAMPLE = "slash-agent clean --dry-run"
 

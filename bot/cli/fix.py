@@ -17,9 +17,9 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
-from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.job.interruption import recovery_commands
 from bot.session.local.fix import FixOptions, FixResult, fix
+from bot.session.run_folder import cleaning_up_after
 
 _UNFINISHED = (Status.PARTIAL, Status.FAILED)
 

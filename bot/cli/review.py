@@ -17,8 +17,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.progress import EndEvent
 from bot.contracts.review import Review
 from bot.session.context.preflight import check_file
-from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.local.review import ReviewOptions, ReviewResult, review
+from bot.session.run_folder import cleaning_up_after
 
 EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 

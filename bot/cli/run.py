@@ -26,8 +26,8 @@ from bot.report.summary import charts_of, outcome_summary, run_summary
 from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
-from bot.session.folder.cleanup import cleaning_up_after
 from bot.session.job.interruption import recovery_commands
+from bot.session.run_folder import cleaning_up_after
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
 

@@ -31,9 +31,9 @@ from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import REPORT_FINDING, recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.secrets import known_secrets
-from bot.session.folder.run_folder import RunFolder, has_begun, lock_folder, parent_folder
 from bot.session.job.large_outputs import gather
 from bot.session.job.result import mask_outcome, write_bundle_and_report
+from bot.session.run_folder import RunFolder, has_begun, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.verdict import conclude

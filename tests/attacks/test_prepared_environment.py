@@ -14,7 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.values import SetupStep
 from bot.session.context.base import preparation_of
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off

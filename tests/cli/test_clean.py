@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import run
-from bot.session.folder.run_folder import RunFolder, lock_folder
+from bot.session.run_folder import RunFolder, lock_folder
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_dry_run_and_a_program_that_does_not_say_yes_remove_nothing(
 
 
 def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "with lock_folder(folder.root):"."""
+    """Breaks: bot/session/run_folder.py "with lock_folder(folder.root):"."""
     with lock_folder(runs / "died"), lock_folder(runs / "done"):
         assert run(["clean", "--yes", str(runs / "died")]) == 0
         assert run(["clean", "--yes"]) == 0
@@ -68,7 +68,7 @@ def test_nothing_else_can_be_named(runs: Path, name: str, capsys: pytest.Capture
 
 
 def test_the_size_is_that_of_the_run_and_not_of_what_links_lead_to(runs: Path) -> None:
-    from bot.session.folder.cleanup import size_of
+    from bot.session.run_folder import size_of
 
     (runs.parents[1] / "precious" / "file").write_bytes(b"x" * 5_000_000)
     assert size_of(RunFolder(runs / "done").root) < 1_000_000

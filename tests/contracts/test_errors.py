@@ -15,7 +15,7 @@ from bot.cli import clean, main
 from bot.contracts.capacity import CapacityError
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
 from bot.contracts.outcome import StopReason
-from bot.session.folder.run_folder import FolderBusy, new_folder
+from bot.session.run_folder import FolderBusy, new_folder
 from bot.session.verdict.conclude import exit_code
 from bot.workspace.process import WorkspaceError
 

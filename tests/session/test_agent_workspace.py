@@ -16,7 +16,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.journal import FilesChanged
 from bot.contracts.tools import FileChange
 from bot.policy.values import SandboxLimits
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.session.workspaces.agent_workspace import AgentWorkspace, CallPosition
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces, within_limits
@@ -26,7 +26,7 @@ from tests.support.workspaces import Bench, eventually, make_tree
 
 
 def test_one_that_did_not_start_is_tried_in_the_same_folder(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/run_folder.py "exist_ok=True"."""
+    """Breaks: bot/session/run_folder.py "exist_ok=True"."""
     folder = RunFolder(tmp_path)
     assert folder.workspace("agent-0") == folder.workspace("agent-0")
 

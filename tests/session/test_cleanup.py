@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.session.folder.cleanup import clean_up, clean_up_later
-from bot.session.folder.run_folder import RunFolder, lock_folder
+from bot.session.run_folder import RunFolder, clean_up, clean_up_later, lock_folder
 from tests.session.conftest import Cli
 from tests.support.fix_script import mending
 from tests.support.model_server import ModelServer
@@ -31,7 +30,7 @@ def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
 
 
 def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "folder.set_aside()"."""
+    """Breaks: bot/session/run_folder.py "folder.set_aside()"."""
     done, died = made(tmp_path, "1", finished=True), made(tmp_path, "2", finished=False)
     (tmp_path / "a file").touch()
     (tmp_path / "a link").symlink_to(done.root)
@@ -47,7 +46,7 @@ def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_pat
 
 
 def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "with lock_folder(root):"."""
+    """Breaks: bot/session/run_folder.py "with lock_folder(root):"."""
     busy, other = made(tmp_path, "2", finished=True), made(tmp_path, "1", finished=True)
     with lock_folder(busy.root):
         clean_up(tmp_path)
@@ -58,7 +57,7 @@ def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
 def test_a_run_is_not_called_busy_while_its_rest_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/folder/cleanup.py "with lock_folder(root):"."""
+    """Breaks: bot/session/run_folder.py "with lock_folder(root):"."""
     died = made(tmp_path, "1", finished=False)
     removed: list[str] = []
 
@@ -66,13 +65,13 @@ def test_a_run_is_not_called_busy_while_its_rest_is_removed(
         with lock_folder(died.root):
             removed.append(folder.name)
 
-    monkeypatch.setattr("bot.session.folder.run_folder.remove_tree", remove)
+    monkeypatch.setattr("bot.session.run_folder.remove_tree", remove)
     clean_up(tmp_path)
     assert removed == ["gone-tree-checks-before"]
 
 
 def test_the_moment_in_which_the_cleanup_renames_is_waited_for(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/run_folder.py "time.monotonic() > until"."""
+    """Breaks: bot/session/run_folder.py "time.monotonic() > until"."""
     held, released = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -97,7 +96,7 @@ def test_a_cleaner_that_was_killed_is_finished_by_the_next(
 
     folder = made(tmp_path, "1", finished=True)
     with monkeypatch.context() as patched:
-        patched.setattr("bot.session.folder.run_folder.remove_tree", killed)
+        patched.setattr("bot.session.run_folder.remove_tree", killed)
         with pytest.raises(KeyboardInterrupt):
             clean_up(tmp_path)
     clean_up(tmp_path)
@@ -105,7 +104,7 @@ def test_a_cleaner_that_was_killed_is_finished_by_the_next(
 
 
 def test_a_runner_throws_its_disk_away_itself(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py 'if environment.get("RUNNER_TEMP"):'."""
+    """Breaks: bot/session/run_folder.py 'if environment.get("RUNNER_TEMP"):'."""
     folder = made(tmp_path / "slash-agent", "1", finished=True)
     clean_up_later({"RUNNER_TEMP": str(tmp_path)})
     assert not running(f"{tmp_path}/slash-agent")
@@ -127,7 +126,7 @@ def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
 
 @pytest.mark.slow
 def test_the_cleaner_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
-    """It outlives the terminal and keeps no pipe open. Breaks: bot/session/folder/cleanup.py "setsid=True"."""
+    """It outlives the terminal and keeps no pipe open. Breaks: bot/session/run_folder.py "setsid=True"."""
     parent = tmp_path / ".local/state/slash-agent/runs"
     folder = made(parent, "1", finished=True)
     for number in range(20_000):

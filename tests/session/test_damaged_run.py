@@ -13,9 +13,8 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.publish.bundle.read import read_bundle
 from bot.recovery.salvage import salvage
-from bot.session.folder.cleanup import clean_up
-from bot.session.folder.run_folder import FolderBusy, RunFolder, lock_folder
 from bot.session.local.fix import FixOptions, fix
+from bot.session.run_folder import FolderBusy, RunFolder, clean_up, lock_folder
 from tests.session.test_no_room import Nobody
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Say, Step, Turn
@@ -121,7 +120,7 @@ def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path)
 
 
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/cleanup.py "folder.set_aside()"."""
+    """Breaks: bot/session/run_folder.py "folder.set_aside()"."""
     for name in (
         "tree-checks-before",
         "tree-prepared",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.session.folder.run_folder import RunFolder, remove_tree
+from bot.session.run_folder import RunFolder, remove_tree
 
 
 def clear(folder: RunFolder) -> None:
@@ -21,7 +21,7 @@ def clear(folder: RunFolder) -> None:
 
 
 def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
-    """Breaks: bot/session/folder/run_folder.py "with contextlib.suppress(FileNotFoundError):"."""
+    """Breaks: bot/session/run_folder.py "with contextlib.suppress(FileNotFoundError):"."""
     remove_tree(tmp_path / "gone")
 
 
@@ -39,7 +39,7 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
 def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/folder/run_folder.py "for whole in (self.tree, self.history):"."""
+    """Breaks: bot/session/run_folder.py "for whole in (self.tree, self.history):"."""
 
     def killed(folder: Path) -> None:
         raise KeyboardInterrupt
@@ -47,7 +47,7 @@ def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
     folder = RunFolder(tmp_path)
     for name in ("tree", "history/tree", "bundle"):
         (tmp_path / name).mkdir(parents=True)
-    monkeypatch.setattr("bot.session.folder.run_folder.remove_tree", killed)
+    monkeypatch.setattr("bot.session.run_folder.remove_tree", killed)
     with pytest.raises(KeyboardInterrupt):
         clear(folder)
     assert not folder.has_tree

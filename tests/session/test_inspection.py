@@ -23,9 +23,9 @@ from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
-from bot.session.folder.run_folder import RunFolder
 from bot.session.hooks.stop_hook import StopHook
 from bot.session.progress.waits import Waits
+from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer as Said
 from bot.workspace.client import Workspace

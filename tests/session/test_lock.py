@@ -12,14 +12,14 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode
-from bot.session.folder.run_folder import FolderBusy, RunFolder, lock_folder
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunSpec
+from bot.session.run_folder import FolderBusy, RunFolder, lock_folder
 
 HOLD = """
 import subprocess, sys
 from pathlib import Path
-from bot.session.folder.run_folder import lock_folder
+from bot.session.run_folder import lock_folder
 with lock_folder(Path(sys.argv[1])):
     # A child that outlives its parent must not keep the lock.
     child = subprocess.Popen(["sleep", "60"])

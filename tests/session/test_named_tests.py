@@ -23,8 +23,8 @@ from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
-from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.waits import Waits
+from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off

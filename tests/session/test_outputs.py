@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.session.folder.run_folder import RunFolder
 from bot.session.job.large_outputs import OUTPUTS, bring_back, gather
+from bot.session.run_folder import RunFolder
 from tests.session.conftest import Cli
 from tests.support.model_script import Asked, Call, Say, Step
 from tests.support.model_server import ModelServer

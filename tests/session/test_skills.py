@@ -15,7 +15,7 @@ from bot.contracts.request import Verb
 from bot.policy.load import load_policy
 from bot.recovery.replay import ReplayOptions, replay
 from bot.session.context.profiles import profile_of
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.skills.find import SkillSet
 from bot.workspace.sandbox.backends import Off

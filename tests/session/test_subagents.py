@@ -24,7 +24,7 @@ from bot.policy.load import load_policy
 from bot.providers.replay import ReplayProvider
 from bot.recovery.replay import ReplayOptions, replay
 from bot.session.context.profiles import profile_of_verb
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import Gatekeeper

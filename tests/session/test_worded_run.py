@@ -12,7 +12,7 @@ from bot.contracts import journal as lines
 from bot.contracts.request import Verb
 from bot.contracts.tools import Variation
 from bot.recovery.replay import ReplayOptions, ReplayResult, replay
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from tests.support.fix_script import mending
 from tests.support.stage import Stage
 from tests.support.verb_runs import carry_out, request_in

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.checkout.git import Git
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.skills.find import bundled, choose_skills, commit_skills
 from bot.skills.tool import SkillCopyError, SkillFolder
 from tests.skills.corpus import skill

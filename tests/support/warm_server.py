@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bot.evidence.check import Check
 from bot.cli.scrub_environment import handed_on
 from bot.contracts.tools import Variation
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.workspace import probe as sandbox_probe
 from bot.workspace import start
 from bot.workspace.sandbox.confinement import Confinement

@@ -22,7 +22,7 @@ from bot.publish.result import PublishResult
 from bot.session.event.event_options import EventOptions
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
-from bot.session.folder.run_folder import new_folder
+from bot.session.run_folder import new_folder
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 

@@ -11,7 +11,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.gate.secrets import Finder
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:

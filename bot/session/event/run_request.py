@@ -26,13 +26,13 @@ from bot.session.context.models import RECORDED, connect_model
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
-from bot.session.folder.run_folder import RunFolder, new_folder
 from bot.session.job.attachments import github_attachments
 from bot.session.job.interruption import cut_off, note_work_on_error
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunSpec
 from bot.session.progress.signals import cancelled_by_signals
+from bot.session.run_folder import RunFolder, new_folder
 from bot.session.verdict import conclude
 
 if TYPE_CHECKING:

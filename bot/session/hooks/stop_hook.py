@@ -20,8 +20,8 @@ from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
 from bot.session.context.profiles import SUBMIT_PLAN, Profile
-from bot.session.folder.run_folder import RunFolder
 from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor
+from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.verdict.run_gate import RunGate
 from bot.session.workspaces.start import Workspaces

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bot.contracts.errors import AgentError
 from bot.contracts.progress import View
-from bot.session.folder.run_folder import RunFolder
 from bot.session.progress.signals import CANCELLED, to_standard_error
+from bot.session.run_folder import RunFolder
 
 
 def cut_off(

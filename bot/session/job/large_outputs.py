@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.contracts.errors import GateError
 from bot.gate.confined_folder import UnreadableError, read_confined
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 
 OUTPUTS = "outputs.json"
 

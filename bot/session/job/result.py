@@ -22,11 +22,11 @@ from bot.publish.bundle.files import REPORT
 from bot.publish.bundle.write import BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.session.checks.record import evidence_record
-from bot.session.folder.run_folder import RunFolder
 from bot.session.job.large_outputs import OUTPUTS, gather
 from bot.session.job.run_context import RunContext, now
 from bot.session.job.spec import RunResult
 from bot.session.progress.reporter import masked
+from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.verdict.conclude import Facts, outcome
 from bot.session.workspaces.network import network_notes

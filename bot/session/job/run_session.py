@@ -34,7 +34,6 @@ from bot.providers.connect import apply_overrides
 from bot.providers.probe import with_served_window
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
-from bot.session.folder.run_folder import lock_folder
 from bot.session.job.attachments import Attachments, start_loading
 from bot.session.job.new_conversation import new_conversation
 from bot.session.job.run_context import RunContext, RunInputs, run_context
@@ -43,6 +42,7 @@ from bot.session.progress.background import Background
 from bot.session.progress.reporter import ProgressReporter
 from bot.session.progress.signals import cancelled_after
 from bot.session.progress.waits import WatchedProvider
+from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import find_skills
 from bot.workspace.probe import Chosen, first_that_holds

@@ -17,7 +17,7 @@ from bot.contracts.request import Request, Triage
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.policy.values import Policy
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from bot.session.context.preflight import (
     check_machine,
     check_new_branch,
 )
-from bot.session.folder.run_folder import RunFolder, new_folder
 from bot.session.job.interruption import cut_off, note_work_on_error
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunResult
 from bot.session.local.local_spec import local_request, local_spec
 from bot.session.progress.signals import cancelled_by_signals
+from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
 from bot.workspace.sandbox.backends import Setting
 

@@ -10,8 +10,8 @@ from bot.contracts.progress import NoteEvent, View
 from bot.contracts.request import Actor, Request, Tier, Verb
 from bot.session.context.models import connect_model
 from bot.session.context.preflight import policy_note
-from bot.session.folder.run_folder import RunFolder
 from bot.session.job.spec import RunSpec
+from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 
 

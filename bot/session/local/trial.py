@@ -24,10 +24,10 @@ from bot.policy.load import load_policy
 from bot.session.checks.runner import RunOptions, run_checks
 from bot.session.context.base import checks_of
 from bot.session.context.secrets import known_secrets
-from bot.session.folder.run_folder import RunFolder, new_folder
 from bot.session.job.run_context import RunInputs, run_environment, run_profile
 from bot.session.job.spec import RunSpec
 from bot.session.progress.signals import cancelled_by_signals
+from bot.session.run_folder import RunFolder, new_folder
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose
 

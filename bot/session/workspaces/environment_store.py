@@ -18,7 +18,7 @@ from bot import __version__
 from bot.checkout.clone import Checkout
 from bot.environment.detection import guarded_folder
 from bot.session.context.base import Preparation
-from bot.session.folder.run_folder import RunFolder
+from bot.session.run_folder import RunFolder
 
 _FORMAT = 1
 _PROGRAMS = ("python3", "node", "npm", "go", "cargo", "java", "mvn", "gradle", "gcc")

@@ -1,21 +1,27 @@
-"""The folder of one run: its layout, its lock and its removal. It outlives a crash."""
+"""The folder of one run: its layout, its lock and its removal. It outlives a crash.
+
+A process of its own removes what finished runs no longer need (`clean_up`). A finished run has lost its work tree
+(`RunFolder.finish`); of its folder only the bundle and the journal are kept. The work tree of a run that died stays,
+for `salvage`. If the cleaning process is killed, the one after the next run continues.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import itertools
 import json
 import os
 import secrets
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import bot
 from bot.contracts.errors import AgentError
 from bot.contracts.tools import Variation
 
@@ -70,7 +76,7 @@ class RunFolder:
     def keep_header(self) -> None:
         """A second copy of the journal's first line, for `salvage` of a run whose journal is damaged. On a full disk
         there is none."""
-        with contextlib.suppress(OSError), self.journal.open("rb") as file:
+        with suppress(OSError), self.journal.open("rb") as file:
             self.facts.write_bytes(file.readline())
 
     def write_prepared(self, links: Mapping[str, str], setup_files: Collection[str]) -> None:
@@ -113,9 +119,9 @@ class RunFolder:
         return has_begun(self.journal)
 
     def finish(self) -> None:
-        """The result is written: rename the work tree, so that `cleanup.py` may remove it."""
+        """The result is written: rename the work tree, so that `clean_up` may remove it."""
         for whole in (self.tree, self.history):
-            with contextlib.suppress(FileNotFoundError):
+            with suppress(FileNotFoundError):
                 whole.rename(self.root / f"{_ASIDE}{whole.name}")
 
     def set_aside(self) -> None:
@@ -182,13 +188,13 @@ def remove_tree(folder: Path) -> None:
     `shutil.rmtree` calls itself for each level: a thousand of them ended the program, with the run's results. No
     process of the workspace may be alive; what vanishes meanwhile is no error. Raises `OSError`.
     """
-    with contextlib.suppress(FileNotFoundError):
+    with suppress(FileNotFoundError):
         top = _open_folder(str(folder), None)
         try:
             fresh = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
             while names := os.listdir(top):
                 for name in names:
-                    with contextlib.suppress(FileNotFoundError):
+                    with suppress(FileNotFoundError):
                         _remove_entry(top, name, fresh)
         finally:
             os.close(top)
@@ -258,3 +264,82 @@ def _lock(descriptor: int, root: Path) -> None:
                     f"busy: another run works in {root}. Wait for its end, or end it, and ask again."
                 ) from error
         time.sleep(0.02)
+
+
+_START = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from bot.session.run_folder import clean_up_process; clean_up_process()"
+)
+
+
+@contextmanager
+def cleaning_up_after(environment: Mapping[str, str]) -> Iterator[None]:
+    """Start the cleanup when the block ends, also by an exception."""
+    try:
+        yield
+    finally:
+        clean_up_later(environment)
+
+
+def clean_up_later(environment: Mapping[str, str]) -> None:
+    """Start a process that removes the trees of finished runs, and return at once. On a runner nothing is started: its
+    disk is thrown away. If no process can be started, the next run tries again."""
+    if environment.get("RUNNER_TEMP"):
+        return
+    package = str(Path(bot.__file__).resolve().parents[1])
+    argv = [sys.executable, "-I", "-S", "-c", _START, package, str(parent_folder(environment))]
+    nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    with suppress(OSError):
+        os.posix_spawn(sys.executable, argv, {}, file_actions=nowhere, setsid=True)
+
+
+def clean_up(parent: Path) -> None:
+    """Remove what the runs under `parent` no longer need, except of runs that a process works in."""
+    for root in sorted(parent.iterdir(), reverse=True):
+        folder = RunFolder(root)
+        with suppress(OSError, FolderBusy):
+            with lock_folder(root):
+                folder.set_aside()
+            folder.remove_set_aside()
+
+
+def is_busy(folder: RunFolder) -> bool:
+    """Whether a process works in it now."""
+    try:
+        with lock_folder(folder.root):
+            return False
+    except FolderBusy:
+        return True
+
+
+def remove_run(folder: RunFolder, *, finished: bool) -> bool:
+    """Remove all of a run; with `finished` only if its work tree is gone. `False` if it stays. Raises `OSError`."""
+    try:
+        with lock_folder(folder.root):
+            if finished and folder.has_tree:
+                return False
+            folder.finish()  # what is left by half a removal must not be taken for what the run made
+            folder.drop()
+            return True
+    except FolderBusy:
+        return False
+
+
+def size_of(root: Path) -> int:
+    """Bytes on the disk, without what links lead to."""
+    total, ahead = 0, [root]
+    while ahead:
+        with suppress(OSError), os.scandir(ahead.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        ahead.append(Path(entry.path))
+    return total
+
+
+def clean_up_process() -> None:
+    """The main function of the process that `clean_up_later` starts."""
+    os.chdir("/")
+    os.nice(10)
+    clean_up(Path(sys.argv[2]))

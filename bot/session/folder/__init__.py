@@ -1,1 +1,0 @@
-"""The folder of a run on disk: layout, lock, removal."""
