@@ -17,8 +17,8 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.progress import EndEvent
-from bot.session.job.interruption import recovery_commands
 from bot.session.local.fix import FixOptions, FixResult, fix
+from bot.session.progress.interruption import recovery_commands
 from bot.session.run_folder import cleaning_up_after
 
 _UNFINISHED = (Status.PARTIAL, Status.FAILED)
@@ -91,7 +91,7 @@ def _result(result: FixResult, arguments: argparse.Namespace) -> Result:
     ):
         next.append(("go on", _continue(result, arguments)))
     if result.kept_run:
-        next += recovery_commands(result.kept_run, goes_on=True)
+        next += recovery_commands(result.kept_run, can_continue=True)
     next.append(("report", str(result.bundle / "report.html")))
     unseen = count_of(result.unseen, "uncommitted file")
     notes = [f"The agent worked on HEAD and did not see {unseen}."] if result.unseen else []

@@ -26,7 +26,7 @@ from bot.report.summary import charts_of, outcome_summary, run_summary
 from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
-from bot.session.job.interruption import recovery_commands
+from bot.session.progress.interruption import recovery_commands
 from bot.session.run_folder import cleaning_up_after
 
 EXAMPLE = "slash-agent run --event-name issue_comment --event payload.json --out bundle --dry-run"
@@ -162,7 +162,7 @@ def _print_result(result: EventResult, actions: Actions, printer: Printer, *, dr
         publish = f"slash-agent publish --bundle {bundle}"
         next = [] if dry_run or actions.active else [("publish", f"{publish} (--dry-run to see it first)")]
         if result.kept_run and not actions.active:
-            next += recovery_commands(result.kept_run, goes_on=False)
+            next += recovery_commands(result.kept_run, can_continue=False)
         next += [("report", str(result.bundle / "report.html")), ("bundle", str(result.bundle))]
         print_result(Result(outcome, next=next), printer)
     if actions.has_summary:

@@ -52,7 +52,7 @@ from bot.policy.values import Policy
 from bot.providers.replay import ReplayProvider
 from bot.session.context.base import base_policy, base_task
 from bot.session.context.profiles import TASK, recorded_profile
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.tools.approvals import Approvals, approved_paths, recorded_person
 from bot.session.tools.result_tools import ResultTool, ResultTools
 from bot.session.tools.skills import recorded_pre_approvals

@@ -10,7 +10,7 @@ from tests.support.stage import processes_naming
 _PROGRAM = """
 import os, signal, subprocess, time
 from bot.contracts.cancel import CancelToken
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals
 
 def cut_off():
     print("cut off, and what ran ended by", shell.wait(0.4), flush=True)
@@ -43,7 +43,7 @@ def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
 def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> None:
     """Before there is a word of it, and once more after that.
 
-    Breaks: bot/session/progress/signals.py "self._end()".
+    Breaks: bot/session/progress/interruption.py "self._end()".
     """
     seconds = "71235.5"
     ended = _run("assert cancel.wait(60); time.sleep(0.1)", "time.sleep(600)", seconds)
@@ -56,5 +56,5 @@ def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> Non
 
 
 def test_one_press_that_arrives_twice_is_one() -> None:
-    """Breaks: bot/session/progress/signals.py "and now - first > _ONE_PRESS"."""
+    """Breaks: bot/session/progress/interruption.py "and now - first > _ONE_PRESS"."""
     assert _run("pass", "pass")[:2] == (0, "ended signal\n")

@@ -25,8 +25,8 @@ from bot.contracts.progress import (
     TextEvent,
     WaitEvent,
 )
+from bot.session.progress.interruption import to_standard_error
 from bot.session.progress.reporter import call_line, said_line, waiting_line, while_heard
-from bot.session.progress.signals import to_standard_error
 
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 _LAST_WRITE_SECONDS = 0.3

@@ -20,7 +20,7 @@ from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
 from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.background import Background
+from bot.session.progress.waits import Background
 from bot.session.workspaces.build_caches import is_compiling
 from bot.workspace.client import Workspace
 

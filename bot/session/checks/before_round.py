@@ -21,8 +21,7 @@ from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
 from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.background import Background
-from bot.session.progress.waits import Waits
+from bot.session.progress.waits import Background, Waits
 from bot.session.workspaces.trees import Trees
 from bot.workspace.client import Workspace
 

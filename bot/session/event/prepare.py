@@ -21,7 +21,7 @@ from bot.session.context.base import Preparation, base_finder, base_policy, base
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.profiles import MODEL_VERBS, profile_of
 from bot.session.context.secrets import known_secrets
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, lock_folder, new_folder, remove_tree
 from bot.session.tools.result_tools import propose_writes
 from bot.session.workspaces.environment_store import EnvironmentRecord, EnvironmentStore, environment_store

@@ -27,11 +27,10 @@ from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.job.attachments import github_attachments
-from bot.session.job.interruption import cut_off, note_work_on_error
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunSpec
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.verdict import conclude
 
@@ -120,7 +119,7 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
         )
         at_once = cut_off(folder, options.out, view, "slash-agent run", progress.fail)
         interrupted = view.interrupted if view else None
-        with note_work_on_error(folder, goes_on=False), cancelled_by_signals(stop, interrupted, at_once):
+        with note_work_on_error(folder, can_continue=False), cancelled_by_signals(stop, interrupted, at_once):
             ended = run_session(spec, stop)
             bundle = write_run_bundle(options.out, folder, ended)
         if not ended.needs_tree:

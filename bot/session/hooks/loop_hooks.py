@@ -1,23 +1,40 @@
-"""`LoopHooks`: what a run does between the loop's steps, and what it tells the model there."""
+"""`LoopHooks`: what a run does between the loop's steps. `StopHook`: what it tells the model that says it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from bot.agent.conversation_context import Hooks, TurnInfo
 from bot.agent.finish import Stop
 from bot.agent.masking import requests_left_notice
 from bot.agent.todo import render_list
 from bot.agent.usage import LimitReminder
+from bot.checkout.clone import Checkout
+from bot.checkout.objects import blobs_at
+from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import AgentError, GateError
+from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
+from bot.contracts.plain_text import printable, quoted_lines
+from bot.gate.errors import OutOfCapacity, quoted_path
+from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
-from bot.session.context.profiles import FINAL, Profile
-from bot.session.hooks.stop_hook import StopHook
+from bot.session.context.profiles import FINAL, SUBMIT_PLAN, Profile
+from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor
+from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker
+from bot.session.verdict.run_gate import RunGate
 from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.start import Workspaces
+from bot.session.workspaces.trees import TreeEnvironment
+
+if TYPE_CHECKING:
+    from bot.gate.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +103,206 @@ class LoopHooks:
         todo = self.results.todo
         listed = (f"Your list:\n{render_list(todo.items)}",) if todo.items else ()
         return (*listed, *self.skills.carried())
+
+
+CheckSyntax = Callable[[Sequence[Mapping[str, str]]], Sequence[str]]
+
+NO_PLAN = (
+    "You said you are done, but no plan was submitted. Call `submit_plan`, or say in one sentence why there is no "
+    "plan to make. This is said once."
+)
+OPEN_ITEMS = (
+    "You said you are done, but your list has open items:\n{items}\nDo them, or say why they are not needed and "
+    "update the list. This is said once."
+)
+WITHHELD = (
+    "You said you are done, but no patch can hold these files, so they will not be part of your change:\n{rows}\n"
+    "Remove what is left over (core dumps, build output, clones); what belongs to the change, make in another way. "
+    "This is said once."
+)
+REFUSED = "You said you are done, but your change cannot be published: {why}. Undo what causes that. This is said once."
+NEW_ERRORS = (
+    "You said you are done, but with your change files have errors that were not there before, in the lines with |:\n"
+    "{errors}\nFix them, or say in one sentence why they are right. This is said once."
+)
+_MAX_ROWS = 20
+
+
+@dataclass(slots=True, kw_only=True)
+class StopHook:
+    """The message to a model that says it is done (S-037): a missing plan, open items of its list, files that the gate
+    leaves out, new syntax errors, new errors of checkers, failing checks. The loop asks at most twice a session; what
+    the model did nothing about is not repeated. `check_syntax` returns a line for each text that no longer parses; a
+    check that the `instruction` names must pass."""
+
+    policy: StopHookPolicy
+    profile: Profile
+    results: ResultTools
+    rounds: Rounds
+    gate: RunGate
+    check_syntax: CheckSyntax
+    instruction: str
+    stop: CancelToken
+    diagnostics: DiagnosticsMonitor
+    _reported: set[str] = field(default_factory=set, init=False)
+    _reported_trees: set[str] = field(default_factory=set, init=False)
+    _reported_problems: set[tuple[str, str, str]] = field(default_factory=set, init=False)
+    _unparsed: frozenset[str] = field(default=frozenset(), init=False)
+
+    def changed(self) -> bool:
+        """Whether the work tree differs from the base, or the gate refuses it."""
+        verdict = self.gate.verdict()
+        return isinstance(verdict, GateError) or bool(verdict.files or verdict.withheld)
+
+    def before_end(self) -> str | None:
+        """What is missing, in one message; `None` lets the session end."""
+        return "\n\n".join(self._missing()) or None
+
+    def _missing(self) -> Iterator[str]:
+        if (
+            SUBMIT_PLAN in self.profile.results
+            and self.results.submit.plan is None
+            and self._first_time("plan")
+        ):
+            yield NO_PLAN
+        if self.profile.read_only:
+            return
+        described = bool(self.results.describe.description.title)
+        if self.policy.todos and not described and self.results.todo.open and self._first_time("todos"):
+            yield OPEN_ITEMS.format(items=render_list(self.results.todo.items))
+        yield from self._refusals()
+        if self.policy.diagnostics:
+            yield from self._new_errors(only_parsed=described)
+        if self.policy.checks or self.policy.diagnostics:
+            yield from self._rounds_with_change()
+
+    def _refusals(self) -> Iterator[str]:
+        """What the gate refuses or cannot put in a patch; what the policy withholds was reported at each write."""
+        verdict = self.gate.verdict()
+        if isinstance(verdict, GateError):
+            if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
+                yield self.gate.mask(REFUSED.format(why=verdict))
+        elif verdict.unfit and self._first_time("gate"):
+            rows = [f"- {quoted_path(row.path)}: {row.reason}" for row in verdict.unfit[:_MAX_ROWS]]
+            if more := len(verdict.unfit) - len(rows):
+                rows.append(f"- and {more} more")
+            yield self.gate.mask(WITHHELD.format(rows="\n".join(rows)))
+
+    def _first_time(self, what: str) -> bool:
+        new = what not in self._reported
+        self._reported.add(what)
+        return new
+
+    def _new_errors(self, *, only_parsed: bool) -> Iterator[str]:
+        """Files that do not parse any more and, unless the change is described already, errors of language servers: the
+        model saw those with its edits."""
+        verdict = self.gate.verdict()
+        if (
+            isinstance(verdict, GateError)
+            or not verdict.files
+            or not self._first_time(f"errors of {verdict.tree_sha}")
+        ):
+            return
+
+        texts = changed_texts(self.gate.checkout, verdict)
+        errors = [*(self.check_syntax(texts) if texts else ())]
+        if not only_parsed:
+            errors += self.diagnostics.errors_in(self.gate.checkout, verdict, errors)
+        paths = tuple(error.partition(": ")[0] for error in errors)
+        self._unparsed = frozenset(file.path for file in verdict.files if file.path in paths)
+        if errors:
+            listed = quoted_lines("\n".join(errors))
+            yield self.gate.mask(NEW_ERRORS.format(errors=listed))
+
+    def _rounds_with_change(self) -> Iterator[str]:
+        """Failing checks and errors of checkers, once for each tree."""
+        if not self.rounds.any or self.profile.unrun:
+            return
+        from bot.evidence.compare import failing, failing_checks_message
+
+        verdict = self.gate.verdict()
+        if isinstance(verdict, GateError) or not verdict.files or verdict.tree_sha in self._reported_trees:
+            return
+        self._reported_trees.add(verdict.tree_sha)
+        bad = failing(self.rounds.results(verdict.tree_sha), self.instruction)
+        if self.stop.fired:
+            return
+        if self.policy.diagnostics and (problems := self._new_problems(verdict.tree_sha)):
+            yield self.gate.mask(problems)
+        if self.policy.checks and bad:
+            yield self.gate.mask(failing_checks_message(bad))
+
+    def _new_problems(self, tree_sha: str) -> str:
+        """New errors of checkers, each once, except in files that do not parse."""
+        from bot.evidence.problems import new_errors, new_errors_message
+
+        new = [
+            error
+            for error in new_errors(self.rounds.diagnostics(tree_sha))
+            if error.path not in self._unparsed and _problem_key(error) not in self._reported_problems
+            if self.rounds.is_used(error.tool, error.path)
+        ]
+        self._reported_problems.update(map(_problem_key, new))
+        return new_errors_message(new) if new else ""
+
+
+def _problem_key(problem: Problem) -> tuple[str, str, str]:
+    return problem.path, f"{problem.tool} {problem.code}", problem.message
+
+
+_SUFFIXES = (".py", ".pyi", ".json", ".toml")
+_LARGEST = 1_000_000
+_MOST_BYTES = 16_000_000
+_MOST_SHOWN = 10
+
+
+def changed_texts(checkout: Checkout, verdict: Verdict) -> list[dict[str, str]]:
+    """The changed files that can be judged: `path`, `after`, and `before` where the base has it."""
+    paths = [file.path for file in verdict.files if PurePosixPath(file.path).suffix.lower() in _SUFFIXES]
+    after = blobs_at(checkout.git, verdict.tree_sha, paths)
+    before = blobs_at(checkout.git, checkout.base_sha, after)
+    texts: list[dict[str, str]] = []
+    size = 0
+    for path, content in after.items():
+        size += len(content)
+        if len(content) > _LARGEST or size > _MOST_BYTES:
+            continue
+        text = {"path": path, "after": content.decode("utf-8", "replace")}
+        if path in before:
+            text["before"] = before[path].decode("utf-8", "replace")
+        texts.append(text)
+    return texts
+
+
+class SyntaxCheck:
+    """Tries texts in a workspace of their own, over an empty tree: the agent's is closed, and its word on itself would
+    be worth little. `say` takes a line where that cannot be done: the run goes on."""
+
+    def __init__(
+        self, workspaces: Workspaces, folder: RunFolder, cancel: CancelToken, say: Callable[[str], None]
+    ) -> None:
+        self._workspaces = workspaces
+        self._folder = folder
+        self._cancel = cancel
+        self._say = say
+        self._times = 0
+
+    def __call__(self, texts: Sequence[Mapping[str, str]]) -> Sequence[str]:
+        """One line for each text that has a new error, at most eleven."""
+        self._times += 1
+        name = f"errors-{self._times}"
+        tree = self._folder.root / f"tree-{name}"
+        tree.mkdir()
+        try:
+            with self._workspaces.start_commands(
+                name, tree, TreeEnvironment(), runs_nothing=True
+            ) as workspace:
+                outcome = workspace.call(
+                    "new_errors", {"files": [dict(text) for text in texts]}, self._cancel
+                )
+        except AgentError as error:
+            self._say(f"the changed files could not be parsed: {error}")
+            return ()
+        lines = [printable(line) for line in outcome.content.splitlines() if line.strip()]
+        left = len(lines) - _MOST_SHOWN
+        return [*lines[:_MOST_SHOWN], *([f"and {left} more"] if left > 0 else [])]

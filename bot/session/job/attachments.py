@@ -15,7 +15,7 @@ from bot.contracts.model import Provider
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
 from bot.providers.connect import apply_overrides
-from bot.session.progress.background import Background
+from bot.session.progress.waits import Background
 from bot.workspace.sandbox.confinement import Confinement
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import REPORT_FINDING, Profile, profile_of, without_commands
 from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.job.spec import RunSpec
-from bot.session.progress.background import Background
-from bot.session.progress.waits import Waits
+from bot.session.progress.waits import Background, Waits
 from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills, SkillModels

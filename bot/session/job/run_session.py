@@ -38,10 +38,9 @@ from bot.session.job.attachments import Attachments, start_loading
 from bot.session.job.new_conversation import new_conversation
 from bot.session.job.run_context import RunContext, RunInputs, run_context
 from bot.session.job.spec import RunResult, RunSpec
-from bot.session.progress.background import Background
+from bot.session.progress.interruption import cancelled_after
 from bot.session.progress.reporter import ProgressReporter
-from bot.session.progress.signals import cancelled_after
-from bot.session.progress.waits import WatchedProvider
+from bot.session.progress.waits import Background, WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import find_skills

@@ -22,11 +22,10 @@ from bot.session.context.preflight import (
     check_machine,
     check_new_branch,
 )
-from bot.session.job.interruption import cut_off, note_work_on_error
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunResult
 from bot.session.local.local_spec import local_request, local_spec
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
 from bot.workspace.sandbox.backends import Setting
@@ -95,7 +94,7 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     )
     stop = CancelToken()
     at_once = cut_off(folder, options.out, view, "slash-agent fix")
-    with note_work_on_error(folder, goes_on=True), cancelled_by_signals(stop, view.interrupted, at_once):
+    with note_work_on_error(folder, can_continue=True), cancelled_by_signals(stop, view.interrupted, at_once):
         return _deliver(options, repo, folder, run_session(replace(spec, resume=last), stop))
 
 

@@ -26,7 +26,7 @@ from bot.session.context.base import checks_of
 from bot.session.context.secrets import known_secrets
 from bot.session.job.run_context import RunInputs, run_environment, run_profile
 from bot.session.job.spec import RunSpec
-from bot.session.progress.signals import cancelled_by_signals
+from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
 from bot.workspace.client import Workspace
 from bot.workspace.probe import choose

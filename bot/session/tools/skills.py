@@ -19,7 +19,7 @@ from bot.policy.values import Policy
 from bot.providers.connect import apply_overrides
 from bot.session.context.models import RECORDED
 from bot.session.context.profiles import Profile
-from bot.session.progress.background import Background
+from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.session.tools.toolbox import PRE_APPROVED, PreApproved
 from bot.skills.find import SkillSet, commit_skills, session_skills

@@ -26,7 +26,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.environment.detection import guarded_folder
 from bot.policy.values import SetupStep
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.background import Background
+from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache

@@ -158,7 +158,7 @@ def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Pa
 def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
     """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not.
 
-    Breaks: bot/session/progress/signals.py "_for_a_moment(self._cut_off)".
+    Breaks: bot/session/progress/interruption.py "_for_a_moment(self._cut_off)".
     """
     seconds = "71234.5"  # by which it is known among all that sleep here
     steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]

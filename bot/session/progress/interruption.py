@@ -1,20 +1,29 @@
-"""SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate and is bundled and reported. A second
-Ctrl-C ends the process, and everything it started, at once."""
+"""Interrupt a run by a signal or a time limit, and say where an interrupted run left its work.
+
+SIGINT, SIGTERM and SIGHUP cancel a run, so that its work still passes the gate and is bundled and reported. A second
+Ctrl-C ends the process, and everything it started, at once.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import ExitCode
 from bot.workspace.process import kill_all_of_ours
+from bot.contracts.errors import AgentError, ExitCode
+from bot.contracts.progress import View
+from bot.session.run_folder import RunFolder
 
 CANCELLED = "cancelled at once; nothing of it runs any more"
 
@@ -29,7 +38,7 @@ Say = Callable[[str], None]
 
 
 def to_standard_error(text: str) -> None:
-    with suppress(OSError):  # nobody reads it any more: what goes on goes on
+    with suppress(OSError):  # nobody reads it any more; the run continues
         os.write(2, f"{text}\n".encode())
 
 
@@ -112,7 +121,7 @@ def _for_a_moment(task: Callable[[], None]) -> None:
     """Run `task` on a thread for a moment: a lock it needs may be held, or nobody may read its output."""
 
     def do() -> None:
-        with suppress(OSError, ValueError):  # nobody hears it any more
+        with suppress(OSError, ValueError):  # nobody reads it any more
             task()
 
     thread = threading.Thread(target=do, name="for a moment", daemon=True)
@@ -136,3 +145,68 @@ def cancelled_after(cancel: CancelToken, minutes: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def cut_off(
+    folder: RunFolder,
+    out: Path | None,
+    view: View | None,
+    name: str,
+    then: Callable[[], None] | None = None,
+) -> Callable[[], None]:
+    """The callback for a run whose processes were all killed: it tells `view`, or without one standard error, where the
+    work is, then calls `then`. `name` is the program's. A run that had not begun leaves no folder."""
+
+    def report() -> None:
+        text = interruption_text(folder, out, can_continue=name.endswith("fix"))
+        if view is not None:
+            view.cut_off(text)
+        else:
+            to_standard_error(f"{name}: {text}")
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        if then is not None:
+            then()
+
+    return report
+
+
+def interruption_text(folder: RunFolder, out: Path | None, *, can_continue: bool) -> str:
+    """The lines for a person: where the work is, and the commands that recover it. `can_continue`: `fix --continue` is
+    one of them."""
+    if not folder.begun:
+        folder.drop()
+        return f"{CANCELLED}. It had not begun, and nothing of it is left."
+    if not folder.has_tree:
+        return f"{CANCELLED}. It had come to its end: what it did is in {out or folder.bundle}"
+    rows = recovery_commands(folder, can_continue=can_continue)
+    return "\n".join(
+        [f"{CANCELLED}. What it had is in {folder.root}", *(f"{label}: {text}" for label, text in rows)]
+    )
+
+
+def recovery_commands(folder: RunFolder, *, can_continue: bool) -> tuple[tuple[str, str], ...]:
+    """Labels with a command each, for a run whose work tree still exists. `can_continue`: `fix --continue` is one."""
+    root = shlex.quote(str(folder.root))
+    rows = (
+        ("its diff", f"slash-agent salvage {root}"),
+        ("go on", f"slash-agent fix --continue {root}"),
+    )
+    return rows if can_continue else rows[:1]
+
+
+@contextmanager
+def note_work_on_error(folder: RunFolder, *, can_continue: bool) -> Iterator[None]:
+    """Add notes to an error that ends the run: where its work is. The command line prints them last."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and not folder.root.is_dir():
+            raise AgentError(
+                f"The run's folder {folder.root} was removed while the run was at work; nothing of it is left."
+            ) from error
+        if folder.has_tree and (folder.begun or folder.facts.is_file()):
+            error.add_note(f"The work so far is in {folder.root}")
+            for label, text in recovery_commands(folder, can_continue=can_continue):
+                error.add_note(f"{label}: {text}")
+        raise
