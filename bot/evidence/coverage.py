@@ -30,8 +30,6 @@ _SETTINGS = (
     ("pytest.ini", r"--cov\b"),
     ("package.json", r'"collectCoverage"\s*:\s*true|"nyc"\s*:|"c8"\s*:'),
 )
-COVERAGE_FILES = tuple(file for file, _ in _SETTINGS)
-"""The files that may configure coverage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,9 @@ from bot.session.tools.approvals import Approvals, approved_paths, recorded_pers
 from bot.session.tools.result_tools import ResultTool, ResultTools
 from bot.session.tools.skills import recorded_pre_approvals
 from bot.session.tools.toolbox import NOT_RUN, Gatekeeper
-from bot.session.verdict.conclude import nothing_changed
 from bot.workspace.client import TOOL_SPECS, Answer, Workspace
+from bot.session.workspaces.run_gate import unchanged_verdict
+from bot.workspace.client import Answer, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 
@@ -361,7 +362,7 @@ def _write_file(file: lines.FileVersion) -> str:
 
 def _gate_verdict(checkout: Checkout, policy: Policy, recording: JournalFile) -> Verdict | None:
     if recorded_profile(recording.header).read_only:
-        return nothing_changed(checkout.git, checkout.base_sha)
+        return unchanged_verdict(checkout.git, checkout.base_sha)
     request = recording.header.request
     rule = may_write(
         policy, request.actor.tier, approved_paths(recording), deletions=request.allows_deletions

@@ -26,17 +26,17 @@ from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
 from bot.gate.verdict import MayWrite, Verdict
 from bot.policy.decide import may_write
-from bot.session.checks.record import recorded_evidence
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import REPORT_FINDING, recorded_profile
 from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.secrets import known_secrets
+from bot.session.job import outcome as run_outcome
 from bot.session.job.large_outputs import gather
-from bot.session.job.result import mask_outcome, write_bundle_and_report
+from bot.session.job.result import mask_outcome, recorded_evidence, write_bundle_and_report
 from bot.session.run_folder import RunFolder, has_begun, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
-from bot.session.verdict import conclude
+from bot.session.workspaces.run_gate import discarded_notes, unchanged_verdict
 
 _INCOMPLETE = "The run died before it ended; this is what it had."
 
@@ -86,7 +86,7 @@ def _salvage(
     detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
     gate_result = _gate_result(checkout, folder, rule, detector.redactor, _edited(recording))
     header = recording.header
-    facts = conclude.Facts(
+    facts = run_outcome.Facts(
         request=header.request,
         base_sha=header.base_sha,
         model=header.model,
@@ -99,8 +99,8 @@ def _salvage(
     notes = tuple(filter(None, (recording.cut, damage)))
     if profile.read_only:
         notes, gate_result = (
-            (*notes, *conclude.thrown_away(gate_result)),
-            conclude.nothing_changed(checkout.git, header.base_sha),
+            (*notes, *discarded_notes(gate_result)),
+            unchanged_verdict(checkout.git, header.base_sha),
         )
     reviewing = None
     if REPORT_FINDING in profile.results:
@@ -110,7 +110,7 @@ def _salvage(
     results.replay(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
     evidence = recorded_evidence(recording)
-    outcome = conclude.outcome(
+    outcome = run_outcome.outcome(
         facts,
         profile,
         _end(recording),
@@ -119,7 +119,6 @@ def _salvage(
         checks=evidence.checks,
         denials=_denials(recording),
         notes=(*notes, *results.notes()),
-        redactions=(),
         diagnostics=evidence.diagnostics,
         coverage=evidence.coverage,
     )

@@ -14,9 +14,9 @@ from bot.checkout.git import Git, GitError
 from bot.cli import clean, main
 from bot.contracts.capacity import CapacityError
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
-from bot.contracts.outcome import StopReason
+from bot.contracts.outcome import Status, StopReason
+from bot.session.job.outcome import exit_code
 from bot.session.run_folder import FolderBusy, new_folder
-from bot.session.verdict.conclude import exit_code
 from bot.workspace.process import WorkspaceError
 
 
@@ -37,7 +37,7 @@ def test_what_the_machine_could_not_do_exits_with_75(error: type[AgentError]) ->
 
 
 def test_a_run_that_broke_off_is_not_called_an_internal_error() -> None:
-    assert exit_code(StopReason.ERROR) is ExitCode.UNAVAILABLE
+    assert exit_code(StopReason.ERROR, Status.FAILED) is ExitCode.UNAVAILABLE
 
 
 def test_a_git_that_was_killed_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Status, StopReason
 from bot.contracts.request import Verb
 from bot.policy.tiers import RunBudget
-from bot.session.verdict.conclude import exit_code
+from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage

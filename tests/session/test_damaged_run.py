@@ -191,7 +191,7 @@ def test_policy_lets_a_run_that_died_and_who_continues_it_delete_most_files(tmp_
 
 @pytest.mark.slow
 def test_ten_megabytes_of_last_words_are_cut_and_the_bundle_is_read(tmp_path: Path) -> None:
-    """Breaks: bot/session/verdict/conclude.py "answer=_capped(end.final_text)"."""
+    """Breaks: bot/session/job/outcome.py "answer=_capped(end.final_text)"."""
     folder = ran(tmp_path, Say("word " * 2_000_000))
     answer = read_bundle(folder.bundle).outcome.answer
     assert len(answer) < 66_000

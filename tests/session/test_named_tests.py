@@ -20,7 +20,6 @@ from bot.evidence.check import Check
 from bot.evidence.compare import failing
 from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from bot.session.checks.before_round import RoundsContext
-from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Waits
@@ -94,7 +93,6 @@ def trial(
         write,
         CancelToken(),
         Waits(lambda line: None),
-        coverage=ChangeCoverage(checkout),
         history=GitTrees(checkout),
         minutes=minutes,
         cores=cores,

@@ -20,7 +20,7 @@ from bot.publish.plan_comment import find_plan
 from bot.publish.thread.ref import thread_ref_of
 from bot.recovery.replay import ReplayOptions, replay
 from bot.report.page import render_page
-from bot.session.verdict.conclude import exit_code
+from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git

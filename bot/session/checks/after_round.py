@@ -81,7 +81,7 @@ class AfterRound(Round):
             ]
         for check, pair in zip(self.checks, self._pairs, strict=True):
             self._record("after", replace(check, command=pair.check.command), pair.after)
-        changed = self.context.coverage.lines(self._tree) if self.context.coverage else ()
+        changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
         self._rerun_failed()
         self._confirm_fixed(changed)
         return self._pairs
@@ -99,10 +99,10 @@ class AfterRound(Round):
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
-        coverage = self.context.coverage
+        history = self.context.history
         options = self._options(
             self._begin_check,
-            changed_lines=(lambda: coverage.lines(self._tree)) if coverage else None,
+            changed_lines=(lambda: history.changed_lines(self._tree)) if history else None,
             rerun_tests=lambda number, execution: reruns.newly_failed_after(
                 self._before.executions[number].result(), execution
             ),

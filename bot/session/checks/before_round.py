@@ -18,7 +18,6 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
-from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background, Waits
@@ -45,7 +44,6 @@ class RoundsContext:
     unrun: str = ""
     origin: str = ""
     inspect: Callable[[], Inspection] | None = None
-    coverage: ChangeCoverage | None = None
     history: GitTrees | None = None
     minutes: float = LOCAL_MINUTES
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))

@@ -13,6 +13,7 @@ from bot.contracts.evidence import CheckerComparison, Coverage
 from bot.contracts.outcome import CheckResult
 from bot.evidence import reruns
 from bot.evidence.check import Check
+from bot.evidence.coverage import merge_coverage, missing_reason
 from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
 from bot.session.checks.check_time import TimeBudget
@@ -67,11 +68,18 @@ class Rounds:
         )
 
     def coverage(self, tree_sha: str | None) -> Coverage | None:
-        """Return the coverage of the changed lines after `results`; `None` if there is nothing to report."""
-        coverage = self._context.coverage
-        if coverage is None or tree_sha is None or not self._after.get(tree_sha):
+        """Return the coverage of the changed lines after `results`, or a note why it is missing; `None` if no check is
+        configured to measure it."""
+        history = self._context.history
+        if history is None or tree_sha is None or not self._after.get(tree_sha):
             return None
-        return coverage.report(self.checks, [pair.after.coverage for pair in self._after[tree_sha]])
+        measured = [pair.after.coverage for pair in self._after[tree_sha]]
+        reports = [report for report in measured if report is not None]
+        if any(report.sources or report.note for report in reports):
+            return merge_coverage(reports)
+        patterns = [pattern for check in self.checks for pattern in check.coverage]
+        reason = missing_reason([check.command for check in self.checks], patterns, history.read)
+        return merge_coverage((), reason)
 
     def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:
         """Return the checkers on both sides of the change, after `results`."""

@@ -12,6 +12,7 @@ from bot.contracts.pulls import Side
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
 _MAX_DIFF = 80_000
 _MAX_FILE_DIFF = 16_000
+_MAX_CHANGED_LINES = 200_000
 
 
 class GitTrees:
@@ -56,28 +57,46 @@ class GitTrees:
     def untouched(self, tree: str) -> Callable[[str, int], bool] | None:
         """A test whether a line of a file in `tree` was in it at the base; `None` if that is unknown. Raises
         `GitError`."""
-        by_path = changed_lines(self._checkout, tree)
+        by_path = self._diff_lines(tree)
         if by_path is None:
             return None
         lines = dict(by_path)
         unknown = set(self.changes(tree)[0]).difference(lines)  # no text, or another kind of file than before
         return lambda path, line: bool(line) and path not in unknown and line not in lines.get(path, ())
 
+    def changed_lines(self, tree: str) -> dict[str, frozenset[int]]:
+        """The lines of `tree` that the base does not have, by path; only some of a very large change. A path that is no
+        UTF-8 is left out."""
+        by_path: dict[str, frozenset[int]] = {}
+        lines_left = _MAX_CHANGED_LINES
+        for path, changed in self._diff_lines(tree) or ():
+            lines_left -= len(changed)
+            if changed and lines_left >= 0 and _is_utf8(path):
+                by_path[path] = changed
+        return by_path
 
-def changed_lines(checkout: Checkout, tree_sha: str) -> Iterator[tuple[str, frozenset[int]]] | None:
-    """The changed text files of `tree_sha` with the numbers of their new or changed lines, renames followed; `None` if
-    the diff cannot be read."""
-    from bot.review.diff import DiffError, parse_diff
+    def _diff_lines(self, tree: str) -> Iterator[tuple[str, frozenset[int]]] | None:
+        """The changed text files of `tree` with the numbers of their new or changed lines, renames followed; `None` if
+        the diff cannot be read."""
+        from bot.review.diff import DiffError, parse_diff
 
+        try:
+            diff = parse_diff(diff_between(self._git, self._base, tree))
+        except (GitError, DiffError):
+            return None
+        return (
+            (file.path, frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks)))
+            for file in diff.files
+            if file.hunks or (file.old_path != file.path and not file.binary)
+        )
+
+
+def _is_utf8(path: str) -> bool:
     try:
-        diff = parse_diff(diff_between(checkout.git, checkout.base_sha, tree_sha))
-    except (GitError, DiffError):
-        return None
-    return (
-        (file.path, frozenset[int]().union(*(hunk.changed(Side.RIGHT) for hunk in file.hunks)))
-        for file in diff.files
-        if file.hunks or (file.old_path != file.path and not file.binary)
-    )
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def pull_diff(checkout: Checkout) -> str:

@@ -32,7 +32,7 @@ from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import PROGRESS, asking_comment
 from bot.publish.thread.ref import ThreadRef, trigger_key
 from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
-from bot.session.verdict.conclude import exit_code
+from bot.session.job.outcome import exit_code
 
 # In bytes, of the zip and of what is in it.
 _MOST_ZIPPED = 64 * 1024 * 1024

@@ -27,12 +27,12 @@ from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_options import EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.job.attachments import github_attachments
+from bot.session.job.outcome import exit_code
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import RunSpec
 from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
-from bot.session.verdict import conclude
 
 if TYPE_CHECKING:
     from bot.contracts.request import Triage
@@ -129,7 +129,7 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
         progress.fail(str(error) if isinstance(error, AgentError) else "")
         raise
     progress.end(ended.outcome)
-    code = conclude.exit_code(ended.outcome.stop_reason, ended.outcome.status)
+    code = exit_code(ended.outcome.stop_reason, ended.outcome.status)
     kept_folder = folder if ended.needs_tree else None
     return EventResult(code, ended.outcome.reason, ended.outcome, bundle, kept_run=kept_folder)
 

@@ -28,8 +28,8 @@ from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker
-from bot.session.verdict.run_gate import RunGate
 from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import TreeEnvironment
 

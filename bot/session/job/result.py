@@ -1,17 +1,19 @@
-"""The end of a run: verdict, evidence and outcome, the journal's last lines, and the bundle with its report."""
+"""The end of a run: verdict, evidence and outcome, the journal's last records, and the bundle with its report."""
 
 from __future__ import annotations
 
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bot import __version__
 from bot.agent.journal import Journal
 from bot.agent.loop import LoopEnd
 from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
+from bot.contracts.evidence import TestChanges
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import Outcome, StopReason
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
@@ -21,16 +23,20 @@ from bot.providers.models import guess_notes
 from bot.publish.bundle.files import REPORT
 from bot.publish.bundle.write import BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
-from bot.session.checks.record import evidence_record
+from bot.publish.evidence.priorities import priorities
 from bot.session.job.large_outputs import OUTPUTS, gather
+from bot.session.job.outcome import Facts, outcome
 from bot.session.job.run_context import RunContext, now
 from bot.session.job.spec import RunResult
 from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
-from bot.session.verdict.conclude import Facts, outcome
 from bot.session.workspaces.network import network_notes
 from bot.session.workspaces.start import limit_notes
+
+if TYPE_CHECKING:
+    from bot.agent.journal_file import JournalFile
+
 
 _UNCHECKED = "The run was canceled while its change was checked."
 
@@ -76,7 +82,6 @@ def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: Mod
         checks=checks,
         denials=context.gatekeeper.denials,
         notes=notes,
-        redactions=(),
         network=network,
         diagnostics=rounds.diagnostics(tree_sha),
         servers=context.diagnostics.servers(),
@@ -168,3 +173,38 @@ def write_bundle_and_report(
         (folder / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
         raise BundleWriteError(f"The report could not be written to {folder}: {error.strerror}.") from error
+
+
+def evidence_record(outcome: Outcome) -> lines.Evidence | None:
+    """Return the record of an outcome, `None` if it has no evidence."""
+    look_first_lines = tuple(priorities(outcome, outcome.files))
+    record = lines.Evidence(
+        outcome.checks, outcome.diagnostics, outcome.servers, outcome.coverage, look_first_lines
+    )
+    return record if any(record) else None
+
+
+def recorded_evidence(recorded: JournalFile) -> lines.Evidence:
+    """Return the record from the journal of a dead run; else one made of the records of its checks."""
+    record = next(recorded.records(lines.Evidence), None)
+    return record if record is not None else lines.Evidence(_checks(recorded))
+
+
+def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
+    """Return the recorded checks. One after the change counts only if the session ended: else the tree changed
+    later."""
+    ended = next(recorded.records(lines.SessionEnded), None) is not None
+    runs = list(recorded.records(lines.CheckRecord))
+    after = {line.name: line for line in runs if line.phase == "after" and not line.again and ended}
+    again = {line.name for line in runs if line.again and line.run.state is CheckState.PASSED and ended}
+    return tuple(
+        _result(line, after.get(line.name), line.name in again) for line in runs if line.phase == "before"
+    )
+
+
+def _result(before: lines.CheckRecord, after: lines.CheckRecord | None, passed_again: bool) -> CheckResult:
+    """Return a result without names of tests, which only the evidence record has."""
+    run = after.run if after else CheckRun(CheckState.NOT_RUN, note="the run died before this check")
+    counts = (before.tests, after.tests if after else None)
+    tests = TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
+    return CheckResult(before.name, before.command, before.run, run, before.detected, passed_again, tests)

@@ -27,7 +27,6 @@ from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy, SetupStep
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
-from bot.session.checks.coverage import ChangeCoverage
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import Preparation, checks_of, preparation_of, with_task_instruction
 from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
@@ -40,10 +39,10 @@ from bot.session.tools.approvals import Approvals, earlier_approvals
 from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.toolbox import Gatekeeper
-from bot.session.verdict.run_gate import RunGate
 from bot.session.workspaces.agent_workspace import AgentWorkspace
 from bot.session.workspaces.environment_store import environment_store
 from bot.session.workspaces.network import Network
+from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import AgentStarter, Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.skills.find import SkillSet
@@ -338,7 +337,6 @@ def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) ->
         unrun=profile.unrun,
         origin="" if inputs.confinement.moves else str(spec.origin or ""),
         inspect=checker_factory(policy, profile, checkout, inputs.stop),
-        coverage=ChangeCoverage(checkout),
         history=GitTrees(checkout),
         minutes=minutes,
     )

@@ -125,8 +125,8 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
     """Write the bundle first, so that the diff survives a later error. Imports here, so as not to delay the first
     request."""
     from bot.publish.bundle.files import PATCH
+    from bot.session.job.outcome import exit_code
     from bot.session.job.result import write_run_bundle
-    from bot.session.verdict.conclude import exit_code
 
     outcome, verdict = result.outcome, result.verdict
     bundle = write_run_bundle(options.out, folder, result)

@@ -85,8 +85,8 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
     ):
         result = run_session(replace(spec, range=review_range), stop)
         from bot.checkout.branches import count_uncommitted
+        from bot.session.job.outcome import exit_code
         from bot.session.job.result import write_run_bundle
-        from bot.session.verdict.conclude import exit_code
 
         bundle = write_run_bundle(options.out, folder, result)
     folder.finish()

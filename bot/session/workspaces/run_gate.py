@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.errors import AgentError, GateError
+from bot.contracts.formatting import count_of
 from bot.contracts.request import Request
 from bot.gate.redact import Redactor
 from bot.policy.decide import may_write
@@ -19,6 +21,9 @@ from bot.session.workspaces.trees import Trees
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
+
+_NAMED = 5
+"""Files that are named in a note."""
 
 Write = Callable[[lines.Record], None]
 
@@ -64,12 +69,10 @@ class RunGate:
         verdict = self.verdict()
         if not self.profile.read_only:
             return verdict, ()
-        from bot.session.verdict.conclude import nothing_changed, thrown_away
-
-        notes = thrown_away(verdict)
+        notes = discarded_notes(verdict)
         for note in notes:
             self.write(lines.Note(note))
-        return nothing_changed(self.checkout.git, self.checkout.base_sha), notes
+        return unchanged_verdict(self.checkout.git, self.checkout.base_sha), notes
 
     def _judge(self) -> Verdict | GateError:
         from bot.gate.judge import judge_tree
@@ -88,3 +91,25 @@ class RunGate:
             )
         except GateError as error:
             return error
+
+
+def unchanged_verdict(git: Git, base_sha: str) -> Verdict:
+    """The verdict on a tree that equals the base commit's."""
+    from bot.gate.tree import Verdict
+
+    tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
+    return Verdict(tree_sha, b"", b"", (), ())
+
+
+def discarded_notes(verdict: Verdict | GateError) -> tuple[str, ...]:
+    """Notes on changes that a run that only reads left in its tree; they are dropped."""
+    if isinstance(verdict, GateError):
+        return (f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",)
+    paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
+    if not paths:
+        return ()
+    named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return (
+        f"Commands of this run changed {count_of(paths, 'file')}, and that was thrown away: {named}{more}.",
+    )

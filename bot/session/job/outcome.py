@@ -1,4 +1,4 @@
-"""Status, reason, exit code and outcome of a run, decided from what happened. Pure."""
+"""Decide the status, reason, exit code and outcome of a run from what happened. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.agent.loop import LoopEnd
-from bot.checkout.git import Git
 from bot.contracts.errors import ExitCode, GateError
 from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
 from bot.contracts.formatting import count_of, sentence
@@ -67,7 +66,7 @@ class Facts:
     version: str
 
 
-def exit_code(stop: StopReason, status: Status = Status.CHANGED) -> ExitCode:
+def exit_code(stop: StopReason, status: Status) -> ExitCode:
     """The exit code of the process. A model that ended without the result of its verb failed."""
     code = _EXIT_CODES[stop]
     return ExitCode.PROVIDER if code is ExitCode.DONE and status is Status.FAILED else code
@@ -83,7 +82,6 @@ def outcome(
     checks: Sequence[CheckResult],
     denials: Sequence[Denial],
     notes: Sequence[str],
-    redactions: Sequence[str],
     network: Sequence[HostUse] = (),
     diagnostics: Sequence[CheckerComparison] = (),
     servers: Sequence[ServerUse] = (),
@@ -125,7 +123,6 @@ def outcome(
         denials=tuple(denials),
         notes=tuple(notes),
         patch_sha256=hashlib.sha256(verdict.patch if isinstance(verdict, Verdict) else b"").hexdigest(),
-        redactions=tuple(redactions),
         answer=_capped(end.final_text) if answered else "",
         question=_capped(submission.question),
         network=tuple(network),
@@ -166,26 +163,6 @@ def status(
     if files:
         return Status.CHANGED if ended_by_model else Status.PARTIAL
     return Status.NO_CHANGE if ended_by_model else Status.FAILED
-
-
-def nothing_changed(git: Git, base_sha: str) -> Verdict:
-    """The verdict on a tree that equals the base commit's."""
-    tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
-    return Verdict(tree_sha, b"", b"", (), ())
-
-
-def thrown_away(verdict: Verdict | GateError) -> tuple[str, ...]:
-    """Notes on changes that a run that only reads left in its tree; they are dropped."""
-    if isinstance(verdict, GateError):
-        return (f"Commands of this run changed its work tree, and that was thrown away ({verdict}).",)
-    paths = [*(file.path for file in verdict.files), *(file.path for file in verdict.withheld)]
-    if not paths:
-        return ()
-    named = ", ".join(f"`{path}`" for path in paths[:_NAMED])
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return (
-        f"Commands of this run changed {count_of(paths, 'file')}, and that was thrown away: {named}{more}.",
-    )
 
 
 def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[CheckResult]) -> StopReason:
