@@ -17,9 +17,8 @@ from hypothesis import HealthCheck, settings
 
 import bot
 from bot.contracts.tools import Variation
-from bot.workspace import probe, start
 from bot.session.run_folder import RunFolder
-from bot.workspace import probe
+from bot.workspace import probe, start
 from tests.support.act import ACT
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 

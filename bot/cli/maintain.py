@@ -139,7 +139,7 @@ def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything
 def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
     """A client a repository: of an app, each with a token of its own."""
     from bot.session.context.github_env import signed_in
-    from bot.session.event.clients import client_for
+    from bot.session.event.event_context import client_for
 
     def host_of(repository: str) -> GitHub:
         signed = signed_in(where, repository, access)
@@ -154,7 +154,7 @@ def _last_look(
     since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
 ) -> LastPlan:
     """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
-    from bot.session.event.clients import client_for
+    from bot.session.event.event_context import client_for
     from bot.session.event.maintain import FIRST_WINDOW, LastPlan, last_plan
 
     if since is not None or not (where.repository and where.workflow):

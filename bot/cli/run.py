@@ -23,7 +23,7 @@ from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
 from bot.publish.bundle.files import JOURNAL
 from bot.report.summary import charts_of, outcome_summary, run_summary
-from bot.session.event.event_options import EventOptions, EventResult
+from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.progress.interruption import recovery_commands

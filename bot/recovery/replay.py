@@ -57,9 +57,8 @@ from bot.session.tools.approvals import Approvals, approved_paths, recorded_pers
 from bot.session.tools.result_tools import ResultTool, ResultTools
 from bot.session.tools.skills import recorded_pre_approvals
 from bot.session.tools.toolbox import NOT_RUN, Gatekeeper
-from bot.workspace.client import TOOL_SPECS, Answer, Workspace
 from bot.session.workspaces.run_gate import unchanged_verdict
-from bot.workspace.client import Answer, Workspace
+from bot.workspace.client import TOOL_SPECS, Answer, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 

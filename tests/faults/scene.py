@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from bot.workspace.process import descendants
 from bot.session.run_folder import RunFolder, is_busy
+from bot.workspace.process import descendants
 from slash_forge import Forge
 from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm

@@ -177,7 +177,7 @@ def test_a43_no_field_of_any_write_takes_a_secret_out(
 
 
 def test_a43_nothing_writes_but_through_the_gates_client() -> None:
-    """Breaks: bot/session/event/clients.py "from bot.gate.outbound import connect" """
+    """Breaks: bot/session/event/event_context.py "from bot.gate.outbound import connect" """
     found = set()
     root = Path(bot.__file__).parent
     for path in root.rglob("*.py"):

@@ -21,7 +21,7 @@ def clear(folder: RunFolder) -> None:
 
 
 def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "with contextlib.suppress(FileNotFoundError):"."""
+    """Breaks: bot/session/run_folder.py "with suppress(FileNotFoundError):"."""
     remove_tree(tmp_path / "gone")
 
 

@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Event
 from bot.recovery.salvage import salvage
-from bot.session.event.event_options import EventOptions
+from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
 from bot.session.local.fix import FixOptions, FixResult, fix
 from tests.support.fix_script import DONE, EDITS, VIEW, shell

@@ -19,7 +19,7 @@ from typing import Any
 from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.outcome import Outcome
 from bot.publish.result import PublishResult
-from bot.session.event.event_options import EventOptions
+from bot.session.event.event_context import EventOptions
 from bot.session.event.publish_bundle import publish_bundle
 from bot.session.event.run_event import run_event
 from bot.session.run_folder import new_folder

@@ -32,7 +32,7 @@ from bot.workspace.probe import first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
 if TYPE_CHECKING:
-    from bot.session.event.event_options import EventOptions
+    from bot.session.event.event_context import EventOptions
 
 Phase = Literal["key", "make"]
 Say = Callable[[str], None]

@@ -27,7 +27,7 @@ from bot.publish.thread.ref import ThreadRef
 from bot.publish.thread.spending import cost
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
-from bot.session.event.clients import client_for
+from bot.session.event.event_context import client_for
 from bot.session.progress.reporter import turn_lines, waiting_line, while_heard
 
 Say = Callable[[str], None]

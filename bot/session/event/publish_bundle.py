@@ -36,7 +36,7 @@ from bot.session.context.github_env import (
     read_github_environment,
     signed_in,
 )
-from bot.session.event.clients import client_for
+from bot.session.event.event_context import client_for
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
 from bot.session.event.run_event import event_thread_ref

@@ -36,7 +36,7 @@ from bot.publish.thread.markers import (
     read_mark,
 )
 from bot.publish.thread.ref import ThreadRef
-from bot.session.event.clients import CachingReader
+from bot.session.event.event_context import CachingReader
 
 Say = Callable[[str], None]
 

@@ -7,16 +7,11 @@ whole check as such. Whoever wrote the earlier command must still be allowed it,
 
 from __future__ import annotations
 
-import io
-import shutil
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode, UsageError
-from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.events.admission import Admission, tier_of
 from bot.events.command import PLAN, Command, parse_command
@@ -24,32 +19,12 @@ from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
 from bot.events.event_request import EventRequest, NoRequest, Refusal, command_in
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
-from bot.github.errors import GitHubError
-from bot.github.values import Account, ArtifactData
-from bot.publish.bundle.read import read_bundle
+from bot.github.values import Account
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import PROGRESS, asking_comment
 from bot.publish.thread.ref import ThreadRef, trigger_key
 from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
-from bot.session.job.outcome import exit_code
-
-# In bytes, of the zip and of what is in it.
-_MOST_ZIPPED = 64 * 1024 * 1024
-_MOST_UNPACKED = 256 * 1024 * 1024
-_ARTIFACT = "slash-agent-bundle"
-_LARGEST_JOURNAL = 64 * 1024 * 1024
-_JOURNAL = "journal.jsonl"
-# What going on needs. The page of the last run stays where it is, and a journal that is too large: the rest will do.
-_FILES = (
-    "outcome.json",
-    "changes.patch",
-    "withheld.patch",
-    "message.md",
-    "review.json",
-    "plan.json",
-    _JOURNAL,
-)
 
 _FLAGS: Mapping[tuple[str, str], str] = {
     ("draft", "true"): "--draft",
@@ -225,66 +200,6 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     except UsageError as error:
         return _refusal(str(error))
     return replace(request, resumes=last.run, plan=plan)
-
-
-def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> bool:
-    """Download the bundle of an Actions run to `folder`, which must not exist. Returns `False` if there is none.
-
-    Raises `GitHubError` if GitHub does not answer. The files are untrusted.
-    """
-    try:
-        bundles = [one for one in github.artifacts(repository, run) if _is_bundle(one)]
-        if not bundles:
-            return False
-        newest = max(bundles, key=lambda one: (one.created_at, one.id))
-        content = github.download_artifact(repository, newest.id, _MOST_ZIPPED)
-    except GitHubError as error:
-        if error.status in (403, 404, 410):
-            return False
-        raise
-    return _unpack(content, folder)
-
-
-def finished_before(request: Request, github: GitHub, run: int, folder: Path) -> Outcome | None:
-    """Return the outcome of an earlier attempt of the Actions run for `request`, with its bundle in `folder`, which
-    must not exist; `None`, and no folder, if it did not finish. Raises `GitHubError` and `BundleError`."""
-    if request.trigger is None or not request.trigger.comment_id:
-        return None
-    if not fetch_bundle(github, request.repository, run, folder):
-        return None
-    outcome = read_bundle(folder).outcome
-    is_done = exit_code(outcome.stop_reason, outcome.status) is ExitCode.DONE
-    if is_done and outcome.request.trigger == request.trigger:
-        return outcome
-    shutil.rmtree(folder)
-    return None
-
-
-def _is_bundle(artifact: ArtifactData) -> bool:
-    return artifact.name.startswith(_ARTIFACT) and not artifact.expired
-
-
-def _unpack(content: bytes, folder: Path) -> bool:
-    """Only files of a bundle, by their name, at the top of the archive: no path of it is ever followed."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [
-                one
-                for one in archive.infolist()
-                if one.filename in _FILES and (one.filename != _JOURNAL or one.file_size <= _LARGEST_JOURNAL)
-            ]
-            names = [one.filename for one in members]
-            if "outcome.json" not in names or len(set(names)) != len(names):
-                return False
-            if sum(one.file_size for one in members) > _MOST_UNPACKED:
-                return False
-            folder.mkdir(parents=True)
-            for one in members:
-                with archive.open(one) as packed:
-                    (folder / one.filename).write_bytes(packed.read(one.file_size))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
-        return False
-    return True
 
 
 def _comment(github: GitHub, repository: str, key: str) -> _RequestComment | None:

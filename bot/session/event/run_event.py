@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from bot.contracts.errors import AgentError, ExitCode
-from bot.contracts.outcome import Outcome
 from bot.contracts.request import Request, Tier, Verb
 from bot.events.admission import tier_of
 from bot.events.command import Command
@@ -36,10 +35,14 @@ from bot.publish.thread.markers import ANSWER, REFUSED
 from bot.publish.thread.ref import ThreadRef, trigger_key
 from bot.publish.thread.traces import count_tries
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
-from bot.session.event.clients import CachingReader, client_for
-from bot.session.event.event_options import EventOptions, EventResult
+from bot.session.event.event_context import (
+    CachingReader,
+    EventContext,
+    EventOptions,
+    EventResult,
+    client_for,
+)
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
-from bot.session.event.quota import Quota, check_quota, usd_left
 
 Say = Callable[[str], None]
 
@@ -289,103 +292,22 @@ class EventHandler:
         return EventResult(ExitCode.DONE, text.partition("\n")[0].replace("**", ""), answered=True)
 
     def run_request(self, request: Request) -> EventResult:
-        from bot.session.event.queue import existing_result_url, report_dropped, resolve_progress_comment
-        from bot.session.event.run_request import EventContext, run_request
+        from bot.session.event.run_request import run_request
 
-        if url := existing_result_url(self.reader, self.thread_ref, self.host):
-            return self._report_done(url)
-        if outcome := self._earlier_attempt(request):
-            return EventResult(ExitCode.DONE, outcome.reason, outcome, self.options.out)
-        quota = Quota() if self._is_planned(request) else self._quota(request)
-        if quota.refusal:
-            return self.refuse(Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT))
-        if quota.note:
-            self.watch(quota.note)
-        budget_left = self._usd_left(request)
-        if isinstance(budget_left, Refusal):
-            return self.refuse(budget_left)
-        report_dropped(
-            self.host,
-            self.reader,
-            request,
-            self.thread_ref,
-            admission=admission(self.policy),
-            watch=self.watch,
-        )
         context = EventContext(
             self.options,
             self.environment,
             self.where,
             self.github,
+            self.host,
+            self.reader,
             self.thread_ref,
             self.policy,
             self.inputs.now,
-            budget_left,
             self.finder,
-            resolve_progress_comment(
-                self.reader, self.thread_ref, self.host, self._begun_comment, self.watch
-            ),
         )
-        return run_request(context, request, self.say, self.watch)
-
-    @property
-    def _begun_comment(self) -> int:
-        """Id of the comment that the action began for this run, or 0."""
-        comment_id = self.environment.get("SLASH_AGENT_COMMENT", "")
-        return int(comment_id) if comment_id.isdecimal() else 0
-
-    def _report_done(self, url: str) -> EventResult:
-        """Without a model: the thread has the result. The comment that the action began for this run goes."""
-        try:
-            if self._begun_comment and not url.endswith(f"-{self._begun_comment}"):
-                self.host.delete_comment(self.event_request.repository.name, self._begun_comment)
-        except GitHubError as error:
-            self.watch(f"note: the second progress comment could not be deleted: {error}")
-        reason = f"This request is done already, see {url}. `/agent retry` does it again."
-        return EventResult(ExitCode.DONE, reason, answered=True)
-
-    def _earlier_attempt(self, request: Request) -> Outcome | None:
-        """Return the outcome of an earlier attempt of this job, with its bundle in our place."""
-        out, run = self.options.out, self.where.run
-        if self.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
-            return None
-        from bot.session.event.retry_continue import finished_before
-
-        outcome = finished_before(request, self.github, run, out)
-        if outcome:
-            self.watch("note: an earlier attempt of this job finished the request; its bundle is published")
-        return outcome
-
-    def _is_planned(self, request: Request) -> bool:
-        """Whether it is an entry of a maintenance plan, which was counted already."""
-        return bool(self.where.target and request.task)
-
-    def _usd_left(self, request: Request) -> float | Refusal | None:
-        tier = self.policy.tiers[request.actor.tier]
-        if tier.usd_a_day is None or not self.thread_ref.number:
-            return None
-        return usd_left(
-            self.github,
-            request,
-            tier.usd_a_day,
-            self.inputs.now,
-            self.thread_ref.run,
-            has_progress=self.environment.get("SLASH_AGENT_PROGRESS") != "false",
-            most=tier.usd,
-        )
-
-    def _quota(self, request: Request) -> Quota:
-        tier = self.policy.tiers[request.actor.tier]
-        return check_quota(
-            self.github,
-            request.repository,
-            request.actor,
-            tier.runs_a_day,
-            run=self.where.run,
-            workflow=self.where.workflow,
-            now=self.inputs.now,
-            event=self.event_request.trigger.event,
-        )
+        result = run_request(context, request, self.say, self.watch)
+        return self.refuse(result) if isinstance(result, Refusal) else result
 
 
 def _access(event_request: EventRequest) -> Access:

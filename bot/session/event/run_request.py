@@ -1,9 +1,9 @@
-"""Run one request of an event: model, progress comment, session, bundle."""
+"""Run one request of an event: what makes a run unnecessary or too much for today, then progress comment, session,
+bundle."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +11,14 @@ from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Source
 from bot.checkout.pull import PullHead
 from bot.contracts.cancel import CancelToken
-from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.outcome import Outcome
 from bot.contracts.progress import NoteEvent
-from bot.contracts.request import Request, Verb
-from bot.gate.secrets import Finder
+from bot.contracts.request import Request, Tier, Verb
+from bot.events.event_request import Refusal
 from bot.github.client import GitHub
-from bot.policy.tiers import run_budget
+from bot.github.errors import GitHubError
+from bot.policy.tiers import admission, run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.publish.thread.ref import ThreadRef
@@ -24,8 +26,10 @@ from bot.publish.thread.spending import spending
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.models import RECORDED, connect_model
 from bot.session.context.preflight import check_folder, check_machine
-from bot.session.event.event_options import EventOptions, EventResult
+from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
+from bot.session.event.queue import existing_result_url, report_dropped, resolve_progress_comment
+from bot.session.event.quota import check_quota, usd_left
 from bot.session.job.attachments import github_attachments
 from bot.session.job.outcome import exit_code
 from bot.session.job.result import write_run_bundle
@@ -41,32 +45,95 @@ if TYPE_CHECKING:
 _OF_PULLS = ("pull_request", "pull_request_target")
 
 
-@dataclass(frozen=True, slots=True)
-class EventContext:
-    """What a request runs with. `policy` is the default branch's; `usd_left` is what its actor may spend today,
-    `None` for no limit; `finder` knows the repository's rules for secrets. `comment` is the id of the progress
-    comment, or 0."""
+def run_request(context: EventContext, request: Request, say: Say, watch: Say) -> EventResult | Refusal:
+    """Run the agent for `request`, unless it was done already or the actor's day is used up. Raises an `AgentError` if
+    there is no outcome."""
+    host, reader, thread_ref = context.host, context.reader, context.thread_ref
+    begun_comment = _begun_comment(context.environment)
+    if url := existing_result_url(reader, thread_ref, host):
+        return _already_done(context, url, begun_comment, watch)
+    if outcome := _earlier_attempt(context, request, watch):
+        return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
+    usd_today = _usd_today(context, request, watch)
+    if isinstance(usd_today, Refusal):
+        return usd_today
+    report_dropped(host, reader, request, thread_ref, admission=admission(context.policy), watch=watch)
+    comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, watch)
+    return _run(context, request, say, watch, usd_today=usd_today, comment=comment)
 
-    options: EventOptions
-    environment: Mapping[str, str]
-    where: GitHubEnvironment
-    github: GitHub
-    thread_ref: ThreadRef
-    policy: Policy
-    now: str
-    usd_left: float | None = None
-    finder: Finder | None = None
-    comment: int = 0
+
+def _begun_comment(environment: Mapping[str, str]) -> int:
+    """Id of the comment that the action began for this run, or 0."""
+    comment_id = environment.get("SLASH_AGENT_COMMENT", "")
+    return int(comment_id) if comment_id.isdecimal() else 0
 
 
-def run_request(context: EventContext, request: Request, say: Say, watch: Say) -> EventResult:
-    """Run the agent for `request`. Raises an `AgentError` where it comes to no outcome."""
+def _already_done(context: EventContext, url: str, begun_comment: int, watch: Say) -> EventResult:
+    """The thread has the result at `url`. Deletes the comment that the action began for this run."""
+    try:
+        if begun_comment and not url.endswith(f"-{begun_comment}"):
+            context.host.delete_comment(context.thread_ref.repository, begun_comment)
+    except GitHubError as error:
+        watch(f"note: the second progress comment could not be deleted: {error}")
+    reason = f"This request is done already, see {url}. `/agent retry` does it again."
+    return EventResult(ExitCode.DONE, reason, answered=True)
+
+
+def _earlier_attempt(context: EventContext, request: Request, watch: Say) -> Outcome | None:
+    """The outcome of an earlier attempt of this job, whose bundle is written in place of ours."""
+    out, run = context.options.out, context.where.run
+    if context.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
+        return None
+    from bot.session.event.last_bundle import finished_before
+
+    outcome = finished_before(request, context.github, run, out)
+    if outcome:
+        watch("note: an earlier attempt of this job finished the request; its bundle is published")
+    return outcome
+
+
+def _usd_today(context: EventContext, request: Request, watch: Say) -> float | Refusal | None:
+    """What the actor may still spend today, in USD, `None` for no limit; a refusal if the day's runs or money are used
+    up."""
+    tier, where = context.policy.tiers[request.actor.tier], context.where
+    # An entry of a maintenance plan was counted when the plan was made.
+    if not (where.target and request.task):
+        quota = check_quota(
+            context.github,
+            request.repository,
+            request.actor,
+            tier.runs_a_day,
+            run=where.run,
+            workflow=where.workflow,
+            now=context.now,
+            event=request.trigger.event if request.trigger else "",
+        )
+        if quota.refusal:
+            return Refusal(quota.refusal, in_thread=request.actor.tier is not Tier.BOT)
+        if quota.note:
+            watch(quota.note)
+    if tier.usd_a_day is None or not context.thread_ref.number:
+        return None
+    return usd_left(
+        context.github,
+        request,
+        tier.usd_a_day,
+        context.now,
+        context.thread_ref.run,
+        has_progress=context.environment.get("SLASH_AGENT_PROGRESS") != "false",
+        most=tier.usd,
+    )
+
+
+def _run(
+    context: EventContext, request: Request, say: Say, watch: Say, *, usd_today: float | None, comment: int
+) -> EventResult:
     options, environment, where = context.options, context.environment, context.where
     check_machine()
     check_folder(options.out)
     model = _model(request, options, context.policy, environment)
     folder = new_folder(environment)
-    budget = _budget(request, context)
+    budget = _budget(request, options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
     progress = progress_comment(
         _progress_thread_ref(context, request),
@@ -74,7 +141,7 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
         say,
         watch,
         dry_run=options.dry_run,
-        comment=context.comment,
+        comment=comment,
         fields=spending(request.actor, context.now, limit),
         environment=environment,
         finder=context.finder,
@@ -97,7 +164,7 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
             view.tell(NoteEvent(log.safe(text)))
 
     try:
-        request, resume, notes = _resume_bundle(context, request, folder)
+        request, resume, notes = _last_bundle(context, request, folder)
         spec = RunSpec(
             request=request,
             source=_source(request, where),
@@ -174,43 +241,14 @@ def _threads(context: EventContext, task: Task, request: Request) -> Triage:
     return gather(task, request.repository, context.github, at)
 
 
-def _resume_bundle(
+def _last_bundle(
     context: EventContext, request: Request, folder: RunFolder
 ) -> tuple[Request, Path | None, tuple[str, ...]]:
-    """Return the request, the bundle that `continue` resumes from, and notes for people. If the bundle expired, use
-    the branch, else the thread, and tell the model."""
     if request.verb is not Verb.CONTINUE or not request.resumes:
         return request, None, ()
-    from bot.session.event.retry_continue import fetch_bundle, read_last_result
+    from bot.session.event.last_bundle import resume_bundle
 
-    bundle = folder.root / "resumed"
-    if fetch_bundle(context.github, request.repository, request.resumes, bundle):
-        return request, bundle, ()
-    from bot.session.event.from_branch import bundle_from_account, bundle_from_branch
-
-    thread = request.thread
-    assert thread is not None
-    last_result = read_last_result(context.thread_ref, thread, context.github)
-    source, email = _source(request, context.where), context.policy.identity.email
-    recovered = bundle_from_branch(
-        context.github,
-        request,
-        source,
-        email=email,
-        last_result=last_result,
-        git_dir=folder.root / "last.git",
-        bundle=bundle,
-    )
-    if last_result.text and not recovered.is_written:
-        bundle_from_account(request, last_result, bundle)
-    missing_parts = "account, which is" if recovered.is_written else "account and change, which are"
-    missing = f"the last run's own {missing_parts} not kept any more: go by the thread"
-    updated = replace(request, thread=replace(thread, left_out=(*thread.left_out, missing)))
-    return (
-        updated,
-        bundle if last_result.text or recovered.is_written else None,
-        (recovered.note,) if recovered.note else (),
-    )
+    return resume_bundle(context, request, _source(request, context.where), folder)
 
 
 def _model(request: Request, options: EventOptions, policy: Policy, environment: Mapping[str, str]) -> str:
@@ -221,7 +259,7 @@ def _model(request: Request, options: EventOptions, policy: Policy, environment:
     return model
 
 
-def _budget(request: Request, context: EventContext) -> float | None:
-    limits = [float(request.options["budget"])] if "budget" in request.options else []
-    limits += [limit for limit in (context.options.budget_usd, context.usd_left) if limit is not None]
-    return min(limits) if limits else None
+def _budget(request: Request, *limits: float | None) -> float | None:
+    """The least of the limits, in USD; `None` without any."""
+    own = [float(request.options["budget"])] if "budget" in request.options else []
+    return min((*own, *(limit for limit in limits if limit is not None)), default=None)

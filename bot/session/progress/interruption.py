@@ -19,11 +19,10 @@ from pathlib import Path
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import CapacityError, retry_at_capacity
-from bot.contracts.errors import ExitCode
-from bot.workspace.process import kill_all_of_ours
 from bot.contracts.errors import AgentError, ExitCode
 from bot.contracts.progress import View
 from bot.session.run_folder import RunFolder
+from bot.workspace.process import kill_all_of_ours
 
 CANCELLED = "cancelled at once; nothing of it runs any more"
 

@@ -95,7 +95,7 @@ class RunGate:
 
 def unchanged_verdict(git: Git, base_sha: str) -> Verdict:
     """The verdict on a tree that equals the base commit's."""
-    from bot.gate.tree import Verdict
+    from bot.gate.verdict import Verdict
 
     tree_sha = git.run("rev-parse", "--verify", f"{base_sha}^{{tree}}").decode().strip()
     return Verdict(tree_sha, b"", b"", (), ())

@@ -1,23 +1,69 @@
-"""GitHub clients whose writes pass the gate with the secrets of the job, and a reader with a cache."""
+"""What handling one event takes and returns: the command line's options, GitHub clients, a reader with a cache, the
+result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.contracts.errors import ExitCode
+from bot.contracts.outcome import Outcome
+from bot.contracts.progress import View
+from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
+from bot.contracts.threads import CommentData, IssueData, Permission, PullReader, PushData, RepositoryData
 from bot.gate.outbound import connect
+from bot.gate.secrets import Finder
 from bot.github.threads import Signer
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
+from bot.session.run_folder import RunFolder
+from bot.workspace.sandbox.backends import Setting
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
+    from bot.policy.values import Policy
+    from bot.publish.thread.ref import ThreadRef
+    from bot.session.event.prepare import Phase
 
 
-from collections.abc import Iterator
+@dataclass(frozen=True, slots=True)
+class EventOptions:
+    """Options of the command line. With `dry_run` every write to GitHub is printed instead of sent.
 
-from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
-from bot.contracts.threads import CommentData, IssueData, Permission, PullReader, PushData, RepositoryData
+    `instruction` and `task` are the workflow's inputs, for events that carry no text. `view` replaces the job's log.
+    With `prepare` only that phase of `prepare.py` runs.
+    """
+
+    name: str
+    payload: Path
+    out: Path | None = None
+    dry_run: bool = False
+    model: str = ""
+    budget_usd: float | None = None
+    sandbox: Setting = "auto"
+    workspace: Path | None = None
+    instruction: str = ""
+    task: str = ""
+    view: View | None = None
+    prepare: Phase | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventResult:
+    """Result of an event. `outcome` and `bundle` are `None` if there was nothing to do, the request was refused, or it
+    was answered at once (`answered`). `finder` knows the repository's rules for secrets, if it has any. `prepared` are
+    the outputs of a prepare step. `kept_run` is the folder of a run whose tree stays."""
+
+    exit_code: ExitCode
+    reason: str
+    outcome: Outcome | None = None
+    bundle: Path | None = None
+    answered: bool = False
+    finder: Finder | None = None
+    prepared: Mapping[str, str] = field(default_factory=dict)
+    kept_run: RunFolder | None = None
 
 
 def client_for(where: GitHubEnvironment, environment: Mapping[str, str], token: str = "") -> GitHub:
@@ -74,3 +120,21 @@ class CachingReader:
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
         return self._reader.newest_reviews(repository, number)
+
+
+@dataclass(frozen=True, slots=True)
+class EventContext:
+    """What a request of an event runs with. `host` is `github`, or with `dry_run` one that prints its writes; `reader`
+    has what was read of the thread. `policy` is the default branch's; `now` is RFC 3339; `finder` knows the
+    repository's rules for secrets."""
+
+    options: EventOptions
+    environment: Mapping[str, str]
+    where: GitHubEnvironment
+    github: GitHub
+    host: GitHub
+    reader: CachingReader
+    thread_ref: ThreadRef
+    policy: Policy
+    now: str
+    finder: Finder | None = None
