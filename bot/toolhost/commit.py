@@ -17,10 +17,9 @@ from typing import Any
 
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.diff import MAX_TEXT, Block, Diff, Known, compare
-from bot.toolhost.file_history import Changed, State
-from bot.toolhost.files import LARGE, Loaded, opened, read_all, sha256
+from bot.toolhost.file_history import Changed, State, sha256
+from bot.toolhost.files import LARGE, Loaded, failure, opened, read_all, relative, resolve
 from bot.toolhost.freshness import view_call
-from bot.toolhost.paths import failure, relative, resolve
 from bot.toolhost.text import NotEncodableError, Text, encode, to_lf
 from bot.toolhost.transaction import Step, StepFailed, carry_out
 

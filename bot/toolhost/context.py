@@ -20,7 +20,7 @@ from bot.toolhost.usage import CommandUsage, DiskUse
 from bot.toolhost.working_folder import FolderNote
 
 if TYPE_CHECKING:
-    from bot.toolhost.records import Records
+    from bot.toolhost.freshness import Records
 
 
 class ToolFailure(Exception):

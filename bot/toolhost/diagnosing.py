@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost import files
 from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.file_history import sha256
 from bot.toolhost.freshness import count_as_shown
 from bot.toolhost.lsp.registry import is_checked, is_shell, may_be_script
 from bot.toolhost.scan import Scanner
@@ -97,7 +98,7 @@ class Diagnosing:
         standing = [
             {
                 "path": name,
-                "sha256": files.sha256(text.encode("utf-8", "surrogatepass")),
+                "sha256": sha256(text.encode("utf-8", "surrogatepass")),
                 "errors": [error_line(problem) for problem in new[:5]],
             }
             for name, text, new in service.standing()

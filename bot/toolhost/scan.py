@@ -12,12 +12,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from bot.toolhost import listing, programs
 from bot.toolhost.context import Context
+from bot.toolhost.file_history import sha256
 from bot.toolhost.listing import RACY, Stamp
 from bot.toolhost.programs import Cancellation
 
@@ -237,7 +237,7 @@ class Scanner:
             if end < 0 or header[-1] == b"missing" or len(header) != 3 or not header[2].isdigit():
                 continue
             size = int(header[2])
-            digests[name] = sha256(answer[at : at + size]).hexdigest()
+            digests[name] = sha256(answer[at : at + size])
             at += size + 1
         return digests
 
@@ -299,13 +299,15 @@ def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | Non
     """Content (`None` when over the limit, or a link), sha256, and the target of a link."""
     if stat.S_ISLNK(mode):
         target = os.readlink(path, dir_fd=root)
-        return None, sha256(os.fsencode(target)).hexdigest(), os.fsencode(target).decode("utf-8", "replace")
+        return None, sha256(os.fsencode(target)), os.fsencode(target).decode("utf-8", "replace")
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=root)
     with open(fd, "rb") as file:
         content = file.read(CONTENT_LIMIT + 1)
-        digest = sha256(content)
         if len(content) <= CONTENT_LIMIT:
-            return content, digest.hexdigest(), None
+            return content, sha256(content), None
+        import hashlib  # as in `sha256`
+
+        digest = hashlib.sha256(content, usedforsecurity=False)
         while more := file.read(1 << 20):
             digest.update(more)
     return None, digest.hexdigest(), None

@@ -15,8 +15,8 @@ from bot.contracts.tools import ToolOutcome, Variation
 from bot.toolhost import descendants
 from bot.toolhost.context import Answer, Context, ToolFailure
 from bot.toolhost.file_history import FileHistory
+from bot.toolhost.freshness import Records
 from bot.toolhost.process_monitor import ProcessMonitor
-from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
 from bot.toolhost.tool_descriptions import BASH

@@ -246,7 +246,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-070": ("bot/toolhost/diff.py", '_NO_END = "\\n\\\\ No newline at end of file"', '_NO_END = ""'),
     "S-071": (
-        "bot/toolhost/paths.py",
+        "bot/toolhost/files.py",
         'path.startswith(folder.rstrip("/") + "/")',
         "path.startswith(folder)",
     ),
@@ -302,7 +302,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "SHELL_TOOLS = (SHELL,)",
     ),
     "S-091": (
-        "bot/toolhost/paths.py",
+        "bot/toolhost/files.py",
         "return _resolve(context, path, ())",
         'return _resolve(context, path, (Path("/"),))',
     ),

@@ -15,7 +15,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context, ToolFailure
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.records import Records
+from bot.toolhost.freshness import Records
 
 _PATH = os.environ["PATH"]
 

@@ -20,10 +20,10 @@ from bot.contracts.tools import ToolOutcome
 from bot.toolhost import registry
 from bot.toolhost.context import Answer, Context, ToolFailure
 from bot.toolhost.file_history import FileHistory
+from bot.toolhost.freshness import Records
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Lines, Placement, locate
-from bot.toolhost.records import Records
 from bot.toolhost.text import split_lines, to_lf
 from tests.toolhost.test_host_patch import snapshot
 

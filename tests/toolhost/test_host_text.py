@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
+from bot.toolhost.freshness import Records
 from bot.toolhost.matching import find, find_near_miss, occurrences, replace
-from bot.toolhost.records import Records
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
 from bot.toolhost.window import of_text
 

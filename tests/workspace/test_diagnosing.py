@@ -93,7 +93,7 @@ def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
 
 
 def test_what_was_shown_is_not_shown_again(real: Workspace) -> None:
-    """Breaks: bot/toolhost/lsp/reported.py "if counts[key := _without_line(problem)]:"."""
+    """Breaks: bot/toolhost/lsp/report.py "if counts[key := _without_line(problem)]:"."""
     call(real, "view", path="app.py")
     outcome = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int")
     assert "missing-argument" in found(outcome)[1]

@@ -17,7 +17,6 @@ from typing import Any
 
 from bot.contracts.plain_text import printable
 from bot.toolhost.context import Context
-from bot.toolhost.lsp.cargo import CargoCheck
 from bot.toolhost.lsp.codecs import LspCodec, TsserverCodec
 from bot.toolhost.lsp.process import ServerConfig, Timeouts
 from bot.toolhost.lsp.registry import LaunchCommand, ServerSpec
@@ -117,7 +116,7 @@ class Launcher:
 
     def server_config(self) -> ServerConfig | str:
         """The configuration of the server; else why it cannot run."""
-        environment = self._probe()
+        environment = self.probe()
         if isinstance(environment, str):
             return environment
         return ServerConfig(
@@ -133,22 +132,7 @@ class Launcher:
             spawn=self._spawn,
         )
 
-    def cargo_check(self) -> CargoCheck | str:
-        """The check; else why it cannot run."""
-        environment = self._probe()
-        if isinstance(environment, str):
-            return environment
-        folder = self.command.root or Path(self.context.real_root)
-        return CargoCheck(
-            self.command.argv,
-            environment,
-            self.context,
-            folder,
-            refusal=self._refusal,
-            export=self.guard.base.export,
-        )
-
-    def _probe(self) -> dict[str, str] | str:
+    def probe(self) -> dict[str, str] | str:
         """The environment for a program that prints its version; else why it cannot run. A name on PATH proves
         nothing: rustup's proxies exit with 1."""
         command = self.command
@@ -174,14 +158,15 @@ class Launcher:
         self.settings.versions[self.spec.name] = match[0] if match else ""
         return environment
 
-    def _refusal(self) -> str:
+    def refusal(self) -> str:
+        """Why the program may not be started now; empty if it may."""
         return self.guard.refusal(self.spec.name, self.command.argv, self.command.runs)
 
     def _spawn(self, config: ServerConfig) -> Any:
         """Checks again before each start: the program may have been replaced since."""
         import subprocess
 
-        if reason := self._refusal():
+        if reason := self.refusal():
             raise OSError(reason)
         return self.context.monitor.start_beside(
             config.argv,

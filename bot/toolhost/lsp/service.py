@@ -17,15 +17,13 @@ from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.toolhost.context import Context
 from bot.toolhost.lsp import text_checkers
 from bot.toolhost.lsp.baseline import Change, MissingPackages, certain, compare, merge
-from bot.toolhost.lsp.importers import importers_of
 from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, Settings
 from bot.toolhost.lsp.process import FileDiagnostics
 from bot.toolhost.lsp.registry import SERVERS, ServerSpec, is_checked, is_shell
-from bot.toolhost.lsp.report import Report, display_path
-from bot.toolhost.lsp.reported import ReportedProblems
+from bot.toolhost.lsp.report import Report, ReportedProblems, display_path
 from bot.toolhost.lsp.server_loop import ServerLoop
 from bot.toolhost.lsp.worker_pool import WorkerPool
-from bot.toolhost.lsp.workers import DiagnosticsRequest, WatchedFile, Worker
+from bot.toolhost.lsp.workers import DiagnosticsRequest, WatchedFile, Worker, importers_of
 
 MAX_FILES = 20
 """Changed files that are checked after one call."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from bot.contracts.evidence import ServerUse
 from bot.toolhost.context import Context
-from bot.toolhost.lsp.cargo_worker import CargoWorker
+from bot.toolhost.lsp.cargo import CargoWorker
 from bot.toolhost.lsp.launch import Launcher, LaunchGuard, Settings
 from bot.toolhost.lsp.registry import LaunchCommand, Location, ServerSpec, replace_command
 from bot.toolhost.lsp.server_loop import ServerLoop

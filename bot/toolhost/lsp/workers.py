@@ -1,13 +1,16 @@
-"""The threads that run language servers: one for each server and project."""
+"""The threads that run language servers, one for each server and project, and what they are asked for: diagnostics of
+changed files and of the files that seem to import them."""
 
 from __future__ import annotations
 
 import queue
+import re
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from bot.contracts.evidence import Answer, Problem, ServerUse
@@ -23,6 +26,16 @@ _LATE_TIMEOUT = 15.0
 """Seconds for an answer after the deadline."""
 
 _POLL = 0.05
+
+MAX_IMPORTERS = 10
+
+_IMPORTING = re.compile(
+    r"^[ \t]*(?:from|import|export|const|let|var|use|mod|pub|\}|#[ \t]*include)|\b(?:require|import)\b"
+)
+"""Begins the part of a line that may name another file."""
+
+_AS_A_WHOLE = r"""(?:/(?:index|mod)(?:\.\w+)?)?(?=['"\s;,]|$)"""
+"""Follows the name of an imported folder."""
 
 
 @dataclass(slots=True)
@@ -60,6 +73,40 @@ class DiagnosticsRequest:
     def finish(self, results: Mapping[str, FileDiagnostics]) -> None:
         self.results = {**self.results, **results}
         self.done = True
+
+
+def importers_of(changed: Sequence[WatchedFile], files: Iterable[WatchedFile]) -> tuple[WatchedFile, ...]:
+    """Those of `files` that seem to import a changed one, by any path or alias: first those that name it, then those
+    that name its folder, which may re-export it."""
+    stems = {stem for file in changed for stem in _stems(file.name)}
+    folders = {PurePosixPath(file.name).parent.name for file in changed}
+    uses = [
+        re.compile(rf"\b(?:{'|'.join(map(re.escape, names))}){then}")
+        for names, then in ((stems - {""}, r"\b"), (folders - {""}, _AS_A_WHOLE))
+        if names
+    ]
+    rest = [file for file in files if file not in changed and file.now is not None]
+    importers = [file for pattern in uses for file in rest if _imports(file.now or "", pattern)]
+    return tuple({file.name: file for file in importers}.values())[:MAX_IMPORTERS]
+
+
+def _imports(text: str, pattern: re.Pattern[str]) -> bool:
+    """Search line by line, in time linear in the text: a bundle is a line of a megabyte."""
+    for line in text.split("\n"):
+        if (match := _IMPORTING.search(line)) is not None and pattern.search(line, match.end()):
+            return True
+    return False
+
+
+def _stems(name: str) -> Iterator[str]:
+    """The names by which others import a file."""
+    path = PurePosixPath(name)
+    if path.stem in ("__init__", "index", "mod"):
+        yield path.parent.name
+    else:
+        yield path.stem
+    if path.suffix == ".go":
+        yield path.parent.name
 
 
 class Worker(ABC):

@@ -14,14 +14,13 @@ from pathlib import Path
 
 from bot.toolhost.commit import Change
 from bot.toolhost.context import Context, ToolFailure
-from bot.toolhost.files import Loaded, load
+from bot.toolhost.files import Loaded, load, relative, resolve
 from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
 from bot.toolhost.matching import find_near_miss, first_difference
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.errors import PatchError, Problem
 from bot.toolhost.patch.grammar import Add, Delete, Operation, Section, Update, unnumbered
 from bot.toolhost.patch.locate import THRESHOLD, Lines, Missed, Placement, is_once, locate
-from bot.toolhost.paths import relative, resolve
 from bot.toolhost.text import Encoding, Text
 from bot.toolhost.window import excerpt
 

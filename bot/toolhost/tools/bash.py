@@ -13,7 +13,7 @@ from bot.toolhost import output, shell
 from bot.toolhost.background import MOST
 from bot.toolhost.context import Context, ToolFailure, flag_argument
 from bot.toolhost.exit_messages import ending, on_one_line
-from bot.toolhost.paths import inside
+from bot.toolhost.files import inside
 from bot.toolhost.spill import Spill
 from bot.toolhost.tool_descriptions import DEFAULT_TIMEOUT, MAX_TIMEOUT
 from bot.toolhost.tools import bash_output

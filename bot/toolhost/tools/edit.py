@@ -9,10 +9,9 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
-from bot.toolhost.files import Loaded, load
+from bot.toolhost.files import Loaded, load, relative, resolve
 from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
 from bot.toolhost.matching import Match, find, replace
-from bot.toolhost.paths import relative, resolve
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.window import changed_part, excerpt
 

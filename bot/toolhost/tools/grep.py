@@ -17,11 +17,10 @@ from bot.toolhost.context import (
     integer_argument,
     text_argument,
 )
-from bot.toolhost.files import missing
+from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.freshness import count_as_shown
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.listing import scratch_repository
-from bot.toolhost.paths import SearchLocation, display_name, resolve_readable, search_location
 from bot.toolhost.search import (
     Engine,
     GitEngine,

@@ -10,8 +10,7 @@ from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context, ToolFailure, text_argument
-from bot.toolhost.files import missing
-from bot.toolhost.paths import display_name, failure, relative, resolve_readable, search_location
+from bot.toolhost.files import display_name, failure, missing, relative, resolve_readable, search_location
 from bot.toolhost.tool_descriptions import MAX_ENTRIES
 
 

@@ -11,8 +11,7 @@ from bot.contracts.tools import ToolOutcome
 from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
 from bot.toolhost.file_history import Version
-from bot.toolhost.files import load
-from bot.toolhost.paths import relative, resolve
+from bot.toolhost.files import load, relative, resolve
 from bot.toolhost.text import NotTextError, Text, decode
 
 

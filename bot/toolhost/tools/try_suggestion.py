@@ -12,8 +12,7 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost import syntax
 from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
-from bot.toolhost.files import load
-from bot.toolhost.paths import resolve
+from bot.toolhost.files import load, resolve
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:

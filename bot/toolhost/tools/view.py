@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
-from bot.toolhost.files import LARGE, opened, read_all, sha256
+from bot.toolhost.file_history import sha256
+from bot.toolhost.files import LARGE, failure, inside, opened, read_all, relative, resolve_readable
 from bot.toolhost.freshness import LONG, view_call
-from bot.toolhost.paths import failure, inside, relative, resolve_readable
 from bot.toolhost.text import (
     SNIFF,
     NotTextError,

@@ -10,9 +10,8 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, ToolFailure, text_argument
-from bot.toolhost.files import Loaded, load
+from bot.toolhost.files import Loaded, display_name, load, relative, resolve
 from bot.toolhost.freshness import counted, require_all_shown, require_shown
-from bot.toolhost.paths import display_name, relative, resolve
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
 from bot.toolhost.tools.edit import CREATED, edit_outcome
 

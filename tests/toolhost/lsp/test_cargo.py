@@ -76,7 +76,7 @@ def test_what_a_new_error_hides_is_not_fixed(looked: Looked) -> None:
 
 
 def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/cargo_worker.py "else self._base.get(file.name, ())"."""
+    """Breaks: bot/toolhost/lsp/cargo.py "else self._base.get(file.name, ())"."""
     (looked.root / "b.rs").write_text("error in b\n")
     looked.base["b.rs"] = "error in b\n"
     looked.read("a.rs", "fn a() {}\n")
@@ -84,7 +84,7 @@ def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: 
 
 
 def test_where_a_change_came_first_it_looks_at_the_commit_before_it(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/cargo_worker.py "if not unchanged and not isinstance(problems, str):"."""
+    """Breaks: bot/toolhost/lsp/cargo.py "if not unchanged and not isinstance(problems, str):"."""
     looked.base |= {"a.rs": "old error\n", "b.rs": "an error in b\n"}
     (looked.root / "b.rs").write_text("an error in b\n")
     lines = said(looked.change("a.rs", "old error\nnew error\n"))

@@ -17,6 +17,7 @@ from bot.contracts.evidence import Answer
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import FileHistory
+from bot.toolhost.freshness import Records
 from bot.toolhost.lsp import worker_pool
 from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings, environment_of
 from bot.toolhost.lsp.registry import SERVERS
@@ -24,7 +25,6 @@ from bot.toolhost.lsp.report import Report, text
 from bot.toolhost.lsp.server import LanguageServer
 from bot.toolhost.lsp.service import DiagnosticsService
 from bot.toolhost.lsp.workers import ServerWorker
-from bot.toolhost.records import Records
 from tests.support.language_servers import LONG, PLAYER, PULL, QUICK, item, pulls, script
 from tests.support.workspaces import eventually
 
@@ -261,7 +261,7 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
 def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
     begin: Begin, text: str, is_asked: bool
 ) -> None:
-    """By whatever alias. Breaks: bot/toolhost/lsp/importers.py "(folders - {""}, _AS_A_WHOLE)"."""
+    """By whatever alias. Breaks: bot/toolhost/lsp/workers.py "(folders - {""}, _AS_A_WHOLE)"."""
     looked = begin(ty=pulls(CLEAN))
     (looked.root / "pkg").mkdir()
     looked.read("pkg/used.py", "a\n")
@@ -272,7 +272,7 @@ def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
 
 
 def test_a_bundle_is_looked_through_in_no_time(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/importers.py "pattern.search(line, match.end())" (with `.*` before both)."""
+    """Breaks: bot/toolhost/lsp/workers.py "pattern.search(line, match.end())" (with `.*` before both)."""
     looked = begin(ty=pulls(CLEAN))
     looked.read("used.py", "a\n")
     looked.read("bundle.py", "x = 1; import " + "import use " * 60_000)
