@@ -14,7 +14,7 @@ from bot.toolhost.file_history import FileHistory
 from bot.toolhost.listing import FileListCache
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
-from bot.toolhost.resource_limits import limits
+from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.transaction import Disk, FileSystem
 from bot.toolhost.usage import CommandUsage, DiskUse
 from bot.toolhost.working_folder import FolderNote
@@ -69,7 +69,7 @@ class Context:
     cancelled: Cancellation = field(default_factory=Cancellation)
     disk: FileSystem = field(default_factory=Disk)
     failed: dict[Path, int] = field(default_factory=dict)
-    monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(limits({})))
+    monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(effective_limits({})))
     busy: Callable[[], None] = lambda: None
     echo: Callable[[str], None] | None = None
     jobs: Jobs = field(init=False)

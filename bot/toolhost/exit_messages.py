@@ -8,7 +8,7 @@ import signal
 from collections.abc import Iterable
 
 from bot.contracts.formatting import signal_name
-from bot.toolhost.resource_limits import GIB, MIB, Limits, Over
+from bot.toolhost.resource_limits import GIB, MIB, ExceededLimit, ResourceLimits
 from bot.toolhost.shell import Ended
 from bot.toolhost.tool_descriptions import MAX_TIMEOUT
 
@@ -113,7 +113,7 @@ _FULL = 64 * 1024
 _TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
 
 
-def stopped(over: Over) -> str:
+def stopped(over: ExceededLimit) -> str:
     """The beginning of the sentence on a command that was killed for it."""
     size = _size(over.allowed)
     return {
@@ -127,7 +127,9 @@ def next_step(name: str) -> str:
     return _NEXT[name]
 
 
-def met(exit_code: int, printed: bytes, limits: Limits, folders: Iterable[str]) -> tuple[str, str] | None:
+def met(
+    exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
+) -> tuple[str, str] | None:
     """A limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
     of its output, `folders` those that may be full."""
     signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]

@@ -63,10 +63,10 @@ def main() -> None:
     # After ready, see above: while this process is as small as it will ever be, the first subreaper; then the tools and
     # all they need.
     from bot.toolhost.process_monitor import ProcessMonitor
-    from bot.toolhost.resource_limits import limits
+    from bot.toolhost.resource_limits import effective_limits
 
     monitor = ProcessMonitor(
-        limits(start_message.get("limits", {})), confined=bool(start_message["canaries"])
+        effective_limits(start_message.get("limits", {})), confined=bool(start_message["canaries"])
     )
     monitor.start()
 

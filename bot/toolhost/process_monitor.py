@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.toolhost import descendants, usage
 from bot.toolhost.programs import register_child, start_program, starts_blocked
-from bot.toolhost.resource_limits import Limits, Over, for_a_child
+from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits, for_a_child
 from bot.toolhost.subreaper import Subreaper
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Ending(NamedTuple):
     """Why everything was ended: the limit, or `None` if a command ended the process above it; and what ran, by some
     of the command lines."""
 
-    over: Over | None
+    over: ExceededLimit | None
     running: tuple[str, ...]
 
 
@@ -49,7 +49,7 @@ class ProcessMonitor:
     """One for a tool host, used by any of its threads. Whatever is a child of the host and was not started by `run`,
     `start_beside` or `start_program` lost its parent, and nobody waits for it."""
 
-    def __init__(self, limits: Limits, *, confined: bool = False) -> None:
+    def __init__(self, limits: ResourceLimits, *, confined: bool = False) -> None:
         self.limits = limits
         self._bounded = confined and _signals_are_bounded()
         self._least_threads = _threads()
@@ -108,7 +108,7 @@ class ProcessMonitor:
         """End everything where there are more processes than is allowed."""
         most = self.limits.processes
         if len(list(islice(self._all(), most + 1))) > most:
-            self._end_everything(Over("processes", most))
+            self._end_everything(ExceededLimit("processes", most))
 
     def tidy(self) -> None:
         """Kill orphans, reap ended processes, and free shared memory without an owner."""
@@ -153,7 +153,7 @@ class ProcessMonitor:
                     os.kill(-1, signal.SIGCONT)
                 time.sleep(_PAUSE)
 
-    def _end_everything(self, over: Over | None, endings: int | None = None) -> None:
+    def _end_everything(self, over: ExceededLimit | None, endings: int | None = None) -> None:
         with starts_blocked() as programs:
             if endings is not None and len(self._endings) > endings:
                 return

@@ -24,7 +24,7 @@ _USERS = "/proc/self/uid_map"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ResourceLimits:
     """For each command with all that it starts, but for `processes`, which is for everything that runs in the
     workspace; all but `processes` and `open_files` in bytes. These are defaults: in a run the policy's `SandboxLimits`
     (`bot/policy/values.py`) replace them, and a test keeps the two equal.
@@ -42,17 +42,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
-    """A limit that a command reached: its name, a field of `Limits`, and how much was allowed."""
+class ExceededLimit:
+    """A limit that a command reached: its name, a field of `ResourceLimits`, and how much was allowed."""
 
     name: str
     allowed: int
 
 
-def limits(settings: Mapping[str, object]) -> Limits:
+def effective_limits(settings: Mapping[str, object]) -> ResourceLimits:
     """The default limits with `settings` by name, and no more memory than the machine can spare."""
-    values = {field.name: settings.get(field.name) for field in fields(Limits)}
-    wanted = replace(Limits(), **{name: value for name, value in values.items() if type(value) is int})
+    values = {field.name: settings.get(field.name) for field in fields(ResourceLimits)}
+    wanted = replace(
+        ResourceLimits(), **{name: value for name, value in values.items() if type(value) is int}
+    )
     spared = memory_of_the_machine() * _SHARE[0] // _SHARE[1]
     return replace(wanted, memory=min(wanted.memory, spared or wanted.memory))
 
@@ -64,7 +66,7 @@ def memory_of_the_machine() -> int:
     return min((size for size in sizes if size > 0), default=0)
 
 
-def apply(chosen: Limits) -> None:
+def apply(chosen: ResourceLimits) -> None:
     """Apply the limits that the kernel enforces to this process and all that it starts from now on.
 
     A program may raise its own bound on data again (`ulimit -d unlimited`): those built with a sanitiser reserve
@@ -79,7 +81,7 @@ def apply(chosen: Limits) -> None:
         _lower(resource.RLIMIT_NPROC, _TASKS_A_PROCESS * chosen.processes)
 
 
-def for_a_child(chosen: Limits) -> Callable[[], None]:
+def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
     """Return a function that sets the limits, to be called between fork and exec of a program of the host's own: no
     process may set another's."""
     wanted = {

@@ -19,7 +19,7 @@ from pathlib import Path
 from bot.toolhost import descendants
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation, Sink, milliseconds_to, pump
-from bot.toolhost.resource_limits import Over
+from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.subreaper import DONE, ENDED, FAILED, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
 
@@ -44,7 +44,7 @@ class Ended:
     duration: float = 0.0
     swept: int = 0
     running: tuple[str, ...] = ()
-    limit: Over | None = None
+    limit: ExceededLimit | None = None
     quiet: float = 0.0
     all_ended: bool = False
 
@@ -132,7 +132,7 @@ class _Command:
         self._cancelled = cancelled
         self._deadline = deadline
         self._late = self._was_cancelled = False
-        self._limit: Over | None = None
+        self._limit: ExceededLimit | None = None
         self._running: tuple[str, ...] = ()
         self._all_ended = False
         self._printed = time.monotonic()
@@ -177,7 +177,7 @@ class _Command:
         self._limit = ending.over or self._limit
         self._running = self._running or ending.running
 
-    def _end_for(self, limit: Over) -> None:
+    def _end_for(self, limit: ExceededLimit) -> None:
         self._limit = limit
         self._running = _running(self._subreaper.pid)
         self._sweep()

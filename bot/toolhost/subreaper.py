@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from bot.toolhost import descendants, resource_limits
-from bot.toolhost.resource_limits import Limits
+from bot.toolhost.resource_limits import ResourceLimits
 
 BEGUN, FAILED, ENDED, DONE = 1, 2, 3, 4
 
@@ -71,7 +71,7 @@ class Subreaper:
     """The host's end of one. `endings` is how often everything had been ended before its command was started;
     `returncode` is `None` until nobody needs it any more."""
 
-    def __init__(self, chosen: Limits) -> None:
+    def __init__(self, chosen: ResourceLimits) -> None:
         """Raises `OSError`."""
         self.endings = 0
         self.returncode: int | None = None
@@ -138,7 +138,7 @@ class Subreaper:
         self.returncode = 0
 
 
-def _live(sock: _socket.socket, chosen: Limits) -> NoReturn:
+def _live(sock: _socket.socket, chosen: ResourceLimits) -> NoReturn:
     try:
         _settle(sock.fileno(), chosen)
         woken = _signalled(signal.SIGCHLD)
@@ -173,7 +173,7 @@ def _run(order: int, output: int, sock: _socket.socket, woken: int) -> None:
     _see_off(leader, sock, woken)
 
 
-def _settle(sock: int, chosen: Limits) -> None:
+def _settle(sock: int, chosen: ResourceLimits) -> None:
     """Close all that belongs to the host, and become the subreaper."""
     gc.disable()  # it makes no cycles, and a collection would make all pages it shares with the host its own
     for fd in map(int, os.listdir("/proc/self/fd")):

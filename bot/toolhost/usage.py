@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.toolhost import descendants
-from bot.toolhost.resource_limits import Limits, Over
+from bot.toolhost.resource_limits import ExceededLimit, ResourceLimits
 
 _PAUSE = 0.05
 """Seconds between two measurements of a command."""
@@ -30,14 +30,14 @@ _SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 class CommandUsage:
     """For one command. `due` is the time of the next measurement, by `time.monotonic`."""
 
-    def __init__(self, limits: Limits, disk: DiskUse) -> None:
+    def __init__(self, limits: ResourceLimits, disk: DiskUse) -> None:
         self.due = time.monotonic() + _PAUSE
         self._limits = limits
         self._disk = disk
         self._added_before = disk.before()
         self._unmapped = Unmapped(limits.memory)
 
-    def over(self, subreaper: int) -> Over | None:
+    def over(self, subreaper: int) -> ExceededLimit | None:
         """The limit that is passed by all that descends from the process `subreaper`."""
         began = time.monotonic()
         pids = list(islice(descendants.below(subreaper), self._limits.processes))
@@ -45,10 +45,10 @@ class CommandUsage:
         self.due = began + max(_PAUSE, (time.monotonic() - began) * _TIME_SHARE)
         return over
 
-    def _memory(self, pids: Sequence[int]) -> Over | None:
+    def _memory(self, pids: Sequence[int]) -> ExceededLimit | None:
         # Pages that a fork shares are counted for both, so a sum over the limit is not the last word.
         mapped = held(pids) > self._limits.memory and self._fairly_over(pids)
-        return Over("memory", self._limits.memory) if mapped or self._unmapped.over(pids) else None
+        return ExceededLimit("memory", self._limits.memory) if mapped or self._unmapped.over(pids) else None
 
     def _fairly_over(self, pids: Sequence[int]) -> bool:
         """Read twice: a fork or an exit between two readings would count shared pages more than once."""
@@ -115,7 +115,7 @@ class DiskUse:
                 self._walk((), max(map(_gone, self._free, self._folders)))
             return self.added
 
-    def check(self, pids: Iterable[int], before: int) -> Over | None:
+    def check(self, pids: Iterable[int], before: int) -> ExceededLimit | None:
         """Whether what was added is over the limit. `before` is `added` as it was when the command began, since one
         that only deletes is let be; `pids` are its processes, which may hold files that have no name any more."""
         with self._lock:
@@ -124,7 +124,7 @@ class DiskUse:
             if much or time.monotonic() >= self._next_walk:
                 self._gone_at_walk = gone
                 self._walk(pids, gone)
-            return Over("disk", self.allowed) if self.added > max(self.allowed, before) else None
+            return ExceededLimit("disk", self.allowed) if self.added > max(self.allowed, before) else None
 
     def _walk(self, pids: Iterable[int], gone: int) -> None:
         began = time.monotonic()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.cancel import CancelToken
-from bot.toolhost.resource_limits import Over
+from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.usage import DiskUse, Machine, Unmapped
 from bot.workspace.client import Workspace
 from bot.workspace.sandbox.backends import bubblewrap, landlock
@@ -213,14 +213,14 @@ def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None
     for number in range(60):
         (tmp_path / f"{number}").mkdir()
         (tmp_path / f"{number}/empty").touch()
-    assert use.check([], 0) == Over("disk", 100 * 4096)
+    assert use.check([], 0) == ExceededLimit("disk", 100 * 4096)
 
 
 def test_what_only_deletes_is_let_be_though_more_came_after_the_limit_was_passed(tmp_path: Path) -> None:
     """Breaks: bot/toolhost/usage.py "if self.added > self.allowed:"."""
     use = DiskUse((tmp_path,), 4096, pause=0)
     (tmp_path / "a").write_bytes(bytes(8192))
-    assert use.check([], use.before()) == Over("disk", 4096)
+    assert use.check([], use.before()) == ExceededLimit("disk", 4096)
     (tmp_path / "b").write_bytes(bytes(8192))
     assert use.check([], use.before()) is None
 

@@ -9,11 +9,11 @@ import pytest
 from bot.policy.load import PolicyError, load_policy
 from bot.policy.values import SandboxLimits
 from bot.session.workspaces.start import in_bytes
-from bot.toolhost.resource_limits import Limits
+from bot.toolhost.resource_limits import ResourceLimits
 
 
 def test_what_is_not_said_is_as_the_tool_host_has_it() -> None:
-    host = asdict(Limits())
+    host = asdict(ResourceLimits())
     assert in_bytes(load_policy("version: 1").sandbox.limits) == {
         name: host[name] for name in ("memory", "processes", "file", "disk")
     }

@@ -15,14 +15,14 @@ sys.path.insert(0, os.getcwd())
 from bot.toolhost import descendants
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.usage import DiskUse
-from bot.toolhost.resource_limits import Limits
+from bot.toolhost.resource_limits import ResourceLimits
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.shell import run_command
 from bot.toolhost.usage import CommandUsage
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 nothing = open(os.devnull, "w")
-limits = Limits(processes=60)
+limits = ResourceLimits(processes=60)
 monitor = ProcessMonitor(limits)
 monitor.start()
 
@@ -60,7 +60,7 @@ def said(script: str) -> list[str]:
 
 def test_a49_a_command_that_starts_too_many_ends_everything() -> None:
     """Another command and a program beside them too, and each says why. What is started next runs, and nobody is left
-    to be waited for. Breaks: bot/toolhost/process_monitor.py "self._end_everything(Over("."""
+    to be waited for. Breaks: bot/toolhost/process_monitor.py "self._end_everything(ExceededLimit("."""
     script = """
         server = begin("exec sleep 60.42")
         other = []
@@ -151,8 +151,8 @@ def test_where_the_parent_could_be_signalled_only_descendants_are() -> None:
 def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> None:
     """Breaks: bot/toolhost/resource_limits.py "wanted[resource.RLIMIT_NPROC]"."""
     script = (
-        "import resource; from bot.toolhost.resource_limits import Limits, for_a_child; "
-        "for_a_child(Limits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
+        "import resource; from bot.toolhost.resource_limits import ResourceLimits, for_a_child; "
+        "for_a_child(ResourceLimits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"
     )
     confined = ["bwrap", "--unshare-user", "--uid", "1000", "--ro-bind", "/", "/", "--proc", "/proc"]
     done = subprocess.run(

@@ -20,7 +20,7 @@ from bot.toolhost import resource_limits as limits_module
 from bot.toolhost import shell as shell_module
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
-from bot.toolhost.resource_limits import MIB, Limits, Over, limits
+from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
 from bot.toolhost.shell import Ended, run_command
 from bot.toolhost.usage import CommandUsage, DiskUse
 from tests.support.workspaces import eventually, running
@@ -45,7 +45,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.monitor = ProcessMonitor(Limits())
+        self.monitor = ProcessMonitor(ResourceLimits())
         self.disk_pause = 60.0
         self.printed = b""
         self.cancelled = Cancellation()
@@ -53,7 +53,7 @@ class Shell:
 
     def limit(self, **low: int) -> None:
         self.close()
-        self.monitor = ProcessMonitor(limits(low))
+        self.monitor = ProcessMonitor(effective_limits(low))
 
     def run(self, script: str, timeout: float = 60, started: Callable[[], None] | None = None) -> Ended:
         self.printed = b""
@@ -105,7 +105,7 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
     with pytest.raises(FileNotFoundError):
         run_command(
             ["bash", "-c", "true"], cwd=gone, environment=ENVIRONMENT, timeout=5, cancelled=shell.cancelled,
-            sink=bool, monitor=shell.monitor, usage=lambda: CommandUsage(Limits(), DiskUse((there,), 1)),
+            sink=bool, monitor=shell.monitor, usage=lambda: CommandUsage(ResourceLimits(), DiskUse((there,), 1)),
         )  # fmt: skip
     shell.folder = there
     assert shell.run("exit 4").exit_code == 4
@@ -242,7 +242,7 @@ def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
     that the kernel has not loaded yet is one, too."""
     own = int(re.findall(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
 
-    def apply(chosen: Limits) -> None:
+    def apply(chosen: ResourceLimits) -> None:
         kept(replace(chosen, memory=chosen.memory + own))
 
     def below(pid: int) -> Iterator[int]:
@@ -263,7 +263,7 @@ def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_is_measured_every_50_ms(tmp_path: Path) -> None:
     """Breaks: bot/toolhost/usage.py "_PAUSE = 0.05"."""
     began = time.monotonic()
-    assert CommandUsage(Limits(), DiskUse((tmp_path,), 1)).due - began < 0.5
+    assert CommandUsage(ResourceLimits(), DiskUse((tmp_path,), 1)).due - began < 0.5
 
 
 @pytest.mark.usefixtures("as_in_a_small_host")
@@ -271,7 +271,7 @@ def test_memory_of_a_whole_tree_is_limited(shell: Shell) -> None:
     """Each of them asks for less than one may. Breaks: bot/toolhost/usage.py "held(pids) >"."""
     shell.limit(memory=96 * MIB)
     ended = shell.run(f"python3 -S -c '{EATER}'")
-    assert ended.limit == Over("memory", 96 * MIB)
+    assert ended.limit == ExceededLimit("memory", 96 * MIB)
     assert any("python3 -S" in line for line in ended.running)
 
 
@@ -309,7 +309,7 @@ def test_what_is_added_to_the_disk_is_limited(shell: Shell, kept: bool) -> None:
     if not kept:
         script = "exec 3<>f; rm f; head -c 8000000 /dev/zero >&3; sleep 60"
     ended = shell.run(script)
-    assert ended.limit == Over("disk", 4 * MIB)
+    assert ended.limit == ExceededLimit("disk", 4 * MIB)
     assert shell.run("rm -f f*; sleep 0.3").limit is None, "what only deletes is let be"
 
 
@@ -347,7 +347,7 @@ def test_a49_a_program_of_the_host_has_the_limits_of_a_command() -> None:
 
     Breaks: bot/toolhost/process_monitor.py "preexec_fn=for_a_child(self.limits), "
     """
-    monitor = ProcessMonitor(Limits(memory=512 * MIB, file=4 * MIB, open_files=99))
+    monitor = ProcessMonitor(ResourceLimits(memory=512 * MIB, file=4 * MIB, open_files=99))
     shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
     process = monitor.start_beside(["bash", "-c", shown], stdout=subprocess.PIPE, env=ENVIRONMENT)
     assert process.communicate(timeout=60)[0].split() == [b"99", b"4096", b"524288", b"0"]

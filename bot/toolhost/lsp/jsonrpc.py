@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bot.toolhost.lsp.codecs import Codec, FrameError, Message
-from bot.toolhost.lsp.process import Limits, StderrTail, exit_reason, kill
+from bot.toolhost.lsp.process import StderrTail, TrafficLimits, exit_reason, kill
 
 METHOD_NOT_FOUND = -32601
 
@@ -47,7 +47,7 @@ class Connection:
         self,
         process: subprocess.Popen[bytes],
         codec: Codec,
-        limits: Limits,
+        limits: TrafficLimits,
         *,
         on_request: Callable[[str, object], object],
         on_notification: Callable[[str, object], None],

@@ -53,7 +53,7 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TrafficLimits:
     """A server over one of them is killed. All in bytes, except `messages`, which is a count."""
 
     message: int = 8 << 20
@@ -80,7 +80,7 @@ class ServerConfig:
     settings: Mapping[str, object] = field(default_factory=dict)
     options: object = None
     timeouts: Timeouts = field(default_factory=Timeouts)
-    limits: Limits = field(default_factory=Limits)
+    limits: TrafficLimits = field(default_factory=TrafficLimits)
     project: Path | None = None
     codec: Callable[[int], Codec] = LspCodec
     spawn: Callable[[ServerConfig], subprocess.Popen[bytes]] = field(

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from bot.policy.egress import Mirror, targets
 
 if TYPE_CHECKING:
-    from bot.workspace.egress.limits import Caps
     from bot.workspace.egress.proxy import Proxy
     from bot.workspace.egress.tunnel import Resolve
+    from bot.workspace.egress.tunnel_limits import TunnelLimits
 
 
 import os
@@ -97,7 +97,7 @@ class EgressAccess:
     mirrors: tuple[Mirror, ...] = ()
     authorities: Mapping[str, Path] = field(default_factory=dict)
     resolve: Resolve | None = None
-    caps: Caps | None = None
+    limits: TunnelLimits | None = None
     opened: Callable[[Proxy], None] = lambda proxy: None
 
     def variables(self) -> Mapping[str, str]:
@@ -118,7 +118,7 @@ class EgressAccess:
 
         reachable = targets(self.presets, self.mirrors)
         resolve = self.resolve or system_addresses
-        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve, caps=self.caps)
+        proxy = Proxy(listener_inside(pid), reachable, resolve=resolve, limits=self.limits)
         self.opened(proxy)
         return proxy
 

@@ -16,8 +16,8 @@ from collections.abc import Collection, Sequence
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.sandbox import Tunnel
 from bot.policy.egress import Target
-from bot.workspace.egress.limits import Caps, Ledger
 from bot.workspace.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
+from bot.workspace.egress.tunnel_limits import Ledger, TunnelLimits
 
 _MOST_OPEN = 256
 """Connections, tunnels or not; further ones are closed without a word, so that our descriptors suffice."""
@@ -38,11 +38,11 @@ class Proxy:
         targets: Collection[Target],
         *,
         resolve: Resolve = system_addresses,
-        caps: Caps | None = None,
+        limits: TunnelLimits | None = None,
     ) -> None:
         self.targets = targets
         self._resolve = resolve
-        self._ledger = Ledger(caps or Caps())
+        self._ledger = Ledger(limits or TunnelLimits())
         self._loop = asyncio.new_event_loop()
         self._serving = threading.Event()
         self._closing = threading.Lock()
@@ -101,7 +101,7 @@ class Proxy:
         finally:
             # `close` may cancel this, of which asyncio of Python 3.11 would complain to the job's log.
             with contextlib.suppress(asyncio.CancelledError):
-                await hang_up(writer, self._ledger.caps.goodbye)
+                await hang_up(writer, self._ledger.limits.goodbye)
             self._ledger.open -= 1
 
 

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from bot.contracts.sandbox import Tunnel
 from bot.policy.egress import Target, authority
-from bot.workspace.egress.limits import Ledger
+from bot.workspace.egress.tunnel_limits import Ledger
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host, as text; raises `OSError` where it has none."""
@@ -45,7 +45,7 @@ class Serving:
         self._reader = reader
         self._writer = writer
         self._ledger = ledger
-        self._caps = ledger.caps
+        self._limits = ledger.limits
         self._host = ""
         self._up = 0
         self._down = 0
@@ -57,7 +57,7 @@ class Serving:
         try:
             sink = None
             try:
-                async with asyncio.timeout(self._caps.time):
+                async with asyncio.timeout(self._limits.time):
                     target = await self._requested_target(targets)
                     addresses = await self._addresses(target, resolve)
                     source, sink = await self._connect(target, addresses)
@@ -68,14 +68,14 @@ class Serving:
                     await self._move_both(source, sink)
             finally:
                 if sink is not None:
-                    await hang_up(sink, self._caps.goodbye)
+                    await hang_up(sink, self._limits.goodbye)
         except _Refused as refused:
             why = str(refused)
             await _answer(self._writer, refused.status, why)
         except _CutOff as cut:
             why = str(cut)
         except TimeoutError:
-            why = f"open for longer than {self._caps.time:g} seconds"
+            why = f"open for longer than {self._limits.time:g} seconds"
         except (OSError, EOFError):
             why = "" if allowed else "the connection broke"
         except asyncio.CancelledError:  # one that is open to the last is told of, too
@@ -85,7 +85,7 @@ class Serving:
     async def _requested_target(self, targets: Collection[Target]) -> Target:
         """The target that the client asks for, where it is allowed."""
         try:
-            async with asyncio.timeout(self._caps.request_time):
+            async with asyncio.timeout(self._limits.request_time):
                 head = await self._reader.readuntil(b"\r\n\r\n")
         except (TimeoutError, asyncio.LimitOverrunError) as error:
             raise _Refused(400, "no whole request") from error
@@ -107,7 +107,7 @@ class Serving:
 
     async def _addresses(self, target: Target, resolve: Resolve) -> Sequence[str]:
         try:
-            async with asyncio.timeout(self._caps.connect_time):
+            async with asyncio.timeout(self._limits.connect_time):
                 addresses = await resolve(target.host, target.port)
         except (TimeoutError, OSError) as error:
             raise _Refused(502, "its name has no address") from error
@@ -121,14 +121,14 @@ class Serving:
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         for address in addresses:
             with contextlib.suppress(TimeoutError, OSError):  # the next address may answer
-                async with asyncio.timeout(self._caps.connect_time):
+                async with asyncio.timeout(self._limits.connect_time):
                     return await asyncio.open_connection(address, target.port, limit=_CHUNK)
         raise _Refused(502, "none of its addresses answers")
 
     async def _read_client_hello(self, target: Target) -> bytes:
         """The client's first record, once it is known that it names `target`."""
         try:
-            async with asyncio.timeout(self._caps.request_time):
+            async with asyncio.timeout(self._limits.request_time):
                 header = await self._reader.readexactly(RECORD_HEADER)
                 record = await self._reader.readexactly(record_length(header))
             name = server_name(record)
@@ -160,7 +160,7 @@ class Serving:
     ) -> None:
         while True:
             try:
-                async with asyncio.timeout(self._caps.idle_time):
+                async with asyncio.timeout(self._limits.idle_time):
                     data = await source.read(_CHUNK)
             except TimeoutError:
                 break  # kept open for later, as clients do: they open another one
@@ -175,13 +175,13 @@ class Serving:
     def _count_up(self, count: int) -> None:
         self._up += count
         self._ledger.up += count
-        if self._up > self._caps.up or self._ledger.up > self._caps.up_total:
+        if self._up > self._limits.up or self._ledger.up > self._limits.up_total:
             raise _CutOff("cut off: it sent more than a package manager has to send")
 
     def _count_down(self, count: int) -> None:
         self._down += count
-        if self._down > self._caps.down:
-            raise _CutOff(f"cut off: more than {self._caps.down} bytes came")
+        if self._down > self._limits.down:
+            raise _CutOff(f"cut off: more than {self._limits.down} bytes came")
 
 
 async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from bot.contracts.evidence import Answer
 from bot.toolhost.lsp.codecs import FrameError, LspCodec
-from bot.toolhost.lsp.process import Limits, ServerConfig
+from bot.toolhost.lsp.process import ServerConfig, TrafficLimits
 from bot.toolhost.lsp.server_loop import ServerLoop
 from tests.support.language_servers import (
     FILE,
@@ -62,7 +62,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_is_no_message(name: str) -> None:
-    frames = LspCodec(Limits().message)
+    frames = LspCodec(TrafficLimits().message)
     with pytest.raises(FrameError):
         for begin in range(0, len(GARBAGE[name]), 499):
             assert list(frames.feed(GARBAGE[name][begin : begin + 499].encode("latin-1"))) == []
@@ -374,14 +374,14 @@ def test_a_second_death_is_the_last(play: Play) -> None:
 )
 def test_a_flood_is_dammed(play: Play, flood: list[Any]) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    server = play(pulls([flood]), limits=Limits(received=4 << 20, messages=300))
+    server = play(pulls([flood]), limits=TrafficLimits(received=4 << 20, messages=300))
     server.open()
     assert "that nobody asked for" in server.ask().note
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
 
 
 def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(play: Play) -> None:
-    limits = Limits(unread=1 << 18, messages=1 << 30, received=1 << 40)
+    limits = TrafficLimits(unread=1 << 18, messages=1 << 30, received=1 << 40)
     server = play(pulls([["flood", {"id": "x" * 1000, "method": "none/such"}]]), limits=limits)
     server.open()
     answered = server.ask()
@@ -389,7 +389,7 @@ def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(play: Play) -
 
 
 def test_one_that_does_not_read_holds_nobody_up(play: Play) -> None:
-    server = play(pulls([["sleep", 3600]]), limits=Limits(unread=1 << 20))
+    server = play(pulls([["sleep", 3600]]), limits=TrafficLimits(unread=1 << 20))
     server.open()
     server.ask(SHORT)
     server.wait(lambda: server.sent("textDocument/diagnostic"))

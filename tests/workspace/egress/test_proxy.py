@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.policy.egress import Target
-from bot.workspace.egress.limits import Caps
 from bot.workspace.egress.proxy import Proxy
+from bot.workspace.egress.tunnel_limits import TunnelLimits
 from tests.support.tls import make_authority, tls_server
 from tests.support.workspaces import eventually
 
@@ -39,10 +39,10 @@ class Place:
             raise OSError("no such name")
         return self.addresses
 
-    def proxy(self, caps: Caps | None = None, **target: object) -> tuple[Proxy, tuple[str, int]]:
+    def proxy(self, limits: TunnelLimits | None = None, **target: object) -> tuple[Proxy, tuple[str, int]]:
         listener = socket.create_server(("127.0.0.1", 0))
         address = listener.getsockname()
-        proxy = Proxy(listener, {self.target._replace(**target)}, resolve=self.resolve, caps=caps)  # type: ignore[arg-type]
+        proxy = Proxy(listener, {self.target._replace(**target)}, resolve=self.resolve, limits=limits)  # type: ignore[arg-type]
         self._open.append(proxy)
         return proxy, address
 
@@ -125,7 +125,7 @@ def test_a_session_with_another_host_in_the_tunnel_is_cut_off(place: Place) -> N
     ],
 )
 def test_what_is_no_tls_is_cut_off(place: Place, first: bytes, why: str) -> None:
-    proxy, address = place.proxy(Caps(request_time=0.3))
+    proxy, address = place.proxy(TunnelLimits(request_time=0.3))
     with tunnel(place, address) as connection:
         connection.sendall(first)
         assert connection.recv(100) == b""
@@ -221,7 +221,7 @@ def test_an_address_that_does_not_answer_is_passed_over(place: Place) -> None:
     "request_head", [b"CONNECT pypi.test:443 HTTP/1.1\r\n", b"x" * 20_000, b"\r\n" * 9000]
 )
 def test_a_request_without_end_is_given_up(place: Place, request_head: bytes) -> None:
-    proxy, address = place.proxy(Caps(request_time=0.3))
+    proxy, address = place.proxy(TunnelLimits(request_time=0.3))
     connection = socket.create_connection(address, timeout=30)
     try:
         connection.sendall(request_head)
@@ -235,16 +235,20 @@ def test_a_request_without_end_is_given_up(place: Place, request_head: bytes) ->
 
 
 @pytest.mark.parametrize(
-    ("caps", "ask", "why"),
+    ("limits", "ask", "why"),
     [
-        (Caps(up=5_000), b"y" * 20_000, "cut off: it sent more than a package manager has to send"),
-        (Caps(up_total=5_000), b"y" * 20_000, "cut off: it sent more than a package manager has to send"),
-        (Caps(down=50_000), b"900000", "cut off: more than 50000 bytes came"),
-        (Caps(time=2), b"1", "open for longer than 2 seconds"),
+        (TunnelLimits(up=5_000), b"y" * 20_000, "cut off: it sent more than a package manager has to send"),
+        (
+            TunnelLimits(up_total=5_000),
+            b"y" * 20_000,
+            "cut off: it sent more than a package manager has to send",
+        ),
+        (TunnelLimits(down=50_000), b"900000", "cut off: more than 50000 bytes came"),
+        (TunnelLimits(time=2), b"1", "open for longer than 2 seconds"),
     ],
 )
-def test_a_cap_ends_a_tunnel_and_is_named(place: Place, caps: Caps, ask: bytes, why: str) -> None:
-    proxy, address = place.proxy(caps)
+def test_a_cap_ends_a_tunnel_and_is_named(place: Place, limits: TunnelLimits, ask: bytes, why: str) -> None:
+    proxy, address = place.proxy(limits)
     try:
         with place.client.wrap_socket(tunnel(place, address), server_hostname=HOST) as secure:
             secure.sendall(ask)
@@ -257,7 +261,7 @@ def test_a_cap_ends_a_tunnel_and_is_named(place: Place, caps: Caps, ask: bytes, 
 
 
 def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
-    proxy, address = place.proxy(Caps(up_total=1_000))
+    proxy, address = place.proxy(TunnelLimits(up_total=1_000))
     with tunnel(place, address) as connection, contextlib.suppress(OSError):
         secure = place.client.wrap_socket(connection, server_hostname=HOST)
         secure.sendall(b"y" * 2_000)
@@ -270,7 +274,7 @@ def test_what_may_be_sent_counts_over_all_tunnels(place: Place) -> None:
 
 
 def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
-    _, address = place.proxy(Caps(parallel=1))
+    _, address = place.proxy(TunnelLimits(parallel=1))
     with tunnel(place, address):
         connection, answer = connect(address, f"CONNECT {HOST}:{place.port} HTTP/1.1\r\n\r\n".encode())
         connection.close()
@@ -278,7 +282,7 @@ def test_too_many_tunnels_at_once_are_refused(place: Place) -> None:
 
 
 def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Place) -> None:
-    proxy, address = place.proxy(Caps(time=3, goodbye=0.2))  # in which a slow machine must have asked
+    proxy, address = place.proxy(TunnelLimits(time=3, goodbye=0.2))  # in which a slow machine must have asked
     secure = place.client.wrap_socket(tunnel(place, address), server_hostname=HOST)
     with secure, contextlib.suppress(OSError):
         secure.sendall(b"90000000")
@@ -289,7 +293,7 @@ def test_who_reads_nothing_keeps_no_connection_open_after_its_tunnel(place: Plac
 def test_refused_requests_keep_no_tunnel_out_of_the_log(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.workspace.egress.limits._MOST_REFUSED", 5)
+    monkeypatch.setattr("bot.workspace.egress.tunnel_limits._MOST_REFUSED", 5)
     proxy, address = place.proxy()
     for number in range(8):
         connect(address, f"CONNECT a{number}.test:443 HTTP/1.1\r\n\r\n".encode())[0].close()
@@ -361,7 +365,7 @@ def test_no_request_but_the_right_one_opens_a_tunnel(
 @pytest.fixture(scope="module")
 def fuzzed(registry: tuple[Path, int]) -> Iterator[tuple[Place, Callable[[bytes], bytes]]]:
     place = Place(*registry)
-    _, address = place.proxy(Caps(request_time=5, tunnels=10**6))
+    _, address = place.proxy(TunnelLimits(request_time=5, tunnels=10**6))
 
     def send(request: bytes) -> bytes:
         connection, answer = connect(address, request)

@@ -11,7 +11,7 @@ _MOST_REFUSED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class TunnelLimits:
     """Bytes are of one tunnel, but `up_total`, which is of all; times are in seconds.
 
     What goes up is small: package managers ask, and do not send. An upload is what it would be needed for.
@@ -32,8 +32,8 @@ class Caps:
 class Ledger:
     """What all tunnels of one proxy came to."""
 
-    def __init__(self, caps: Caps) -> None:
-        self.caps = caps
+    def __init__(self, limits: TunnelLimits) -> None:
+        self.limits = limits
         self.open = 0
         self.begun = 0
         self.up = 0
@@ -43,17 +43,17 @@ class Ledger:
 
     def refusal(self) -> str:
         """Why no further tunnel may be opened, or nothing."""
-        if self.open > self.caps.parallel:
-            return f"more than {self.caps.parallel} tunnels at once"
-        if self.begun > self.caps.tunnels:
-            return f"more than {self.caps.tunnels} tunnels in one sandbox"
-        if self.up >= self.caps.up_total:
+        if self.open > self.limits.parallel:
+            return f"more than {self.limits.parallel} tunnels at once"
+        if self.begun > self.limits.tunnels:
+            return f"more than {self.limits.tunnels} tunnels in one sandbox"
+        if self.up >= self.limits.up_total:
             return "the sandbox has sent as much as it may"
         return ""
 
     def note(self, tunnel: Tunnel) -> None:
         """Keep `tunnel` for the report; of more than 1,000 that were refused only the number. None of these keeps out
-        one that was allowed, of which there are at most `caps.tunnels`."""
+        one that was allowed, of which there are at most `limits.tunnels`."""
         if not tunnel.allowed:
             self._refused += 1
         if tunnel.allowed or self._refused <= _MOST_REFUSED:
