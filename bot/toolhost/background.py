@@ -35,8 +35,8 @@ _KILL_LIMIT = 3 * TERM_GRACE
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One background command. `next_start` is how far its output was shown; `ended` is `None` while it runs, and
-    `failure` says why it could not be watched to its end (a full disk)."""
+    """One background command. `next_start` is where its next output begins; `ended` is `None` while it runs;
+    `failure` is why it could not be watched to its end (a full disk)."""
 
     number: int
     command: str
@@ -59,7 +59,7 @@ class Job:
         self.wait(_KILL_LIMIT)
 
     def wait(self, seconds: float, cancelled: Cancellation | None = None) -> None:
-        """Until it ends, time is over or the caller is cancelled."""
+        """Return when it ends, after `seconds`, or when `cancelled` is set."""
         poll = select.poll()
         for flag in filter(None, (self.over, cancelled)):
             poll.register(flag.fileno(), select.POLLIN)
@@ -75,7 +75,7 @@ class Job:
         usage: CommandUsage,
         started: queue.SimpleQueue[OSError | None],
     ) -> None:
-        """The life of its thread. `started` gets an error when there was nothing to start."""
+        """The body of its thread. `started` receives `None` once the command runs, or the error of its start."""
         running = False
 
         def note() -> None:
@@ -156,7 +156,7 @@ class Jobs:
         return job
 
     def end(self, jobs: Sequence[Job]) -> None:
-        """Kill these, with all that came from them."""
+        """Kill these commands and their descendants."""
         for job in jobs:
             job.stop()
         self._monitor.tidy()

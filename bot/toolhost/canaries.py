@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Planted = Mapping[str, Any]  # as `protocol.md` has it in `hello`
 
 _KERNEL_SETTING = "/proc/sys/kernel/core_pattern"
-"""Names a program that the kernel runs outside of everything."""
+"""Names a program that the kernel runs outside of every namespace."""
 
 _NEW_USER_NAMESPACE = 0x10000000
 _IO_URING_SETUP = 425
@@ -126,7 +126,7 @@ def _daemon(planted: Planted) -> bool:
 
 
 def _leave_behind(lock: str) -> None:
-    """A process that left its parent and its session. It holds `lock` until that file is removed."""
+    """Start a process outside of the parent and the session. It locks `lock` until that file is removed."""
     import fcntl
     import time
 
@@ -154,11 +154,11 @@ def _kernel_setting(planted: Planted) -> bool:
 
 
 def _privileges(planted: Planted) -> bool:
-    """Whether a capability is held, or could be had by starting a program."""
+    """Whether this process has a capability, or could gain one by starting a program."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as status:
         fields = dict(line.partition(":")[::2] for line in status)
-    held = any(int(fields[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"))
-    return held or fields["NoNewPrivs"].strip() != "1"
+    has_capability = any(int(fields[name], 16) for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"))
+    return has_capability or fields["NoNewPrivs"].strip() != "1"
 
 
 def _io_uring(planted: Planted) -> bool:
@@ -170,7 +170,7 @@ def _io_uring(planted: Planted) -> bool:
 
 
 def _user_namespace(planted: Planted) -> bool:
-    """The last: where it succeeds, this process is in another place afterwards."""
+    """Must be the last try: if it succeeds, this process is in another namespace afterwards."""
     return int(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER_NAMESPACE)) == 0
 
 

@@ -26,8 +26,8 @@ from bot.toolhost.transaction import Step, StepFailed, carry_out
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file. `before` is `None` for one that is to be created, `after` for one that is to go; a file that moves is
-    created, with its old self as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
+    """One file. `before` is `None` if it is to be created, `after` if it is to be deleted; a file that moves is
+    created, with the old file as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
     bits of a file that is created, `known` what is known of the lines that change."""
 
     path: Path
@@ -246,7 +246,7 @@ def _mode(proposal: _Proposal) -> int | None:
 
 
 def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
-    """The lines that changed, as a view numbers them: where carriage returns alone end lines, the diff sees but one."""
+    """The lines that changed, as a view numbers them. If carriage returns alone end lines, the diff sees one line."""
     change = proposal.change
     before = change.before or change.source
     if before is None or (before.lf == before.text.content and change.after and lf == change.after.content):
@@ -255,7 +255,7 @@ def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
 
 
 def _keep(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
-    """Put it into the history; what to say if that fails: the change itself is made."""
+    """Add the changes to the history. Return a note if that fails; the change itself is made."""
     changed: list[Changed] = []
     for proposal in proposals:
         change = proposal.change

@@ -47,20 +47,20 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """`python -I -S -c ... PLACE DESCRIPTOR PROGRAM...`: confine this process, then go on as the program."""
+    """`python -I -S -c ... PACKAGE DESCRIPTOR PROGRAM...`: confine this process, then run the program in it."""
     _, _, descriptor, *argv = sys.argv
     confine(int(descriptor))
     become(argv)
 
 
 def become(argv: list[str]) -> None:
-    """Go on as `argv`: in this interpreter where it is one of ours, since a second start would cost 15 ms."""
+    """Run `argv` in this process: in this interpreter if it is ours, since a second start would cost 15 ms."""
     if argv[:3] != [sys.executable, "-I", "-S"]:
         os.execv(argv[0], argv)  # noqa: S606
     names = {"__name__": "__main__"}
     if argv[3] == "-c":
         sys.argv = ["-c", *argv[5:]]
-        exec(argv[4], names)  # noqa: S102 - the supervisor's own words
+        exec(argv[4], names)  # noqa: S102 - from the supervisor
     else:
         sys.argv = argv[3:]
         with open(argv[3], encoding="utf-8") as script:
@@ -68,8 +68,8 @@ def become(argv: list[str]) -> None:
 
 
 def confine(descriptor: int) -> None:
-    """Put the plan behind `descriptor` into force. Returns in a new process, of which this one becomes the guardian.
-    Raises `OSError` if the kernel refuses a part of it: then nothing may go on."""
+    """Apply the plan in the file `descriptor`. Returns in a new process, of which this one becomes the guardian.
+    Raises `OSError` if the kernel refuses a part of it: then nothing may run."""
     with open(descriptor, "rb") as file:
         plan = wire.decode(file.read())
     _prctl(_SET_NO_NEW_PRIVS, 1)
@@ -87,7 +87,7 @@ def _drop_capabilities(allowed: Sequence[int]) -> None:
     for capability in set(range(_LAST_CAPABILITY + 1)) - set(allowed):
         _libc.prctl(
             _CAPBSET_DROP, capability, 0, 0, 0
-        )  # refused to who has none: then none can be had either
+        )  # refused without capabilities, and then none can be gained
     _libc.prctl(_CAP_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0)
     mask = sum(1 << capability for capability in allowed)
     low, high = mask & 0xFFFFFFFF, mask >> 32
@@ -97,8 +97,8 @@ def _drop_capabilities(allowed: Sequence[int]) -> None:
 
 
 def _bound_signals() -> None:
-    """From now on this process can signal only its descendants: the guardian, outside of the host's own confinement,
-    may then kill every process that the kernel lets it signal."""
+    """Let this process signal only its descendants: then the guardian, which is outside of the host's own confinement,
+    may kill every process that the kernel lets it signal."""
     # Every ruleset refuses to move files between folders unless it allows that.
     attributes = struct.pack("=QQQ", _REFER, 0, _SIGNALS)
     ruleset = _checked(
@@ -205,7 +205,7 @@ def _do_nothing(number: int, frame: object) -> None:
 
 def _guard(host: int, read_end: int, *, alone: bool) -> NoReturn:
     try:
-        os.close(1)  # the host's end of the pipe is the host's alone
+        os.close(1)  # only the host may hold its end of the pipe
         _wait(os.pidfd_open(host), read_end)
     finally:
         _end_all(_kill_all_at_once if alone else _kill_children)
@@ -218,7 +218,7 @@ def _wait(host: int, read_end: int) -> None:
     poll = select.poll()
     poll.register(host, select.POLLIN)
     poll.register(read_end, select.POLLIN)
-    poll.register(0, 0)  # nothing is read here: POLLHUP comes unasked
+    poll.register(0, 0)  # nothing is read here: POLLHUP is always reported
     if {fd for fd, _ in poll.poll()} == {0}:
         poll.unregister(0)
         poll.poll(_OWN_WAY_OUT * 1000)

@@ -44,14 +44,13 @@ and an action: "create", "change" or "delete"."""
 @dataclass(slots=True)
 class Context:
     """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
-    outside it and may be written. `readable` are folders of others that may be read, and no more: the skills.
+    outside it and are writable. `readable` are further folders that may only be read: the skills. `programs` are the
+    paths of our own programs inside, by name.
 
-    `programs` are those of ours that may be run, by name: where each is seen.
-
-    `seq` numbers the call that is running, for spill files; `cancelled` is set when it should stop at once.
-    `busy` is for a command to call, the one call that is taken to be short, when it takes a while.
-    `echo`, if there is one, takes the last line of a command's output while it runs.
-    `failed` counts, by path, the tries to change a file that failed since the last that did not.
+    `seq` numbers the running call, for spill files; `cancelled` is set when it should stop at once. A command calls
+    `busy` when it takes long; all other calls count as busy from their start. `echo`, if set, receives the last line of
+    a command's output while it runs. `failed` counts, by path, the failed tries to change a file since the last
+    success.
     """
 
     root: Path
@@ -85,7 +84,7 @@ class Context:
         self.folder_note = FolderNote(self.tmp)
 
     def command_usage(self) -> CommandUsage:
-        """What the command takes that is started next."""
+        """The measurements for the next command."""
         if self._disk_use is None:
             self._disk_use = DiskUse((self.root, self.tmp), self.monitor.limits.disk)
         return CommandUsage(self.monitor.limits, self._disk_use)

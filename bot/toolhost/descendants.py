@@ -18,29 +18,28 @@ _OVER = ("Z", "X", "")
 """The states of processes that have ended."""
 
 Test = Callable[[int], bool]
-"""Whether a process, by its id, is one of those."""
+"""Takes the id of a process."""
 
 
 def sweep(codes: dict[int, int] | None = None) -> int:
-    """Kill and reap every child of this process, and theirs, until none is left. Returns how many still ran; `codes`
-    is given the exit codes of the children."""
+    """Kill and reap all descendants of this process until none is left. Returns how many still ran; the exit codes of
+    children are added to `codes`."""
     return _sweep(children, codes)
 
 
 def sweep_orphans(mine: Test) -> int:
-    """As `sweep`, for the orphans that this process adopted, as far as they are `mine`, and their descendants. Reaps
-    no other's."""
+    """Like `sweep`, for the adopted orphans for which `mine` is true, and their descendants. Reaps no others."""
     return _sweep(lambda: orphans(mine), None)
 
 
 def reap_orphans(mine: Test) -> None:
-    """Wait for those orphans that have ended."""
+    """Reap the orphans that have ended."""
     for pid in orphans(mine):
         _take(pid, None, os.WNOHANG)
 
 
 def orphans(mine: Test) -> list[int]:
-    """The orphans that this process adopted, as far as they are `mine`."""
+    """The orphans that this process adopted and for which `mine` is true."""
     return [pid for pid in _of_thread(f"/proc/self/task/{os.getpid()}") if mine(pid)]
 
 
@@ -55,7 +54,7 @@ def _sweep(find: Callable[[], list[int]], codes: dict[int, int] | None) -> int:
 
 
 def kill(pids: Iterable[int]) -> list[int]:
-    """Kill each with its whole process group, which leaves a group that multiplies no time; which of them still ran."""
+    """Kill each with its whole process group, so that a fork bomb gains no time. Return those that still ran."""
     states = [(pid, *_state(pid)) for pid in pids]
     running = [(pid, group) for pid, state, group in states if state not in _OVER]
     for group in {group for _, group in running} - {0, os.getpgrp()}:
@@ -67,7 +66,7 @@ def kill(pids: Iterable[int]) -> list[int]:
 
 
 def reap(codes: dict[int, int]) -> bool:
-    """Take the exit codes of those children that ended. True while there are others."""
+    """Add the exit codes of children that ended to `codes`. Return whether there are others."""
     try:
         while (waited := os.waitpid(-1, os.WNOHANG))[0]:
             codes[waited[0]] = os.waitstatus_to_exitcode(waited[1])
@@ -125,7 +124,7 @@ def below(pid: int) -> Iterator[int]:
 
 
 def command_line(pid: int) -> str:
-    """What `pid` runs, on one line; empty when it is gone."""
+    """The command line of `pid`, on one line; empty if it has ended."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read(4 * _MAX_LENGTH).replace(b"\0", b" ").decode("utf-8", "replace").split()
@@ -140,7 +139,7 @@ def lives(pid: int) -> bool:
 
 
 def _state(pid: int) -> tuple[str, int]:
-    """The letter of its state and its process group; an empty letter when it is gone."""
+    """The letter of its state and its process group; an empty letter if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
             state, _, group = stat.read().rpartition(b")")[2].split()[:3]
@@ -150,7 +149,7 @@ def _state(pid: int) -> tuple[str, int]:
 
 
 def _take(pid: int, codes: dict[int, int] | None, how: int = 0) -> None:
-    """Wait for the end of a child that was killed; with WNOHANG only if it has come already."""
+    """Reap a child that was killed; with WNOHANG only if it has ended already."""
     with contextlib.suppress(ChildProcessError):
         taken, status = os.waitpid(pid, how)
         if taken and codes is not None:

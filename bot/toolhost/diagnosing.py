@@ -36,11 +36,11 @@ _LARGEST = 1 << 20
 
 
 class Diagnosing:
-    """One a tool host. Used by the working thread alone."""
+    """One for each tool host. Used by the thread that runs tools only."""
 
     def __init__(self, context: Context, scanner: Scanner, options: Mapping[str, Any]) -> None:
-        """`options` is what `hello` says: `wait`, `servers`, `said`, which programs may be started (`only_ours`,
-        `refused`, `since`), and `again` where a host before this one worked on the tree."""
+        """`options` are those of the start message: `wait`, `servers`, `said`, which programs may be started
+        (`only_ours`, `refused`, `since`), and `again` where a host before this one worked on the tree."""
         self._context = context
         self._scanner = scanner
         self._options = options
@@ -54,17 +54,17 @@ class Diagnosing:
         self._moved: dict[str, str] = {}
         self._broken = ""
         self._reported_broken = False
-        self._held = 0.0
+        self._waited_before = 0.0
 
     def before(self, tool: str) -> None:
         """Prepare for an edit: the problems of files that were read must be known before it. Starts nothing."""
-        self._held = 0.0
+        self._waited_before = 0.0
         if tool not in _EDITS or self._loader is None or self._broken:
             return
         began = time.monotonic()
         if service := self._ready():
             service.settle(began + self._options["wait"])
-        self._held = time.monotonic() - began
+        self._waited_before = time.monotonic() - began
 
     def after(self, tool: str, outcome: ToolOutcome, *, more_edits: bool = False) -> ToolOutcome:
         """The result with the diagnostics, if a file of interest changed; otherwise unchanged. With `more_edits`
@@ -124,15 +124,15 @@ class Diagnosing:
             names = list(dict.fromkeys((*self._pending, *names)))
             self._pending.clear()
         moved, self._moved = self._moved, {}
-        names = [name for name in names if self._is_looked_at(name)]
+        names = [name for name in names if self._is_checked(name)]
         service = self._ready() if names or self._service else None
         if service is None:
             return None
-        began = time.monotonic() - self._held  # one limit for what was waited before the edit and after it
+        began = time.monotonic() - self._waited_before  # one limit for both waits, before and after the edit
         return (service.changed(names, moved, began) if names else None) or service.late_report()
 
     def _read(self, name: str) -> None:
-        if not self._is_looked_at(name) or (text := self._now(name)) is None:
+        if not self._is_checked(name) or (text := self._now(name)) is None:
             return
         before = self._before(name) if self._options.get("again") else text
         if before is None:
@@ -141,7 +141,7 @@ class Diagnosing:
         self._read_files.put((name, before))
         self._begin()
 
-    def _is_looked_at(self, name: str) -> bool:
+    def _is_checked(self, name: str) -> bool:
         return is_checked(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
 
     def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
@@ -167,7 +167,7 @@ class Diagnosing:
             self._note(0)
 
     def _note(self, more: int) -> None:
-        """Add `more` to the number of files that the service has yet to be shown."""
+        """Add `more` to the number of read files that the service has not registered yet."""
         with self._news:
             self._unseen += more
             self._news.notify_all()
@@ -178,7 +178,7 @@ class Diagnosing:
             self._loader.start()
 
     def _ready(self) -> DiagnosticsService | None:
-        """The service, once it was shown every file that was read; `None` if that takes too long."""
+        """The service, once it has registered every file that was read; `None` if that takes too long."""
         self._context.busy()
         self._begin()
         with self._news:
@@ -215,7 +215,7 @@ class Diagnosing:
             return None
 
     def _before(self, name: str) -> str | None:
-        """As it was before the first change that a tool made; else as the commit has it that the run began with."""
+        """The text before the first change by a tool; else the text in the commit that the run began with."""
         history = self._context.history
         versions = history.versions(name)
         data: bytes | None = None

@@ -23,8 +23,8 @@ Block = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Facts about a change that its author knows already. `old` and `new` are all lines of both sides, if each ends
-    in a line feed; otherwise `None`."""
+    """What the caller knows of a change already. `old` and `new` are all lines of both sides if each ends in a line
+    feed, else `None`."""
 
     blocks: Sequence[Block]
     old: Sequence[str] | None = None
@@ -41,7 +41,7 @@ class Diff:
     blocks: tuple[Block, ...]
 
     def cut(self, limit: int) -> Diff:
-        """The same with at most so many characters of text, and a word on those left out."""
+        """The same with at most `limit` characters of text, and the number of those left out."""
         if len(self.text) <= limit:
             return self
         return replace(self, text=f"{self.text[:limit]}\n[{len(self.text) - limit} more characters]\n")
@@ -127,7 +127,7 @@ def _render(old: Sequence[str], new: Sequence[str], blocks: tuple[Block, ...]) -
 
 
 def _hunks(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
-    """Changes whose context would touch, together."""
+    """Group changes whose context would touch."""
     hunk: list[Block] = []
     for block in blocks:
         if hunk and block[0] - hunk[-1][1] > 2 * CONTEXT:

@@ -16,7 +16,7 @@ _SILENT = 30.0
 """Seconds without output from which on a command may hang."""
 
 _FILTER = re.compile(r"\|&?\s*(tail|grep|egrep|rg|sort|uniq|wc)\b")
-"""What a command's output goes into and stays in, all of it or a buffer full, until the command ends."""
+"""Programs that hold output back until the command ends, all of it or a buffer full."""
 
 _MAX_COMMAND = 60
 _LONGER = f"Give a longer timeout (at most {MAX_TIMEOUT} s), do less in one call, or start it with background"
@@ -26,7 +26,7 @@ _LONGER_THERE = (
 
 
 def ending(ended: Ended, timeout: float, command: str = "", background: int = 0) -> list[str]:
-    """One sentence each. `background` is the id of a command that ran there."""
+    """How a command ended, as notes of one sentence. `background` is the id of a background command, 0 for none."""
     notes: list[str] = []
     if ended.cancelled:
         notes.append("cancelled: the command and all its processes were killed")
@@ -56,7 +56,7 @@ def ending(ended: Ended, timeout: float, command: str = "", background: int = 0)
 
 
 def silence(seconds: float, words: str, command: str = "") -> str:
-    """That nothing came for so many seconds that it may hang; empty if they are few."""
+    """A note that nothing was printed for `seconds`, so that the command may hang; empty under `_SILENT`."""
     if seconds < _SILENT:
         return ""
     if (match := _FILTER.search(command)) is not None:
@@ -107,14 +107,14 @@ _SIGNS = {
     "open_files": (b"Too many open files", b"EMFILE"),
     "tmpfs": (b"No space left on device", b"ENOSPC"),
 }
-"""How programs say what the kernel told them. It is in many programs' texts too, so it counts only if one failed."""
+"""How programs report errors of the kernel. Other texts have such words too, so they count only if a command failed."""
 
 _FULL = 64 * 1024
 _TOO_LARGE = (-signal.SIGXFSZ, 128 + signal.SIGXFSZ)
 
 
 def stopped(over: ExceededLimit) -> str:
-    """The beginning of the sentence on a command that was killed for it."""
+    """The first clause about a command that was killed for this limit."""
     size = _size(over.allowed)
     return {
         "memory": f"stopped: more than {size} of memory was held by the command and all it started",
@@ -130,12 +130,12 @@ def next_step(name: str) -> str:
 def met(
     exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
 ) -> tuple[str, str] | None:
-    """A limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
-    of its output, `folders` those that may be full."""
+    """The limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end
+    of its output; `folders` are searched for a full file system."""
     signs = [name for name, words in _SIGNS.items() if any(word in printed for word in words)]
     name = "file" if exit_code in _TOO_LARGE else next(iter(signs), "")
     if name == "tmpfs":
-        full = [f"{folder} ({_size(held)})" for folder in folders if (held := _full(folder))]
+        full = [f"{folder} ({_size(size)})" for folder in folders if (size := _full(folder))]
         return (name, f"full: {', '.join(full)}. {_NEXT[name]}") if full else None
     if not name:
         return None

@@ -1,11 +1,10 @@
-"""Every version of every file that the tools changed: bytes by their hash, and a log in the order of the changes.
+"""Store every version of every file that the tools changed, in a folder outside the work tree.
 
-Two files, both only ever appended to: `content` with the bytes, each once, and `log.jsonl` with a line for each of
-them and for each version. A file for every version would cost a patch of many files as much as all the rest of it.
+Two files, both append-only: `content` has the bytes of each version once, `log.jsonl` a line for each of them and for
+each version, in the order of the changes. One file for each version would double the time of a patch of many files.
 
-It lies in the run's folder, outside the work tree. Version 0 is what a file was before the first change, absent
-included; what somebody else (a command) made of it between two changes is a version of its own; a deletion is one
-without bytes.
+Version 0 is the file before the first change, which may be absent. A change by a command between two changes of tools
+is a version of its own. A deletion is a version without bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 OUTSIDE = "outside"
-"""The `tool` of a version that no tool of ours made."""
+"""The `tool` of a version that a command made."""
 
 _LOG, _CONTENT = "log.jsonl", "content"
 
@@ -54,7 +53,7 @@ class Changed:
 
 
 class FileHistory:
-    """One folder. A second one on the same folder goes on from what the first one logged."""
+    """The history in one folder. A second instance on the same folder continues the log of the first."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -81,7 +80,7 @@ class FileHistory:
         return tuple(self._known().get(path, ()))
 
     def content(self, version: Version) -> bytes | None:
-        """The version's bytes, `None` for a deletion. Raises `LookupError` if they are gone or not what they were:
+        """The version's bytes, `None` for a deletion. Raises `LookupError` if they are missing or were changed:
         commands of the run can write in this folder."""
         if version.sha256 is None:
             return None
@@ -99,7 +98,7 @@ class FileHistory:
         return data
 
     def _known(self) -> dict[str, list[Version]]:
-        """The versions by path; what an earlier workspace of the run logged is read first."""
+        """The versions by path, including those that an earlier workspace of the run logged."""
         if self._versions is None:
             self._versions = {}
             with contextlib.suppress(FileNotFoundError):
@@ -117,7 +116,7 @@ class FileHistory:
             versions.setdefault(version.path, []).append(version)
 
     def _append_contents(self, states: Iterable[State]) -> list[dict[str, Any]]:
-        """Append the bytes that are not there yet; the log's lines on them."""
+        """Append the bytes that are not stored yet; return the log's lines about them."""
         new: list[bytes] = []
         lines: list[dict[str, Any]] = []
         at = self._size

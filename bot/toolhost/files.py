@@ -72,15 +72,15 @@ def display_name(name: str) -> str:
 
 
 def failure(error: OSError, name: str) -> ToolFailure:
-    """The result for a file that the operating system would not give; `name` as the model knows it."""
+    """The error for a file that the operating system refused; `name` as the model knows it."""
     reason = (error.strerror or str(error)).lower()
     return ToolFailure(f"{name}: {reason}. Check the path with ls, or look at the file with bash.")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLocation:
-    """`below` is relative to `root`, empty for all of it. `plain` means that the place is not simply part of the
-    work tree: it is ignored, in another repository, or outside the tree. It is still read if it is named explicitly."""
+    """`below` is relative to `root`, empty for all of it. `plain`: it is ignored, in another repository, or outside the
+    work tree, and is searched only since the model named it."""
 
     root: Path
     below: str
@@ -102,7 +102,7 @@ class SearchLocation:
 
 
 def search_location(context: Context, path: Path) -> SearchLocation:
-    """The place of a resolved path."""
+    """The location of a resolved path."""
     for folder in (context.root, context.spill, context.tmp, *context.readable):
         real = os.path.realpath(folder)
         if inside(str(path), real):
@@ -147,7 +147,7 @@ class Loaded:
 
 @contextmanager
 def opened(context: Context, path: Path, raw_path: str) -> Iterator[tuple[int, os.stat_result]]:
-    """A descriptor of the regular file `path` and its status. `raw_path` is the name the model gave, for messages.
+    """Yield a descriptor of the regular file `path` and its status. `raw_path` is the model's name of it, for messages.
 
     Without O_NONBLOCK, opening a named pipe would wait for a writer.
     """
@@ -198,8 +198,8 @@ def read_all(fd: int, name: str) -> bytes:
 
 
 def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
-    """The result for a file that is not there, with up to three names in its folder that are close, and up to
-    three files of the same name elsewhere."""
+    """The error for a file that does not exist, with up to three similar names in its folder, and up to three files of
+    the same name elsewhere."""
     folder = path.parent
     if not folder.is_dir():
         near = []
@@ -223,7 +223,7 @@ def _elsewhere(context: Context, name: str) -> list[str]:
 
 
 def _special(path: Path, raw_path: str) -> ToolFailure | None:
-    """What to say of something that is no regular file; `None` when it is one, or gone."""
+    """The error for what is not a regular file; `None` if it is one, or does not exist."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

@@ -20,7 +20,7 @@ from bot.toolhost.text import count_lines, split_lines
 if TYPE_CHECKING:
     from bot.toolhost.patch.grammar import Operation
 
-# Over this many characters no line hashes are kept; a change elsewhere then costs a whole new view.
+# Characters over which no line hashes are stored; a change then requires a new view of the whole file.
 _HASHED = 4 * 1024 * 1024
 
 Range = tuple[int, int]
@@ -56,10 +56,10 @@ class Record:
 
 
 class Records:
-    """One record a file, by its path after all links. What a view, a search or diagnostics printed counts as shown,
-    and what a tool wrote; what a command printed does not.
+    """One record for each file, by its path after all links. Lines that a view, a search or diagnostics printed count
+    as shown, and those that a tool wrote; the output of a command does not.
 
-    Beside them the part of the last patch that fitted, for the next one to go on from."""
+    Also stores the fitting part of the last refused patch, which the next one may continue."""
 
     def __init__(self) -> None:
         self._records: dict[Path, Record] = {}
@@ -67,13 +67,13 @@ class Records:
         self._stored_number = 0
 
     def store(self, operations: Sequence[Operation]) -> int:
-        """Keep these operations of a patch that was not written, in place of those kept before; return their number."""
+        """Store these operations of a patch that was not written, in place of earlier ones; return their number."""
         self._stored = tuple(operations)
         self._stored_number += 1
         return self._stored_number
 
     def stored_operations(self, number: int) -> tuple[Operation, ...]:
-        """The operations kept under this number; empty if it is not the last one, or was written since."""
+        """The operations stored under this number; empty if it is not the last one, or was written since."""
         return self._stored if number == self._stored_number else ()
 
     def drop_kept(self) -> None:
@@ -83,9 +83,9 @@ class Records:
         return self._records.get(path)
 
     def show(self, path: Path, sha256: str, text: str, ranges: tuple[Range, ...]) -> None:
-        """Note that `ranges` of a file with this hash and LF text were shown.
+        """Record that `ranges` of a file with this hash and LF text were shown.
 
-        What an earlier record says of lines that are still the same, at the top and at the end, stays true.
+        Ranges of an earlier record stay valid for lines that are the same at the top and at the end.
         """
         old = self._records.get(path)
         total = count_lines(text)
@@ -108,9 +108,9 @@ class Records:
         known: Path | None = None,
         lines: Sequence[str] | None = None,
     ) -> None:
-        """Note the model's own write: what was shown of the file before (of `known`, if it had another name) stays
-        shown, and the lines it wrote are. A file known in full stays so. `before` is the hash of what was changed,
-        `lines` are those of `text`, if somebody has them."""
+        """Record a write by the model: lines that were shown before (of `known`, if the file had another name) stay
+        shown, and the written lines count as shown. `before` is the hash of the old bytes; `lines` are those of `text`,
+        if the caller has them."""
         old = self._records.get(known or path)
         lines = split_lines(text) if lines is None else lines
         total = len(lines)
@@ -124,13 +124,13 @@ class Records:
         self._records[path] = Record(sha256, total, ranges, hashes or _hashes(text))
 
     def forget(self, path: Path) -> None:
-        """The file is gone."""
+        """Forget a file that was deleted or moved."""
         self._records.pop(path, None)
 
 
 def changed_lines(record: Record, text: str) -> Range | None:
-    """The lines of the LF `text` that are not as `record` has them; an empty range (first > last) where lines only
-    went away. `None` when that cannot be told."""
+    """The lines of the LF `text` that differ from `record`; an empty range (first > last) if lines were only removed.
+    `None` if that is unknown."""
     lines = _hashes(text)
     if record.lines is None or lines is None:
         return None
@@ -143,7 +143,7 @@ def _hashes(text: str) -> array[int] | None:
 
 
 def _spliced(old: Record, lines: Sequence[str], blocks: Sequence[Block]) -> array[int] | None:
-    """The hashes of `lines`, of which only those in `blocks` are new; `None` if that does not add up."""
+    """The hashes of `lines`, of which only those in `blocks` are computed; `None` if the numbers do not match."""
     if old.lines is None:
         return None
     hashes, at = array("q"), 0
@@ -156,7 +156,7 @@ def _spliced(old: Record, lines: Sequence[str], blocks: Sequence[Block]) -> arra
 
 
 def _common(old: array[int], new: array[int]) -> tuple[int, int]:
-    """How many lines are the same at the top, and how many of the rest at the end."""
+    """The numbers of equal lines at the top, and of the rest at the end."""
     shorter = min(len(old), len(new))
     top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     rest = shorter - top
@@ -177,7 +177,7 @@ def _carry(old: Record, lines: array[int] | None) -> tuple[Range, ...]:
 
 
 def _moved(old: Record | None, blocks: Sequence[Block], total: int) -> Iterator[Range]:
-    """The shown lines that no block changed, by their numbers now."""
+    """The shown lines that no block changed, by their new numbers."""
     if old is None:
         return
     at, here = 0, 0
@@ -256,8 +256,8 @@ def require_all_shown(context: Context, file: Loaded) -> None:
 
 
 def count_as_shown(context: Context, path: Path, numbers: Mapping[int, str]) -> None:
-    """Note lines of `path` that another result printed, by their numbers from 1; those that are not in the file just as
-    they are here, say since they were cut or since it changed meanwhile, do not count."""
+    """Record lines of `path` that another result printed, by their numbers from 1. Lines that differ from the file, cut
+    ones for example, do not count."""
     if context.assume_read or not numbers or not inside(str(path), context.real_root):
         return
     try:
@@ -284,8 +284,8 @@ def view_call(name: str, offset: int = 1, limit: int = 0) -> str:
 
 @contextmanager
 def counted(context: Context, paths: Callable[[], Sequence[Path]]) -> Iterator[str]:
-    """Count a try to change the files: the note for its result, empty for a first try. A `ToolFailure` inside gets the
-    note too. `paths` is asked only where something failed, now or before."""
+    """Count a try to change the files. Yields the note for its result, empty for a first try; a `ToolFailure` inside
+    gets the note too. `paths` is called only if a try failed, now or before."""
     failed = context.failed
     tried = paths() if failed else ()
     most = max(tried, key=lambda path: failed.get(path, 0), default=None)

@@ -215,8 +215,8 @@ def _rule(line: bytes) -> Rule | None:
     line = line.removeprefix(b"/")
     if not line:
         return None
-    # git takes the plain text at the start off before it looks at the rest, so in "a**/b" the stars begin the
-    # pattern and cross folders. Latin-1 makes one character of each byte.
+    # git first matches the plain text at the start, so in "a**/b" the stars begin the pattern and cross folders.
+    # Latin-1 makes one character of each byte.
     plain = b"" if name_only else _PLAIN.findall(line)[0]
     regex = re.escape(plain) + translate(line[len(plain) :].decode("latin-1")).encode("latin-1")
     return Rule(re.compile(regex, re.DOTALL), keep, folders_only, name_only)
@@ -246,11 +246,11 @@ def ignored(levels: Levels, path: bytes, *, folder: bool) -> bool:
 
 
 BYTECODE = b"__pycache__/\n*.py[co]\n"
-"""Rules that hold in every repository, unless its own say otherwise. Bytecode was 95 % of one run's journal."""
+"""Rules for every repository, which its own rules override. Bytecode was 95 % of one run's journal."""
 
 
 def start(root: bytes) -> Levels:
-    """What holds for the whole tree: the repository's own exclude file, and our rules."""
+    """The rules for the whole tree: the repository's own exclude file, and ours."""
     rules = parse(BYTECODE + _read(os.path.join(root, b".git/info/exclude")))
     return (Level(b"", rules),) if rules else ()
 
@@ -262,7 +262,7 @@ def enter(root: bytes, levels: Levels, base: bytes) -> Levels:
 
 
 def is_ignored(root: bytes, path: bytes, *, folder: bool) -> bool:
-    """Whether `path` or a folder above it is hidden, asked from outside a walk."""
+    """Whether `path` or a folder above it is ignored."""
     levels, base = start(root), b""
     parts = path.split(b"/")
     for number, part in enumerate(parts, 1):
@@ -309,7 +309,7 @@ def is_repository(folder: bytes) -> bool:
 
 
 def _read(path: bytes) -> bytes:
-    """An ignore file's bytes, empty if it is none. Like git, follows no link; a pipe must not hold us up."""
+    """An ignore file's bytes; empty if it is not a regular file. Like git, follows no link; never waits for a pipe."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

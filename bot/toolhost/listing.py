@@ -46,8 +46,8 @@ def files(
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """`names` as `files` gives them; `untracked` are those that the tree's index does not list, `None` if it was
-    not git that listed them."""
+    """`names` as `files` returns them; `untracked` are those that the tree's index does not list, `None` if git did not
+    list them."""
 
     names: list[str]
     untracked: list[str] | None
@@ -135,7 +135,7 @@ class ScratchRepository:
         return index if index.is_file() else None
 
     def present(self, below: str = "", index: Path | None = None) -> list[str] | None:
-        """Files on the disk that are not ignored and not in `index`; `None` when git could not say."""
+        """Files on the disk that are not ignored and not in `index`; `None` if git failed."""
         status = self.run("ls-files", "-o", "--exclude-standard", "-z", "--", below or ".", index=index)
         if status.exit_code != 0 or status.capped:
             return None
@@ -144,7 +144,7 @@ class ScratchRepository:
         return [name for name in names if not name.endswith("/")] if b"/\0" in status.output else names
 
     def tracked(self, below: str = "") -> list[str]:
-        """What the tree's index lists; nothing if git cannot read it."""
+        """The files in the tree's index; empty if git cannot read it."""
         if self.index is None:
             return []
         status = self.run("ls-files", "-z", "--", below or ".", index=self.index)
@@ -224,23 +224,23 @@ Stamp = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
-    """The folders and rule files beneath the descriptor `root`, as they were. `None` is for a file that was
-    not there; `racy` says that one moved so lately that a further change would not show."""
+    """The stamps of the folders and rule files beneath the descriptor `root`; `None` for a missing file. `racy`: one of
+    them changed so recently that a further change might not move its stamp."""
 
     root: int
     stamps: Mapping[str, Stamp | None]
     racy: bool
 
     def is_unchanged(self) -> bool:
-        """Whether it is sure that none of them moved."""
+        """Whether it is certain that none of them changed."""
         return not self.racy and all(
             file_stamp(self.root, path) == stamp for path, stamp in self.stamps.items()
         )
 
 
 def snapshot_folders(root: int) -> FolderSnapshot | None:
-    """The folders as they are; `None` if there are too many. To be called before the list is made: what moves
-    meanwhile is seen the next time."""
+    """The stamps now; `None` if there are too many folders. Call it before listing: a change meanwhile then shows at
+    the next check."""
     now = time.time_ns()
     paths = itertools.chain(_RULES, (".",), _folders_and_rules(root, "."))
     stamps = {path: file_stamp(root, path) for path in itertools.islice(paths, MAX_FOLDERS + 1)}
@@ -250,7 +250,7 @@ def snapshot_folders(root: int) -> FolderSnapshot | None:
 
 
 def file_stamp(root: int, path: str) -> Stamp | None:
-    """What moves when the file or folder `path` changes; `None` if there is none. Links are not followed."""
+    """Times, size, inode and mode of the file or folder `path`; `None` if it does not exist. Links are not followed."""
     try:
         status = os.stat(path, dir_fd=root, follow_symlinks=False)
     except OSError:
@@ -280,12 +280,12 @@ def _folders_and_rules(root: int, folder: str) -> Iterator[str]:
 
 _FREE = 1000
 _FILES_A_FOLDER = 5
-"""Looking at a folder costs as much as git takes to list five files. Where there are more folders than that (a
-large `node_modules` beside few files), git is asked each time."""
+"""Checking a folder takes as long as git takes for five files. With more folders than that (a large `node_modules`
+beside few files), git lists the files each time."""
 
 
 class FileListCache:
-    """One a workspace. Not thread-safe: the host works on one thing at a time."""
+    """One for each workspace. Not thread-safe: the host runs one call at a time."""
 
     def __init__(self, root: Path, tmp: Path, cancelled: Cancellation) -> None:
         self._root = root
@@ -298,13 +298,13 @@ class FileListCache:
         self._untracked: list[str] = []
 
     def names(self, below: str = "") -> list[str]:
-        """What `listing.files` says of the whole tree, or of the folder `below`. Not to be changed."""
+        """The result of `listing.files` for the tree, or for the folder `below`. Callers must not change it."""
         if not self._is_unchanged():
             self._ask()
         return _in_folder(self._names, below)
 
     def names_and_untracked(self, below: str = "") -> FileList | None:
-        """The same with what git's index does not list told apart; `None` if git would have to be asked."""
+        """The same with the untracked files; `None` if the cache is out of date."""
         if not self._is_unchanged():
             return None
         return FileList(_in_folder(self._names, below), _in_folder(self._untracked, below))

@@ -133,8 +133,8 @@ class Workspace:
         default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
         folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_place`;
         `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
-        the fields of `ResourceLimits` that differ from the defaults. `diagnostics` are the options of diagnostics, as in
-        `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
+        the fields of `ResourceLimits` that differ from the defaults. `diagnostics` are the options of diagnostics, as
+        in `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
         setup and checks, not the model's, and `scan` is not used. `variation` selects the wording of success.
         `own_git`: the tree's `.git` belongs to a person; it is read-only inside, where the sandbox can mount.
 

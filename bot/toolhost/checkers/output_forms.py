@@ -31,7 +31,7 @@ def _ruff(output: str) -> Iterator[Find]:
 
 
 def _is_style(code: object) -> bool:
-    """Rules of pycodestyle's errors and of pyflakes name code that is wrong; an unused name breaks nothing."""
+    """Whether the rule is about style. Errors of pycodestyle and pyflakes are not, except those about unused names."""
     if not isinstance(code, str) or code in ("invalid-syntax", "syntax-error"):
         return False
     return not re.match(r"E9|F(?![A-Z])", code) or code in (
@@ -87,7 +87,9 @@ def _rdjson(output: str) -> Iterator[Find]:
         span = _object(where.get("range"))
         start, end = _object(span.get("start")), _object(span.get("end"))
         severity = levels.get(str(entry.get("severity", "ERROR")))
-        if severity and where:  # what has no place is said of the run: a file that is too large to look at
+        if (
+            severity and where
+        ):  # a message without a location is about the run: a file that is too large to check
             yield Find(
                 where.get("path"), start.get("line"), start.get("column"), severity,
                 _object(entry.get("code")).get("value"), entry.get("message"), end.get("line"), end.get("column"),
@@ -114,9 +116,9 @@ def _eslint(output: str) -> Iterator[Find]:
     files = _list(_json(next(lines, output)))
     if not files:
         raise FormError("there was no file for it to look at")
-    beyond = [_unplaced(entry) for entry in files]
-    if all(beyond):
-        raise FormError(beyond[0])
+    reasons = [_unplaced(entry) for entry in files]
+    if all(reasons):
+        raise FormError(reasons[0])
     for entry in files:
         for message in _list(entry.get("messages")):
             severity = {2: _ERROR, 1: _WARNING}.get(_number(message.get("severity")))
@@ -148,8 +150,7 @@ def _shellcheck(output: str) -> Iterator[Find]:
 
 
 def _cargo(output: str) -> Iterator[Find]:
-    """One object a line; the last says whether it came to its end. A library is compiled as itself and for its tests,
-    and says the same twice."""
+    """Parse one object a line. A library is compiled twice, as itself and for its tests: duplicates are left out."""
     seen: set[str] = set()
     for line in filter(None, map(str.strip, output.splitlines())):
         entry = _object(_json(line))
@@ -250,5 +251,5 @@ def _number(value: object) -> int:
 
 
 def _after(number: object) -> object:
-    """A number counted from 0, counted from 1."""
+    """Convert a number that counts from 0 to one that counts from 1; 0 for an invalid value."""
     return number + 1 if type(number) is int else 0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bot.contracts.plain_text import printable
 
 MOST = 20_000
-"""Finds of one run of one checker; with more there is no comparison."""
+"""Problems of one run of one checker; more are not compared."""
 
 MOST_BYTES = 12_000_000
 _LONGEST = {"path": 500, "code": 80, "message": 300, "snippet": 160}
@@ -25,8 +25,7 @@ Row = list[object]
 
 
 class Find(NamedTuple):
-    """What a form makes of one entry of a checker's output: nothing of it is believed yet. Lines and columns begin
-    at 1."""
+    """One entry of a checker's output, not validated yet. Lines and columns begin at 1."""
 
     path: object
     line: object
@@ -40,7 +39,7 @@ class Find(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """`outside` counts the finds in files that are not the repository's; with `flooded` there were too many."""
+    """`outside` counts the problems in files outside of the repository; `flooded`: there were too many to list."""
 
     rows: list[Row]
     outside: int = 0
@@ -48,8 +47,8 @@ class Rows:
 
 
 def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> Rows:
-    """The finds in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
-    `folder` is the one of `root` that the checker ran in, and named files from."""
+    """The problems in files beneath `root`. `unit` is what columns count if it is not code points: utf-8 or utf-16.
+    `folder`, relative to `root`, is the one that the checker ran in; its paths are relative to it."""
     sources = _Sources(root)
     rows_so_far: list[Row] = []
     outside = size = 0
@@ -75,8 +74,8 @@ def rows(finds: Iterable[Find], root: str, unit: str = "", folder: str = "") -> 
 
 
 def one_line(text: object, longest: int, root: str = "") -> str:
-    """The first line of `text` that says anything, without control characters, and without the place of `root`, which
-    is another before and after."""
+    """The first line of `text` that is not blank, without control characters and without the path of `root`, which
+    differs before and after the change."""
     if isinstance(text, int) and not isinstance(text, bool):
         text = str(text) if abs(text) <= _HIGHEST else ""
     if not isinstance(text, str):

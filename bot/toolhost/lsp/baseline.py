@@ -125,8 +125,8 @@ _MODULE_SUFFIXES = ("", ".py", ".pyi", ".ts", ".tsx", ".js")
 
 
 class MissingPackages(Collection[str]):
-    """For one tool: packages that a file could not import before its change and, without any installed environment,
-    every package that is not in the tree. A failed import of one is no fault of a change."""
+    """For one tool: packages that a file could not import before its change and, without an installed environment,
+    every package that is not in the tree. A failed import of one is not blamed on the change."""
 
     def __init__(self, tool: str, context: Context, files: Iterable[WatchedFile]) -> None:
         files = list(files)

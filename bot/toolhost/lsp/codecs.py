@@ -18,7 +18,7 @@ _MAX_LENGTH_DIGITS = 10
 
 
 class Codec(Protocol):
-    """Encodes messages for a server and decodes what it sends."""
+    """Encodes messages for a server and decodes received bytes."""
 
     def encode(self, message: Message) -> bytes: ...
 
@@ -58,7 +58,7 @@ class LspCodec:
             end = self._buffer.find(_HEADER_END, 0, _MAX_HEADER)
             if end < 0:
                 if len(self._buffer) >= _MAX_HEADER:
-                    raise FrameError("a message whose head does not end")
+                    raise FrameError("a message whose header does not end")
                 return None
             self._length = self._check_length(_length(bytes(self._buffer[:end])))
             del self._buffer[: end + len(_HEADER_END)]
@@ -80,12 +80,12 @@ def _length(header: bytes) -> int:
     for line in header.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         if not colon:
-            raise FrameError("something else than messages on its standard output")
+            raise FrameError("output that is no message")
         if name.strip().lower() == b"content-length":
             values.add(value.strip())
     value = values.pop() if len(values) == 1 else b""
     if not value.isdigit() or len(value) > _MAX_LENGTH_DIGITS:
-        raise FrameError("a message that does not say its length")
+        raise FrameError("a message without a length")
     return int(value)
 
 
@@ -173,7 +173,7 @@ class TsserverCodec:
         """Line and column after the last character of each open file."""
 
     def encode(self, message: Message) -> bytes:
-        """Empty for a message that tsserver has no counterpart of."""
+        """Empty for a message that tsserver has no equivalent of."""
         identity, params = message.get("id"), message.get("params") or {}
         match message.get("method"):
             case "initialize":

@@ -157,7 +157,7 @@ class Connection:
 
     def _check_volume(self) -> None:
         if self._bytes > self._limits.received or self._messages > self._limits.messages:
-            self.close(f"it sent {self._messages:,} messages, {self._bytes:,} bytes, that nobody asked for")
+            self.close(f"it sent {self._messages:,} unrequested messages, {self._bytes:,} bytes")
 
     def _dispatch(self, message: Message) -> None:
         method = message.get("method")
@@ -242,7 +242,7 @@ def _params_field(params: object) -> Message:
 
 def _response_error(error: object) -> ResponseError:
     if not isinstance(error, dict):
-        return ResponseError(0, "an error without a word")
+        return ResponseError(0, "an error without a message")
     code, message = error.get("code"), error.get("message")
     return ResponseError(
         code if type(code) is int else 0, message[:500] if isinstance(message, str) else "", error.get("data")

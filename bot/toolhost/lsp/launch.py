@@ -37,8 +37,8 @@ _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
 
 @dataclass(frozen=True, slots=True)
 class LaunchPolicy:
-    """From the supervisor. `only_ours` is why no program but ours may run, a clause; empty where others may. `refused`
-    has the same for single ones by name. `since` is when the agent began, in nanoseconds."""
+    """From the supervisor. `only_ours` is a clause that says why only our own programs may run; empty if others may.
+    `refused` has such clauses for single servers by name. `since` is when the agent began, in nanoseconds."""
 
     only_ours: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Launcher:
                 environment=environment,
                 timeout=_PROBE_TIMEOUT,
                 cap=_PROBE_OUTPUT,
-                cancelled=Cancellation(),  # its own: a cancelled call is no property of the server
+                cancelled=Cancellation(),  # not that of the call: the result of the probe is used by later calls
                 start=self.context.monitor.start_beside,
             )
         except OSError as error:

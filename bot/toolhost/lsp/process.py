@@ -29,7 +29,7 @@ class Timeouts:
     """For an answer, whether or not a caller still waits for it, and for a server's first."""
 
     loading: float = 120.0
-    """For an answer while the server reports that it reads the project: TypeScript 5 takes ten for a small one on a
+    """For an answer while the server reports that it loads the project: TypeScript 5 takes 10 s for a small one on a
     slow machine, and reports nothing before that."""
 
     registration: float = 0.5
@@ -61,7 +61,7 @@ class TrafficLimits:
 
     received: int = 128 << 20
     messages: int = 50_000
-    """What a server may send from one message of ours to the next."""
+    """What a server may send between two messages of ours."""
 
     unread: int = 16 << 20
     """What may be buffered for a server that does not read."""

@@ -92,7 +92,7 @@ class Location:
             yield folder
 
     def uses(self, checker: str) -> bool:
-        """Whether the project uses it, by the rule that holds at the end of the run too."""
+        """Whether the project uses it, by the same rule as at the end of the run."""
         return uses_checker(checker, self._folder_names(), self._text)
 
     def has_settings(self, checker: str) -> bool:
@@ -141,7 +141,7 @@ class LaunchCommand:
 
 
 Find = Callable[[Location], "LaunchCommand | str"]
-"""The command at a location; else why there is none, as a clause for people; empty if it is not wanted there."""
+"""The command at a location; else a clause that says why there is none; empty if the project does not use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class ServerSpec:
 
 
 def _ty(location: Location) -> LaunchCommand | str:
-    """Only if the project uses it: its rules are strict, and others' code breaks them by the hundred."""
+    """Only if the project uses it: other projects break its strict rules by the hundred."""
     if not (location.configured or location.uses("ty")):
         return ""
     program = location.bundled("ty") or location.anywhere("ty")

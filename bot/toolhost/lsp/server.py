@@ -34,7 +34,7 @@ class LanguageServer:
         self.waited = 0.0
         self.process = ServerProcess(config, self._open_all, self._cancel_all, self._published)
         self.skipped: tuple[str, ...] = ()
-        """Files that the server takes too long over."""
+        """Files that are no longer checked, since the server took too long for them."""
 
         self._loop = loop
         self._request_count = 0
@@ -61,8 +61,8 @@ class LanguageServer:
 
     @property
     def loading(self) -> bool:
-        """Whether it starts or reports that it reads the project, and has not for too long. Before its first answer it
-        need not report that for a while."""
+        """Whether it starts or loads the project, within the limit for that. Until its first answer it need not report
+        progress, for a shorter time."""
         timeouts, waited = (
             self.config.timeouts,
             time.monotonic() - max(self.process.started_at, self._last_answer),

@@ -34,7 +34,7 @@ class ServerLoop:
         self._servers: list[LanguageServer] = []
 
     def start(self, config: ServerConfig) -> LanguageServer:
-        """LaunchCommand a server; return at once. A failure shows in its `off_reason` and its results."""
+        """Start a server; return at once. A failure is in its `off_reason` and its results."""
         from bot.toolhost.lsp.server import LanguageServer
 
         with self._lock:

@@ -180,7 +180,7 @@ def _output(
     folder: str = "",
     errors: bool = False,
 ) -> bytes | FileDiagnostics:
-    """What a program prints about a text on its standard input; else the result in place of it."""
+    """The output of a program for a text on its standard input; else the result if there is none."""
     if seconds <= 0:
         return FileDiagnostics(Answer.TIMED_OUT)
     cwd = context.root / folder

@@ -51,8 +51,8 @@ class WatchedFile:
 
 @dataclass(slots=True)
 class DiagnosticsRequest:
-    """Diagnostics wanted after a change: of the changed `files`, and of `others`, which use them. `texts` are those
-    that the results are of; the caller waits for `wait` seconds before `until`. `done` when no more results come."""
+    """A request for diagnostics after a change: of the changed `files`, and of `others`, which use them. `texts` are
+    the checked texts; the caller waits for `wait` seconds before `until`. `done`: no more results come."""
 
     files: tuple[WatchedFile, ...]
     others: tuple[WatchedFile, ...]
@@ -131,7 +131,7 @@ class Worker(ABC):
 
     @property
     def unusable_reason(self) -> str:
-        """Why it returns nothing any more; empty while it may."""
+        """Why it returns no results; empty while it may."""
         return self.missing_reason or self.off_reason
 
     @property
@@ -141,7 +141,7 @@ class Worker(ABC):
 
     @property
     def skipped(self) -> tuple[str, ...]:
-        """Files that it took too long over, and is not asked about any more."""
+        """Files that are no longer checked, since it took too long for them."""
         return ()
 
     def begin(self) -> None:
@@ -202,7 +202,7 @@ class Worker(ABC):
 
 
 class ServerWorker(Worker):
-    """Shows a language server each file as it was before the first change, then each change."""
+    """Sends a language server each file as it was before the first change, then each change."""
 
     def __init__(
         self, spec: ServerSpec, launcher: Launcher, notify: Callable[[], None], loop: ServerLoop

@@ -1,7 +1,8 @@
-"""Says whether a text is YAML. A program, run in a process of its own: PyYAML is ours, and no part of the tool host.
+"""A program that checks whether a text is YAML. It runs in a process of its own, since the tool host imports the
+standard library only.
 
-It is given the folder of PyYAML as its argument and the text on its standard input, and prints one JSON object: empty,
-or with `line`, `column` and `message`. Nothing is constructed, whatever the tags say.
+Its argument is the folder of PyYAML, its standard input the text. It prints one JSON object: empty, or with `line`,
+`column` and `message`. It composes nodes only: tags construct nothing.
 """
 
 from __future__ import annotations
