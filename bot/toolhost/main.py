@@ -18,8 +18,8 @@ _PR_SET_DUMPABLE = 4
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Those that cannot be caught, those that stop or do nothing by default, those that Python has a use for, and
-# those by which a bug of our own shows itself.
+# Signals that cannot be caught, that stop the process or do nothing by default, that Python uses, and that report a
+# bug of our own.
 _LEFT_ALONE = {
     _signal.SIGKILL,
     _signal.SIGSTOP,
@@ -43,7 +43,7 @@ _LEFT_ALONE = {
 
 
 def main() -> None:
-    """Speak `bot/workspace/protocol.md` over standard input and output until the supervisor is gone."""
+    """Serve `bot/workspace/protocol.md` over standard input and output until the supervisor ends the pipe."""
     harden()
     incoming, outgoing = take_pipes()
     start_message = wire.receive(incoming)
@@ -60,8 +60,7 @@ def main() -> None:
         wire.receive(incoming)  # until the supervisor ends us
         return
 
-    # After ready, see above: while this process is as small as it will ever be, the first subreaper; then the tools and
-    # all they need.
+    # The first subreaper is forked while this process is small; the tools are imported afterwards.
     from bot.toolhost.process_monitor import ProcessMonitor
     from bot.toolhost.resource_limits import effective_limits
 
@@ -76,8 +75,8 @@ def main() -> None:
 
 
 def harden() -> None:
-    """Before the first message is read: commands of the same user can neither trace this process nor read its
-    memory, environment or descriptors, it leaves no core, and orphans come to it instead of escaping it."""
+    """Make this process untraceable: commands of the same user cannot read its memory, environment or descriptors, and
+    it writes no core file. Make it a subreaper, which adopts orphans. Called before the first message is read."""
     libc = ctypes.CDLL(None, use_errno=True)
     # A name of its own, so that the model's `pkill python` does not hit the host.
     for option, value in (
@@ -93,11 +92,11 @@ def harden() -> None:
 
 
 def withstand_signals() -> None:
-    """Let no command end the first process of its namespace by a signal.
+    """Ignore signals that a command sends to this process, the first of its namespace.
 
-    The kernel lets none through that has no handler, but for one gap: while a thread blocks them, as one does that is
-    starting a program, a signal to the process goes to another thread and ends them all. So each has a handler that
-    does nothing; programs that are started have the defaults again.
+    The kernel drops signals without a handler, with one exception: while a thread blocks signals, as when it starts a
+    program, the kernel delivers a signal to another thread, which ends the process. So each signal has a handler that
+    does nothing; started programs have the default handlers.
     """
     for number in _signal.valid_signals() - _LEFT_ALONE:
         _signal.signal(number, _do_nothing)
@@ -108,9 +107,9 @@ def _do_nothing(number: int, frame: object) -> None:
 
 
 def take_pipes() -> tuple[int, int]:
-    """Move the pipe to descriptors that no child inherits, and leave nothing of it at 0 and 1.
+    """Move the pipe from descriptors 0 and 1 to ones that no child inherits; return those.
 
-    Whatever a tool prints by mistake goes to standard error, never between two frames.
+    What a tool prints by mistake then goes to standard error, never between two frames.
     """
     incoming, outgoing = os.dup(0), os.dup(1)  # close-on-exec, as all of Python's
     null = os.open("/dev/null", os.O_RDONLY)

@@ -39,8 +39,8 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """The new text and the number of changed places. `first_line` and `last_line` enclose the inserted text in the
-    new text; after a mere deletion they are the line at which it was."""
+    """The new text and the number of replaced spans. `first_line` and `last_line` enclose the inserted text in the new
+    text; after a deletion they are the line at which it was."""
 
     content: str
     count: int
@@ -105,7 +105,7 @@ def _original(offset: int, feeds: list[int]) -> int:
 
 
 def _nearest_end(content: str, start: int, end: int) -> str:
-    """The line end used where the lines are mixed: within the span, else after it, else before it."""
+    """The line end for text inserted into a file with mixed ones: that within the span, else after, else before it."""
     at = content.find("\n", start, end)
     if at < 0:
         at = content.find("\n", end)
@@ -122,7 +122,7 @@ def _touched_lines(lf: str, spans: tuple[Span, ...], new: str) -> tuple[int, int
 
 
 ALIKE = 0.6
-"""Under this similarity a place is not worth showing."""
+"""The lowest similarity of a near miss that is shown."""
 
 # Comparing is quadratic in the window; a larger text is matched by its anchors alone.
 _WINDOW = 400
@@ -143,7 +143,7 @@ class NearMiss:
 
 
 def find_near_miss(lf: str, old: str) -> NearMiss | None:
-    """The closest place to `old` in a text with line feeds, `None` if nothing is alike."""
+    """The lines most similar to `old` in a text with line feeds; `None` if none are similar."""
     old = old.replace("\r\n", "\n")
     whole = _whole_text_causes(lf, old)
     if whole is not None:
@@ -253,7 +253,8 @@ def _alike(lines: list[str], wanted: list[str]) -> NearMiss | None:
 
 
 def _starts(flat: list[str], target: list[str]) -> list[int]:
-    """Where it is worth comparing: windows that share whole lines, else those around the most similar lines."""
+    """The first lines of the windows to compare: those that share whole lines, else those around the most similar
+    lines."""
     places: dict[str, list[int]] = {}
     for number, line in enumerate(flat):
         if line:

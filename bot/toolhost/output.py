@@ -69,7 +69,7 @@ def with_notes(excerpt: OutputExcerpt, notes: Sequence[str], nothing: str = "(no
 
 
 def line_start(spill: Spill, line: int) -> Start:
-    """Where `line`, counted from 1, begins; the end of the file if it has fewer."""
+    """The position of `line`, counted from 1; the end of the file if it has fewer lines."""
     at = lines = 0
     while lines < line - 1 and (piece := spill.read(at, _HEAD_BYTES)):
         feeds = piece.count(b"\n")
@@ -82,7 +82,7 @@ def line_start(spill: Spill, line: int) -> Start:
 
 
 def _lines(raw: bytes) -> tuple[list[str], bool]:
-    """The lines with their ends, the long ones cut, and whether there were any. Only line feeds end a line."""
+    """The lines with their ends, long ones cut, and whether one was cut. Only line feeds end a line."""
     text = raw.decode("utf-8", "ignore")  # plain already; only the edges of a piece may be broken
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
@@ -98,7 +98,7 @@ def _cut(line: str) -> str:
 
 
 def _whole_lines(piece: bytes, *, first: bool) -> bytes:
-    """`piece` without the line that its inner edge cuts through; where that is all of it, the outer part."""
+    """`piece` without the partial line at its inner edge; if it is one partial line, its outer part."""
     if not piece:
         return piece
     if first:

@@ -38,16 +38,16 @@ _MOST_LOOKED_AT = 16
 
 
 class Ending(NamedTuple):
-    """Why everything was ended: the limit, or `None` if a command ended the process above it; and what ran, by some
-    of the command lines."""
+    """Why all processes were killed: the limit, or `None` if a command killed its subreaper; and some command lines of
+    running processes."""
 
     over: ExceededLimit | None
     running: tuple[str, ...]
 
 
 class ProcessMonitor:
-    """One for a tool host, used by any of its threads. Whatever is a child of the host and was not started by `run`,
-    `start_beside` or `start_program` lost its parent, and nobody waits for it."""
+    """One for a tool host, used by any of its threads. A child of the host that was not started by `run`,
+    `start_beside` or `start_program` is an orphan, and nobody else reaps it."""
 
     def __init__(self, limits: ResourceLimits, *, confined: bool = False) -> None:
         self.limits = limits
@@ -87,7 +87,7 @@ class ProcessMonitor:
                 return command
 
     def release(self, command: Subreaper) -> None:
-        """Nothing runs beneath it any more, or it is gone itself."""
+        """Take back a subreaper: none of its processes runs any more, or it has ended."""
         if command.done:
             self._idle.append(command)
         else:
@@ -99,13 +99,13 @@ class ProcessMonitor:
         return start_program(argv, preexec_fn=for_a_child(self.limits), **how)
 
     def lost(self, command: Subreaper) -> Ending:
-        """End everything, since the process above this command is gone, unless that was the reason for it. Why
-        everything was ended."""
+        """Kill all processes, since the subreaper of this command has ended, unless that has been done meanwhile.
+        Return why they were killed."""
         self._end_everything(None, command.endings)
         return self._endings[command.endings]
 
     def check(self) -> None:
-        """End everything where there are more processes than is allowed."""
+        """Kill all processes if there are more than is allowed."""
         most = self.limits.processes
         if len(list(islice(self._all(), most + 1))) > most:
             self._end_everything(ExceededLimit("processes", most))
@@ -135,20 +135,21 @@ class ProcessMonitor:
                     self.check()
 
     def _multiply(self) -> bool:
-        """Whether the machine has many more threads than at its quietest, in one reading however many they are."""
+        """Whether the machine has many more threads than at its lowest count. It is one reading, whatever the
+        number."""
         before, now = self._least_threads, _threads()
         grew = now - before > self.limits.processes // _GROWN_SHARE
         self._least_threads = now if grew else min(before, now)
         return grew
 
     def _check_stopped(self) -> None:
-        """A fork bomb with a session for each process leaves no time for counting: all processes are stopped
-        meanwhile."""
+        """Stop all processes while they are counted: a fork bomb with a session for each process is faster than
+        that."""
         os.kill(-1, signal.SIGSTOP)
         try:
             self.check()
         finally:
-            for _ in range(2):  # what was forked at that moment is stopped a little later
+            for _ in range(2):  # a process that was forked meanwhile is stopped a little later
                 with contextlib.suppress(OSError):
                     os.kill(-1, signal.SIGCONT)
                 time.sleep(_PAUSE)
@@ -179,7 +180,7 @@ class ProcessMonitor:
         return (pid for pid in pids if pid != host and _may_be_signalled(pid))
 
     def _command_lines(self) -> tuple[str, ...]:
-        """Those of the youngest, once each: a bomb's, if it is one."""
+        """Command lines of the youngest processes, once each: of a fork bomb, if there is one."""
         youngest = sorted(islice(self._all(), self.limits.processes + 1))[-_MOST_LOOKED_AT:]
         lines = dict.fromkeys(map(descendants.command_line, youngest))
         return tuple(line for line in lines if line)[:_MOST_NAMED]

@@ -104,7 +104,7 @@ def register_child(start: Callable[[], T]) -> T:
 
 @contextlib.contextmanager
 def starts_blocked() -> Iterator[frozenset[int]]:
-    """Block starts; return the ids of children that are not waited for yet. The system may reuse the ids of others."""
+    """Block starts; yield the ids of children that were not reaped. The system may reuse the ids of others."""
     with _lock:
         _children[:] = [process for process in _children if process.returncode is None]
         yield frozenset(process.pid for process in _children)
@@ -153,7 +153,7 @@ def run_program(
                 cancelled,
             )
         finally:
-            signal_group(process.pid, signal.SIGKILL)  # what it left behind
+            signal_group(process.pid, signal.SIGKILL)  # processes that it left running
             exit_code = process.wait()
     return Finished(
         exit_code,
@@ -240,7 +240,7 @@ def _drain(sinks: dict[int, Sink]) -> None:
     late = False
     while sinks and not late:
         left = milliseconds_to(deadline)
-        late = not left  # once even so: the machine may have stood still meanwhile
+        late = not left  # poll once more even so: the machine may have been suspended
         for fd, _ in poll.poll(left):
             open_still, enough = pump(fd, sinks[fd])
             if enough or not open_still:

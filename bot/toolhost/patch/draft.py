@@ -20,8 +20,8 @@ are not in the file), and their count."""
 
 @dataclass(slots=True)
 class Draft:
-    """`lines` have no ends; `ends` has one for each, empty for a last line without. `runs` say which lines of the file
-    they are; of a long file with a few changes these are few. `file` are the lines of the file."""
+    """`lines` have no ends; `ends` has one for each, empty for a last line without. `runs` map them to lines of the
+    file; a long file with a few changes has few. `file` are the lines of the file."""
 
     lines: list[str]
     ends: list[str]
@@ -58,7 +58,7 @@ class Draft:
         return "".join(map(str.__add__, self.lines, self.ends))
 
     def apply(self, placements: Sequence[Placement]) -> None:
-        """Put all sections in at their places, which are in order and do not overlap."""
+        """Replace the lines of each placement. Placements are in order and do not overlap."""
         result = Draft([], [], [], ending=self.ending)
         at = 0
         for placement in placements:
@@ -87,13 +87,14 @@ class Draft:
             blocks.append((old, len(self.file), new, len(self.lines)))
         return blocks
 
-    def shown_as(self, first: int, last: int) -> tuple[int, int]:
-        """Which lines of the file, from 1, the lines [first, last) here were; an empty range where all were added."""
+    def file_lines(self, first: int, last: int) -> tuple[int, int]:
+        """The first and last line of the file, from 1, that the lines [first, last) stand for; an empty range if all
+        were added."""
         known = [(origin, size) for origin, size in self._origins(first, last) if origin != _ADDED]
         return (known[0][0] + 1, sum(known[-1])) if known else (1, 0)
 
     def _origins(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """The runs that the lines [first, last) are made of: the first one's number in the file, and how many."""
+        """The runs in the lines [first, last): the number of the first line in the file, and the count."""
         for index in range(max(0, bisect_right(self.runs, first, key=itemgetter(0)) - 1), len(self.runs)):
             at, origin, size = self.runs[index]
             if at >= last:
@@ -109,7 +110,7 @@ class Draft:
         self.ends += other.ends[first:last]
 
     def _note(self, origin: int, size: int) -> None:
-        """So many lines of this origin come next: one run with those before them, where they follow on."""
+        """Append `size` lines that begin at line `origin` of the file, to the last run if they continue it."""
         if self.runs:
             at, before, length = self.runs[-1]
             if origin == (_ADDED if before == _ADDED else before + length):
@@ -132,13 +133,14 @@ class Draft:
         return at
 
     def _near(self, at: int, start: int) -> str:
-        """Where the ends are mixed: that of the line before in the section, else of the one that was here."""
+        """The line end for an added line if the ends are mixed: that of the line before it in the section, else that of
+        the old line."""
         near = [at - 1, at] if at > start else [at, at - 1]
         ends = (self.ends[number] for number in near if 0 <= number < len(self.ends))
         return next(filter(None, ends), "\n")
 
     def _end_lines(self) -> None:
-        """A line that was the last one and is no more gets an end; with that it is another line."""
+        """Add an end to a line that is no longer the last one; it then counts as a changed line."""
         number = self.ends.index("") if "" in self.ends else len(self.ends)
         while number < len(self.ends) - 1:
             self.ends[number] = self.ending or "\n"

@@ -13,8 +13,8 @@ _MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake. `line` is the patch's, from 1, and 0 in what an earlier patch left; `path` is the file as the patch
-    names it, empty for none."""
+    """One mistake. `line` is the patch's, from 1, or 0 in the stored part of an earlier patch; `path` is the file as
+    the patch names it, empty for none."""
 
     line: int
     path: str

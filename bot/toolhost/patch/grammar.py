@@ -1,4 +1,4 @@
-"""The text of a patch as operations. Pure; nothing here knows a file.
+"""Parse the text of a patch into operations. Pure: it reads no file.
 
     patch   := "*** Begin Patch" ["*** Kept: " number] op* "*** End Patch"
     op      := "*** Add File: " path ("+" text)*
@@ -7,9 +7,9 @@
     section := ("@@" [" " text])* line+ ["*** End of File"]
     line    := " " text | "-" text | "+" text | ""
 
-What a body line is, its first column decides, so that files which hold patches can be patched. Where a header is due it
-may be indented. The last line that is not blank is the patch's end, whatever stands before it. `Kept` stands for the
-sections of an earlier patch that was not written because others did not fit.
+The first column decides what a body line is, so that files that contain patches can be patched. A header may be
+indented. The last line that is not blank is the patch's end. `Kept` stands for the fitting sections of an earlier
+patch, which was not written because others did not fit.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Patch:
 
 
 def parse(text: str) -> Patch:
-    """A patch's operations, in order. Raises `PatchError` with everything that is wrong with it."""
+    """A patch's operations, in order. Raises `PatchError` with all problems."""
     reader = _Reader(unwrapped(text))
     stored_number = reader.stored_number()
     operations = tuple(reader.operations())
@@ -93,7 +93,7 @@ def parse(text: str) -> Patch:
 
 
 def unnumbered(operation: Operation) -> Operation:
-    """The operation for another patch, which its lines have no numbers in."""
+    """The operation without line numbers, to be stored for another patch."""
     if isinstance(operation, Update):
         sections = tuple(replace(section, line=0) for section in operation.sections)
         return replace(operation, line=0, sections=sections)
@@ -119,7 +119,7 @@ def write(operations: Iterable[Operation]) -> str:
 
 
 class _Reader:
-    """Reads on after a mistake, from the next header on, so that all of them are told at once."""
+    """Continues after a mistake at the next header, so that all are reported at once."""
 
     def __init__(self, rows: Sequence[Numbered]) -> None:
         self._rows = rows
@@ -231,7 +231,7 @@ class _Reader:
         return Section(line, tuple(anchors), tuple(body), at_end)
 
     def _body(self) -> list[tuple[str, str]] | None:
-        """The lines up to the next section or header; `None` if one is none, the rest being skipped."""
+        """The lines up to the next section or header; `None` if one is invalid, with the rest skipped."""
         body: list[tuple[str, str]] = []
         while self._more and not self._at_header:
             line, text = self._rows[self._at]
@@ -264,7 +264,7 @@ class _Reader:
         return following.startswith(("*** ", "@@"))
 
     def _skip(self, *, sections: bool = False) -> None:
-        """On to the next header; with `sections` also to the next section, this line apart."""
+        """Skip this line and the lines up to the next header; with `sections` also up to the next section."""
         self._at += 1
         while self._more and not self._at_header and not (sections and self._text.startswith("@@")):
             self._at += 1

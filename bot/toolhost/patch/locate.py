@@ -1,7 +1,8 @@
-"""Where a section of a patch belongs in a file: anchors first, then the lines it keeps and removes. Pure.
+"""Find the lines of a file that a section of a patch replaces: by its anchors, then by the lines it keeps and removes.
+Pure.
 
-Lines are compared in passes, the strictest first, and each pass has a score; what scores over `THRESHOLD` in one patch
-is no match. Where two places fit equally, neither is taken.
+Lines are compared in passes, the strictest first, and each pass has a score; a patch with a score over `THRESHOLD` does
+not match. If two places fit equally, the section is ambiguous.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Missed:
 
 
 class Lines:
-    """A file's lines, and flattened as the passes compare them."""
+    """A file's lines, and their normalised forms for the passes."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.plain = list(lines)
@@ -93,8 +94,8 @@ _LOOSE: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str]], ...] = 
 
 
 def locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()) -> Placement | Missed:
-    """The section's place at or after line `cursor` (from 0). `passed` are the anchors of the previous section,
-    which end before `cursor`: this section may repeat them without a second occurrence."""
+    """The section's lines at or after line `cursor` (from 0). `passed` are the anchors of the previous section, which
+    end before `cursor`: this section may repeat them without a second occurrence."""
     result = _locate(lines, section, cursor, passed)
     retry = isinstance(result, Missed) and result.kind in ("block", "end", "indent")
     if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
@@ -139,7 +140,7 @@ def _locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) 
 def _continued(
     lines: Lines, section: Section, cursor: int, passed: Sequence[str]
 ) -> Iterator[Placement | Missed]:
-    """The place behind the section before, where this one repeats its first anchors."""
+    """The place after the previous section, if this one repeats its first anchors."""
     pairs = zip(section.anchors, passed, strict=False)
     same = len(list(takewhile(lambda pair: pair[0].strip() == pair[1].strip(), pairs)))
     if not same or not section.old:

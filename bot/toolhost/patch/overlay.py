@@ -98,7 +98,7 @@ class _Overlay:
         return Planned(tuple(changes), tuple(self._notes), not self._scores)
 
     def _fitting(self, operations: Sequence[Operation]) -> Iterator[Operation]:
-        """What nothing is wrong with. A file moves with all of its sections or not at all."""
+        """The operations and sections without a problem. A file moves with all of its sections or not at all."""
         for operation in operations:
             if id(operation) in self._wrong_ones:
                 continue
@@ -152,7 +152,7 @@ class _Overlay:
         file.draft, file.source, file.gone_because = None, None, f"is moved to {target} by this patch"
 
     def _locate_sections(self, file: _File, draft: Draft, operation: Update) -> list[Placement] | None:
-        """Where the sections go; `None`, with a problem for each that has no place, when one has none."""
+        """The placements of the sections; `None`, with a problem for each section without one, if one has none."""
         lines, cursor, missed = Lines(draft.lines), 0, 0
         passed: tuple[str, ...] = ()
         places: list[Placement] = []
@@ -188,7 +188,7 @@ class _Overlay:
         if unknown and not placement.section.old:
             require_shown(self._context, before)
         for start, end in [(placement.start, placement.end)] if unknown else _at_stake(placement, lines):
-            first, last = file.draft.shown_as(start, end)
+            first, last = file.draft.file_lines(start, end)
             if first <= last:
                 require_lines_shown(self._context, before, first, last)
 
@@ -239,7 +239,7 @@ class _Overlay:
         self._problems.append(Problem(what.line, path, message))
 
     def _not_shown(self, what: Operation | Section, path: str, failure: NotShown) -> None:
-        """Nothing is wrong with it: it is kept, and tried again with the next patch."""
+        """The operation itself is valid: it is stored, and tried again with the next patch."""
         self._problems.append(Problem(what.line, path, f"{failure.reason} Call {failure.call}"))
 
 
@@ -261,7 +261,8 @@ _MAX_LINES = 5
 
 
 def why(missed: Missed, section: Section, lines: Sequence[str], cursor: int) -> str:
-    """`lines` are the file's as the section met them; `cursor` is where it was looked for from."""
+    """The problem for the model. `lines` are the file's after the earlier sections; the search began at line
+    `cursor`."""
     if missed.kind == "anchor":
         return _anchor(missed, lines)
     numbers = ", ".join(map(str, missed.places))

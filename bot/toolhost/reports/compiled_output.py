@@ -27,7 +27,7 @@ _NEXTEST_FIGURE = re.compile(r"(\d+) (passed|failed|timed out|exec failed|skippe
 
 
 def go(lines: Sequence[str]) -> ParsedTests | None:
-    """Tests below others stand for themselves: their parent fails with them. Without `-v` only what fails is named."""
+    """Subtests count instead of their parent, which fails with them. Without `-v` only failed tests are named."""
     if not any(_GO_PACKAGE.fullmatch(line) for line in lines):
         return None
     whole = any(line.startswith("=== RUN ") for line in lines)
@@ -89,7 +89,7 @@ def _fails_alone(name: str, here: dict[str, str]) -> bool:
 
 
 def cargo(lines: Sequence[str]) -> ParsedTests | None:
-    """Every test is named; those of one binary are told from the next's by its source file."""
+    """Every test is named; the source file of the binary is part of the name."""
     results = [match for line in lines if (match := _CARGO_RESULT.fullmatch(line))]
     if not results:
         return None
@@ -111,7 +111,7 @@ def cargo(lines: Sequence[str]) -> ParsedTests | None:
 
 
 def _cargo_state(line: str) -> str:
-    """What a test printed may stand before the word; a reason for passing it over follows it."""
+    """The state in a test's line. Output of the test may precede it; the reason for a skip follows it."""
     state_text = line.partition(" ... ")[2]
     if state_text.startswith("ignored"):
         return SKIPPED

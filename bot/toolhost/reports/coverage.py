@@ -21,18 +21,18 @@ PLACES = tuple(
     profile.cov target/site/jacoco/jacoco.xml build/reports/jacoco/test/jacocoTestReport.xml
     """.split()  # noqa: SIM905
 )
-"""Where tools put their reports unless told otherwise. `.coverage` is a database, and has to be converted."""
+"""Default paths of coverage reports. `.coverage` is a database, and has to be converted."""
 
 _MOST_BYTES = 64 * files.MIB
 _LARGEST = 32 * files.MIB
-"""Of one report; as JSON it takes ten times as much memory."""
+"""Bytes of one report; parsed JSON takes ten times as much memory."""
 
 Lines = dict[int, bool]
-"""Of a file's lines that can be run, whether each was."""
+"""For each executable line of a file, whether it was executed."""
 
 
 class Measured:
-    """`wanted` are the changed lines by path; nothing is kept of others."""
+    """`wanted` are the changed lines by path; others are not recorded."""
 
     def __init__(self, root: Path, wanted: Mapping[str, Iterable[int]]) -> None:
         self.sources: list[str] = []
@@ -81,8 +81,8 @@ class Measured:
             known[line] = known.get(line, False) or lines[line]
 
     def _path_of(self, reported_path: str, folder: str, folders: Iterable[str], module: str) -> str | None:
-        """Which changed file a report speaks of: as it lies beside the report, in the root, or in a source folder; for
-        what names a package and no file, the one changed file that ends so."""
+        """The changed file that a report names: relative to the report, the root or a source folder; for a path in a
+        package, the one changed file that ends with it."""
         if module and (reported_path == module or reported_path.startswith(f"{module}/")):
             return self._one(reported_path[len(module) + 1 :])
         for candidate in _candidates(reported_path, folder, folders, self._root):
@@ -129,8 +129,8 @@ _GO_BLOCK = re.compile(r"(\S.*):(\d+)\.\d+,(\d+)\.\d+ \d+ (\d+)")
 
 @dataclass(slots=True)
 class Report:
-    """`files` are pairs of a name as the report has it and its lines, each with whether it was run. `folders` are
-    those that names may be relative to; `go` where names begin with a module's."""
+    """`files` are pairs of a name in the report and its lines. `folders` are those that names may be relative to; `go`:
+    names begin with the module's path."""
 
     files: list[tuple[str, dict[int, bool]]] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)

@@ -20,7 +20,7 @@ MOST_FILES = 2_000
 _SPECIAL = "*?[{"
 
 Stamp = list[int]
-"""Inode, size, and when content and inode changed, in nanoseconds: it moves when anybody writes the file."""
+"""Inode, size, and the times of the last changes of content and inode, in nanoseconds: it changes with every write."""
 
 
 class ReportError(Exception):
@@ -115,8 +115,8 @@ _PIECE = 8 * MIB
 def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> None:
     """Call `begin` and `end` for each element, by its name without a namespace. Raises `ReportError`.
 
-    A document type with declarations of its own is refused, since entities are declared there; one that only names a
-    file is passed over, and the file is never fetched.
+    A document type with declarations of its own is refused, since it may declare entities; one that only names a file
+    is ignored, and the file is never fetched.
     """
     parser = expat.ParserCreate()
     parser.StartElementHandler = lambda name, attributes: begin(name.rpartition(":")[2], attributes)

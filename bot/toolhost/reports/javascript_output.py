@@ -115,7 +115,8 @@ def mocha(lines: Sequence[str]) -> ParsedTests | None:
 
 
 def ava(lines: Sequence[str]) -> ParsedTests | None:
-    """By the lines of its default reporter; those of failed tests end in the error, and the name alone comes later."""
+    """By the lines of its default reporter; the line of a failed test ends with the error, its bare name comes
+    later."""
     if _AVA_RULE not in lines or not any(_AVA_END.fullmatch(line) for line in lines):
         return None
     rule = lines.index(_AVA_RULE)

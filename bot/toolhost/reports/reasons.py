@@ -1,4 +1,4 @@
-"""Why tests failed, one line each, from what known runners print or a JUnit report quotes.
+"""Find out why tests failed, one line each, from the output of known runners or a JUnit report.
 
 Each function yields a test's name and the lines that say why it failed. Some runners print only the last part of the
 name there: `ParsedTests.explain` completes it.

@@ -17,7 +17,7 @@ _Explainer = Callable[[Sequence[str]], Iterator[reasons.Reason]]
 
 
 def parse(text: str, drop: str = "") -> ParsedTests | None:
-    """The tests of all known runners whose words these are; `None` if there is none. `drop` is as for JUnit."""
+    """The tests of all known runners in the output; `None` if there are none. `drop` is removed: the root's path."""
     if drop:
         text = text.replace(drop, "")
     lines = [line[:_LONGEST_LINE].rstrip() for line in text.split("\n")]
@@ -37,7 +37,7 @@ def parse(text: str, drop: str = "") -> ParsedTests | None:
 
 
 def sessions_of_pytest(text: str) -> int:
-    """How many runs of pytest ended in this output: its report is of the last one only."""
+    """The number of runs of pytest in this output: its report is about the last one only."""
     lines = (line.rstrip() for line in text.split("\n") if " in " in line[-200:])
     return sum(bool(python_output.PYTEST_SUMMARY.fullmatch(line)) for line in lines)
 

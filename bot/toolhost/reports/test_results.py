@@ -35,7 +35,7 @@ class ParsedTests:
         self._full = False
 
     def add(self, name: str, state: str) -> None:
-        """One more test; over the bounds only counted."""
+        """Add a test; over the limits it is only counted."""
         self.counts[state] += 1
         if self._full:
             return
@@ -52,7 +52,7 @@ class ParsedTests:
             self._failed.add(name)
 
     def explain(self, name: str, reason: str) -> None:
-        """Why a test failed, in one line, of which the first counts. The last part of its name may stand for it."""
+        """Record why a test failed, in one line; the first reason counts. `name` may be the last part of the name."""
         self._explained += 1
         if not reason or self._explained > _MOST_REASONS or self._full:
             return
@@ -64,7 +64,7 @@ class ParsedTests:
             self.reasons[whole] = reason
 
     def merge(self, other: ParsedTests) -> None:
-        """Take up what another runner of the same check told."""
+        """Add the results of another runner of the same check."""
         self.source = ", ".join(dict.fromkeys((*self.source.split(", "), other.source)))
         self.whole = self.whole and other.whole
         mine, theirs = self.figures(), other.figures()
@@ -83,7 +83,7 @@ class ParsedTests:
         return dict(self.counts) if self.whole else None
 
     def message(self) -> dict[str, object]:
-        """As it goes to the supervisor."""
+        """The results as sent to the supervisor."""
         return {
             "source": self.source,
             "whole": self.whole and not self._full,
@@ -96,7 +96,7 @@ class ParsedTests:
 
 
 def shortened(name: str) -> str:
-    """`name` on one line; of a long one the beginning and a digest, so that two stay two."""
+    """`name` on one line; of a long one the beginning and a digest, so that names stay distinct."""
     line = " ".join("".join(c if c.isprintable() else " " for c in name[: 64 * _LONGEST]).split())
     if len(line) <= _LONGEST and len(name) <= 64 * _LONGEST:
         return line or "(no name)"

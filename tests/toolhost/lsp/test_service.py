@@ -375,7 +375,7 @@ def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Beg
 
 
 def test_a_server_that_died_is_not_started_again_as_another_program(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/launch.py "if reason := self._refusal():"."""
+    """Breaks: bot/toolhost/lsp/launch.py "if reason := self.refusal():"."""
     looked = begin(ty=pulls(CLEAN, [["exit", 1]]))
     server, command = looked.root / "server.sh", looked.session.settings.servers["ty"]["command"]
     looked.base["server.sh"] = f"#!/bin/sh\nexec {command}\n"

@@ -34,7 +34,7 @@ def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, n
 
 
 def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
-    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/hidden_paths.py '".condarc"'."""
+    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/hidden_paths.py ".condarc condarc"."""
     (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
     assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
 
