@@ -25,13 +25,13 @@ _USERS = "/proc/self/uid_map"
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimits:
-    """For each command with all that it starts, but for `processes`, which is for everything that runs in the
-    workspace; all but `processes` and `open_files` in bytes. These are defaults: in a run the policy's `SandboxLimits`
-    (`bot/policy/values.py`) replace them, and a test keeps the two equal.
+    """The limits of each command with all that it starts, except `processes`, the limit of the whole workspace. In
+    bytes, except `processes` and `open_files`. These are defaults: in a run the policy's `SandboxLimits`
+    (`bot/policy/values.py`) replace them; a test keeps the two equal.
 
-    `memory` is what the processes hold together, and what one of them may ask for; `file` the size of one file, holes
-    in it included; `disk` what all commands together may add to the work tree and the temporary folder;
-    `open_files` those of one process.
+    `memory` is the limit of all processes together, and of the data of one (`RLIMIT_DATA`); `file` the size of one
+    file, including its holes; `disk` what all commands together may add to the work tree and the temporary folder;
+    `open_files` the limit of one process.
     """
 
     memory: int = 8 * GIB
@@ -69,8 +69,8 @@ def memory_of_the_machine() -> int:
 def apply(chosen: ResourceLimits) -> None:
     """Apply the limits that the kernel enforces to this process and all that it starts from now on.
 
-    A program may raise its own bound on data again (`ulimit -d unlimited`): those built with a sanitiser reserve
-    more than any machine has, and what they really use is measured from outside.
+    A program may raise its own limit of data again (`ulimit -d unlimited`): those built with a sanitiser reserve more
+    than any machine has, and the memory that they use is measured from outside.
     """
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, chosen.file)
@@ -82,8 +82,8 @@ def apply(chosen: ResourceLimits) -> None:
 
 
 def for_a_child(chosen: ResourceLimits) -> Callable[[], None]:
-    """Return a function that sets the limits, to be called between fork and exec of a program of the host's own: no
-    process may set another's."""
+    """Return a function that sets the limits of a program of the host's own, to be called between fork and exec: no
+    process may set those of another."""
     wanted = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: chosen.file,

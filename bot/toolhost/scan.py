@@ -25,8 +25,8 @@ CONTENT_LIMIT = 1024 * 1024
 """Bytes of one file that are sent; a larger one is only hashed."""
 
 _READ_LIMIT = 64 * 1024 * 1024
-"""Bytes of a file over which it is not even hashed: `truncate -s 8T` takes a moment, reading it takes for ever.
-The gate lets out nothing near that size."""
+"""Bytes of a file over which it is not hashed: `truncate -s 8T` takes a moment, reading the file takes hours. The gate
+refuses files far below that size."""
 
 _QUICK = 5_000
 """The number of files that are checked in about 15 ms."""
@@ -47,7 +47,7 @@ class _Known:
 
 @dataclass(slots=True)
 class Scanner:
-    """One a workspace. Not thread-safe: the host works on one thing at a time."""
+    """One for each workspace. Not thread-safe: the host runs one call at a time."""
 
     context: Context
     note_for_people: str = ""
@@ -58,7 +58,7 @@ class Scanner:
     _wanted: list[str] = field(default_factory=list)
 
     def take_base(self) -> None:
-        """Remember the work tree as it is now: what the first `changes` is compared with."""
+        """Record the work tree as it is now, which the first `changes` compares with."""
         # Paths relative to a descriptor: half the time of absolute ones, and there are 50,000 of them.
         self._root = os.open(self.context.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._commit = self._git("rev-parse", "HEAD").decode("ascii", "replace").strip()
@@ -69,7 +69,7 @@ class Scanner:
                 self._known[path] = _Known(stamp, self._digest(path, stamp) if racy else None, racy)
 
     def changes(self) -> Iterator[list[dict[str, Any]]]:
-        """Batches, each fit for one frame, of the files that differ from their known state, which is updated."""
+        """Yield the files that differ from their known state, in batches for one frame, and update that state."""
         moved, gone, now = self._moved()
         unread = [
             path for path in (*moved, *gone) if path in self._known and self._known[path].digest is None
@@ -95,8 +95,8 @@ class Scanner:
             yield batch
 
     def touched(self, wanted: Callable[[str], bool]) -> list[str]:
-        """Files of `wanted` names that were written, made or removed since they were known, by their stat data alone;
-        none of a tree too large to be looked through in a moment. The next `changes` will tell of them as well."""
+        """Files of `wanted` names that were written, created or removed since they were known, by their stat data
+        alone; empty for a large tree. The next `changes` reports them as well."""
         if len(self._known) > _QUICK:
             return []
         names = self.context.files.names()
@@ -126,7 +126,8 @@ class Scanner:
         return rest[: int(fields[2])]
 
     def export(self, folder: Path) -> bool:
-        """Write the files of that commit below `folder`; whether that went well. From any thread."""
+        """Write the files of that commit below `folder`; return whether that succeeded. May be called from any
+        thread."""
         if not self._commit:
             return False
         environment = {**self.context.environment, "GIT_INDEX_FILE": f"{folder}.index"}
@@ -140,7 +141,7 @@ class Scanner:
             return False
 
     def note(self, metadata: Mapping[str, Any]) -> None:
-        """A tool changed the files that its result's metadata names: known from now on."""
+        """Update the known state of the files that a tool changed, which its result's metadata names."""
         several = metadata.get("files")  # of a search it is their number
         for file in several if isinstance(several, list) else [metadata]:
             path, digest = file.get("path"), file.get("after_hash")
@@ -164,10 +165,10 @@ class Scanner:
         try:
             return _read(self._root, path, stamp[4])[1]
         except OSError:
-            return None  # not ours to read: what it was stays unknown
+            return None  # it may not be read: its content stays unknown
 
     def _moved(self) -> tuple[dict[str, Stamp], list[str], int]:
-        """Files whose stat data is not the known one (or too young to tell), files gone, and when it was."""
+        """Files whose stat data changed (or is too recent to tell), files that were removed, and the time."""
         now = time.time_ns()
         moved: dict[str, Stamp] = {}
         present: set[str] = set()
@@ -219,9 +220,9 @@ class Scanner:
             )
 
     def _base_digests(self, paths: list[str]) -> dict[str, str]:
-        """The digests that files nobody read had when the workspace started, from the commit it started on.
+        """The digests of unread files at the start of the workspace, from the commit that it started on.
 
-        A file that git does not have stays without; so do all of them when the model broke its `.git`.
+        A file that is not in git has none, and no file has one if a command broke the `.git`.
         """
         if not paths or not self._commit:
             return {}
@@ -253,7 +254,7 @@ class Scanner:
         return done.exit_code == 0
 
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """What git says of the disposable `.git`, which the model may have broken: empty then."""
+        """The output of git for the disposable `.git`; empty if it fails, since a command may have broken that."""
         try:
             finished = programs.run_program(
                 ["git", *arguments],

@@ -45,8 +45,8 @@ _HIT = re.compile(rb"([^\0]+)\0(\d+)\0(\d+)\0([^\n]*)\n")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to search for, beneath `root`: in the files `names`, or where that is `None` in everything beneath
-    `below` that is not ignored."""
+    """A pattern, and where to search it beneath `root`: in the files `names`, or if that is `None` in all files beneath
+    `below` that are not ignored."""
 
     pattern: str
     literal: bool
@@ -107,7 +107,7 @@ class GitEngine:
         return self._query.below or "."
 
     def _tracked_and_not(self, index: Path) -> dict[str, int]:
-        """The files of the index are searched while git lists the untracked ones, if it must."""
+        """Search the files of the index, while git lists the untracked ones if they are unknown."""
         untracked = self._seen.untracked if self._seen else None
         try:
             if untracked is not None:
@@ -126,7 +126,7 @@ class GitEngine:
         return counts | self._count_in(untracked)
 
     def _in_portions(self, index: Path) -> dict[str, int]:
-        """Many files are searched by several processes, each in a part of the tree."""
+        """Search many files by several processes, each in a part of the tree."""
         names = self._seen.names if self._seen else []
         parts = portions(names, _AT_ONCE) if len(names) >= _MANY else [[]]
         if len(parts) == 1:
@@ -151,7 +151,7 @@ class GitEngine:
         return _counted(self._grep("-c", *arguments))
 
     def _present(self, counts: dict[str, int]) -> dict[str, int]:
-        """Without files that git reached through a folder that became a link."""
+        """Leave out files that git reached through a folder that became a link."""
         folders = {name.rpartition("/")[0] for name in counts}
         linked = {folder for folder in folders if leads_elsewhere(self._query.root, folder)}
         return {n: c for n, c in counts.items() if n.rpartition("/")[0] not in linked} if linked else counts
@@ -227,7 +227,8 @@ def searched_lines(path: Path) -> list[str]:
 
 
 def _text_lines(path: Path) -> list[str]:
-    """None for binary files, links and everything that is no file. Bytes that are not UTF-8 are surrogates."""
+    """The lines; empty for binary files, links and everything that is no file. Bytes that are not UTF-8 are
+    surrogates."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -266,17 +267,17 @@ def _bad_pattern(pattern: str, reason: str) -> ToolFailure:
 
 
 _MOST_PATHS = 200
-"""git compares every path of its index with every one of a portion's."""
+"""git compares each path of its index with each of a portion."""
 
 _FINENESS = 4
-"""A folder is taken apart while it holds more than this part of one portion."""
+"""A folder is split while it has more than one in this many files of a portion."""
 
 _UNEVEN = 2
 
 
 def portions(names: Sequence[str], count: int) -> list[list[str]]:
-    """`count` lists of folders and files that together are all of `names` (sorted); one list with nothing in it,
-    which stands for everything, where the tree cannot be split evenly by a few paths."""
+    """Split `names` (sorted) into `count` lists of folders and files; one empty list, which stands for everything, if
+    the tree cannot be split evenly by a few paths."""
     fair = len(names) / count
     # Largest first; the range of names that a unit covers goes with it.
     units = [(-(len(names)), "", 0, len(names))]

@@ -30,18 +30,18 @@ from collections.abc import Callable
 from contextlib import suppress
 
 _LAST_SECONDS = 3.0
-"""How long a tool may go on after the supervisor went away."""
+"""Seconds that a tool may run after the supervisor ended the pipe."""
 
 _Message = Mapping[str, Any]
 
 
 class Server:
-    """Serves one supervisor from `start_message` to the end of the pipe. `run` does not return before."""
+    """Serves one supervisor. `run` returns at the end of the pipe."""
 
     def __init__(
         self, start_message: _Message, incoming: int, outgoing: int, monitor: ProcessMonitor
     ) -> None:
-        self._incoming = Incoming(incoming, self._deal_with, self._leave)
+        self._incoming = Incoming(incoming, self._handle_notification, self._leave)
         self._outgoing = outgoing
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Server:
             self._over.set()
 
     def _leave(self) -> None:
-        """The supervisor is gone: make sure that this process ends too, whatever a tool does."""
+        """The pipe ended: make sure that this process ends too, whatever a tool does."""
         with self._lock:
             self._gone = True
             self._context.cancelled.set()
@@ -98,8 +98,8 @@ class Server:
         if not self._over.wait(_LAST_SECONDS):
             os._exit(1)
 
-    def _deal_with(self, message: _Message) -> bool:
-        """Whether the message was not a call but a notification."""
+    def _handle_notification(self, message: _Message) -> bool:
+        """Handle an answer or a cancellation; return whether the message was one."""
         kind = message["type"]
         if kind == "answer":
             self._answers.put(Answer(message["allow"], message["reason"]))
@@ -134,7 +134,7 @@ class Server:
         self._context.echo = self._echo if message.get("echo") is True else None
         self._begin(message["id"])
         if message["tool"] != BASH.name:
-            self._incoming.busy()  # a command says so itself, once it takes a while
+            self._incoming.busy()  # a command calls this itself once it takes long
         try:
             if self._diagnosing is not None:
                 self._diagnosing.before(message["tool"])
@@ -166,7 +166,7 @@ class Server:
         return Diagnosing(self._context, self._scanner, options)
 
     def _standing(self) -> ToolOutcome:
-        """The supervisor's own question, at the end: what of the problems found is still there."""
+        """The problems that are left at the end of the run, for the supervisor."""
         standing = self._diagnosing.standing() if self._diagnosing is not None else {}
         return ToolOutcome("", metadata=standing)
 
@@ -241,8 +241,8 @@ Message = Mapping[str, Any]
 
 
 class Incoming:
-    """Of the pipe `fd`. `at_once` is given each message first, on either thread, and says whether it dealt with it;
-    `gone` is called on the thread when the pipe ends while the worker is busy."""
+    """The messages of the pipe `fd`. `at_once` receives each message first, on either thread, and returns whether it
+    handled it; `gone` is called when the pipe ends while the worker is busy."""
 
     def __init__(self, fd: int, at_once: Callable[[Message], bool], gone: Callable[[], None]) -> None:
         self._fd = fd
@@ -258,8 +258,8 @@ class Incoming:
         threading.Thread(target=self._listen, name="frames", daemon=True).start()
 
     def next(self) -> Message | None:
-        """For the worker: the next message that is its work, in the order in which they came; `None` at the end of the
-        pipe. Raises `WireError`."""
+        """For the worker: the next message that `at_once` did not handle, in order; `None` at the end of the pipe.
+        Raises `WireError`."""
         self._busy.clear()
         with self._reading:
             while True:
@@ -268,7 +268,7 @@ class Incoming:
                     return message
 
     def busy(self) -> None:
-        """Until it asks for the `next`, the worker may be busy for long. May be called again."""
+        """The worker may be busy for long, until it calls `next`. May be called again."""
         self._busy.set()
 
     def _listen(self) -> None:
@@ -286,7 +286,7 @@ class Incoming:
         self._poll.poll()
         with self._reading:
             if not self._poll.poll(0):
-                return True  # the worker, which is busy no more, took it
+                return True  # the worker has received it meanwhile
             message = wire.receive(self._fd)
             if message is not None and not self._at_once(message):
                 self._waiting.put(message)

@@ -26,17 +26,17 @@ from bot.toolhost.usage import CommandUsage
 _MOST_NAMED = 5
 _MOST_LOOKED_AT = 16
 _LAST_OUTPUT = 0.1
-"""Seconds in which what a command left running, a `tee` say, may still print."""
+"""Seconds in which processes that a command left running, such as `tee`, may still print."""
 
 _KILLED = -int(signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a shell command ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
-    seconds; `limit` is the one it was stopped for. `swept` counts the processes it had left running, which were
-    killed; `running` are the command lines of what ran when it was stopped, `quiet` the seconds in which it had
-    printed nothing by then. `all_ended` says that everything in the workspace was ended with it."""
+    """How a shell command ended. `exit_code` is negative for a signal, as in `subprocess`; `duration` is in seconds;
+    `limit` is the one it was stopped for. `swept` counts the processes that it left running, which were killed;
+    `running` are the command lines of its processes when it was stopped, `quiet` the seconds without output until
+    then. `all_ended`: all processes of the workspace were killed with it."""
 
     exit_code: int
     timed_out: bool = False
@@ -67,13 +67,12 @@ def run_command(
     started: Callable[[], None] | None = None,
     lasting: Callable[[], None] | None = None,
 ) -> Ended:
-    """Run a command with both its outputs, merged in order, going to `sink`; `timeout` is in seconds.
+    """Run a command; both its outputs, merged in order, go to `sink`. `timeout` is in seconds.
 
-    When it ends, however it ends, every process that came from it is dead, those that made a session of their own or
-    lost their parent included. Others may run beside it. `usage` is called when it has been started, and `printed` when
-    nothing more can come to the sink, mostly a little before the command's end: what is only needed from then on can
-    be made meanwhile. `lasting` is called whenever it is looked after, from its first 50 ms on. Raises `OSError` when
-    it cannot be started.
+    When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
+    and orphans. Other commands may run beside it. `usage` is called when the command has been started; `printed` when
+    its output is complete, mostly a little before its end, so that results can be prepared meanwhile; `lasting` at each
+    measurement, the first after 50 ms. Raises `OSError` if the command cannot be started.
     """
     began = time.monotonic()
     output, write_end = os.pipe()
@@ -110,8 +109,8 @@ def _end(subreaper: Subreaper, monitor: ProcessMonitor) -> None:
 
 
 class _Command:
-    """One that runs. `see_off` returns when nothing of it is left; raises `EOFError` when its subreaper is gone, and
-    `OSError` where it could not be started."""
+    """A running command. `see_off` returns when none of its processes is left; it raises `EOFError` if the subreaper
+    has ended, and `OSError` if the command could not be started."""
 
     def __init__(
         self,
@@ -171,7 +170,7 @@ class _Command:
                     return self._end_for(limit)
 
     def note_ending(self, ending: Ending) -> None:
-        """Everything was ended, this command with it."""
+        """Record that all processes of the workspace were killed, this command with them."""
         self.exit_code = _KILLED
         self._all_ended = True
         self._limit = ending.over or self._limit
@@ -183,12 +182,12 @@ class _Command:
         self._sweep()
 
     def take_the_rest(self) -> None:
-        """The rest of the pipe, once no process writes to it any more."""
+        """Read the rest of the pipe, once no process writes to it any more."""
         until = time.monotonic() + _LAST_OUTPUT
         late = False
         while self._open and not late:
             left = milliseconds_to(until)
-            late = not left  # once even so: the machine may have stood still meanwhile
+            late = not left  # poll once more even so: the machine may have been suspended
             if not any(fd == self._output for fd, _ in self._poll.poll(left)) or self._take():
                 break
         if self._open:
@@ -225,13 +224,13 @@ class _Command:
         self._was_cancelled = self._cancelled.is_set()
         self._late = not self._was_cancelled
         self._running = _running(self._subreaper.pid)
-        self._quiet = time.monotonic() - self._printed  # before its last output, on being asked to end
+        self._quiet = time.monotonic() - self._printed  # not counting its output after SIGTERM
         self._poll.unregister(self._cancelled.fileno())
         descendants.signal_below(self._subreaper.pid, signal.SIGTERM)
         self._deadline = time.monotonic() + TERM_GRACE
 
     def _leave_the_rest(self) -> None:
-        """The command is over and left something running: let it say its last words."""
+        """The command has ended and left processes running: wait a moment for their output."""
         until = time.monotonic() + _LAST_OUTPUT
         while self._open and (left := milliseconds_to(until)):
             ready = {fd for fd, _ in self._poll.poll(left)}
@@ -249,7 +248,7 @@ class _Command:
 
 
 def _running(subreaper: int) -> tuple[str, ...]:
-    """The command lines of what runs beneath a command, once each; its own where it runs nothing."""
+    """The command lines of a command's descendants, once each; its own if it has none."""
     processes = list(islice(descendants.below(subreaper), _MOST_LOOKED_AT))
     lines = dict.fromkeys(map(descendants.command_line, processes[1:] or processes))
     return tuple(line for line in lines if line)[:_MOST_NAMED]

@@ -27,12 +27,12 @@ _LONGEST_LINE = 200
 
 
 class Spill:
-    """A sink for `shell.run_command`, which may write on another thread than the one that reads. A context manager
-    that makes the file, which stays after it; `open` and `close` do the same by hand.
+    """A sink for `shell.run_command`. It may be written and read on different threads. A context manager that opens and
+    closes the file, as `open` and `close` do; the file stays.
 
-    `path` is where the file is, once it is open. `cap` is in bytes of text. `total` counts the bytes the program wrote,
-    `size` and `newlines` those of the text they make, `left_out` what is not in the file; none of them stops at the
-    cap. `binary` is true for output that is no text: it is kept raw.
+    `path` is set by `open`. `cap` is in bytes of text. `total` counts the bytes of the output, `size` and `newlines`
+    those of its text, `left_out` the bytes of text that are not in the file; none of them stops at the cap. `binary` is
+    true for output that is no text, which is stored unchanged.
     """
 
     path: Path
@@ -53,8 +53,8 @@ class Spill:
         self._fd = -1
 
     def open(self) -> None:
-        """Make the file. Before that nothing can be put into it. Raises `OSError`."""
-        # Not before: a command that is to start waits for that.
+        """Create the file. Raises `OSError`."""
+        # Not in the constructor: the start of a command would wait for it.
         self.path = self._folder / f"{self._seq:04d}.txt"
         with suppress(FileNotFoundError):
             os.unlink(self.path)
@@ -117,7 +117,7 @@ class Spill:
         )
 
     def unfinished(self) -> bytes:
-        """What there is of a line that the program has not ended yet."""
+        """The text of the last line, which has no end yet."""
         with self._lock:
             return self._terminal.unfinished()
 
@@ -145,7 +145,7 @@ class Spill:
 
 
 def _write(fd: int, text: bytes | bytearray, at: int) -> int:
-    """All of `text` at the byte `at`; a full disk raises."""
+    """Write all of `text` at the byte `at`; return its length. Raises `OSError`."""
     view = memoryview(text)
     done = 0
     while done < len(view):
@@ -154,15 +154,15 @@ def _write(fd: int, text: bytes | bytearray, at: int) -> int:
 
 
 LONGEST = 256 * 1024
-"""Bytes of a line that are held until its end is known. Of a longer one the beginning is given away as it is; of
-a longer row of progress states only the last is held."""
+"""Bytes of an unfinished line that are buffered. The beginning of a longer one is passed on; of a longer series of
+progress states only the last is kept."""
 
 _HELD_BACK = 8 * 1024
 _ODD = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 
 
 class Terminal:
-    """Takes output in pieces of any size and returns whole lines of it as they are shown."""
+    """Takes output in pieces of any size and returns its whole lines as a terminal shows them."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -188,7 +188,7 @@ class Terminal:
         return left
 
     def _beginning(self) -> bytes:
-        """Make room in a line that is too long to be held."""
+        """Shorten the buffer of a line that is too long; return its beginning as text."""
         state = self._line.rfind(b"\r", 0, -1)
         if state >= 0:
             visible = self._line[state:] if self._line[state:].strip() else _last_state_of(self._line)
@@ -218,7 +218,7 @@ def _plain(text: str) -> str:
 
 
 def _overstruck(line: str) -> str:
-    """`line` as it is after its backspaces, each of which takes the character before it."""
+    """`line` after its backspaces, each of which removes the character before it."""
     if "\x08" not in line:
         return line
     left: list[str] = []
@@ -231,7 +231,7 @@ def _overstruck(line: str) -> str:
 
 
 def _last_state(line: str) -> str:
-    """What a terminal would show of a line that was written over: the last state that is not blank."""
+    """The last state that is not blank of a line that was overwritten by carriage returns."""
     return next((state for state in reversed(line.split("\r")) if state.strip()), "")
 
 

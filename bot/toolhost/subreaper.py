@@ -32,13 +32,13 @@ _REPLY = struct.Struct("=iii")
 _RUN, _SWEEP = b"R", b"S"
 _DESCRIPTORS = struct.Struct("=ii")
 _SWEEP_LIMIT = 5.0
-"""Seconds for it to end the remaining processes. A command can stop or kill it, but gains nothing by that."""
+"""Seconds in which it must kill the remaining processes. A command can stop or kill it, but gains nothing by that."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _FIRST_FD = 3
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# A stop, an end or a hang-up that a command sends to whatever it can find is not for this process.
+# Signals that a command may send to all processes that it can find.
 _IGNORED = {
     signal.SIGHUP,
     signal.SIGINT,
@@ -68,8 +68,8 @@ class Report(NamedTuple):
 
 
 class Subreaper:
-    """The host's end of one. `endings` is how often everything had been ended before its command was started;
-    `returncode` is `None` until nobody needs it any more."""
+    """A subreaper, seen from the host. `endings` is how often all processes had been killed before its command was
+    started; `returncode` is `None` until it is closed."""
 
     def __init__(self, chosen: ResourceLimits) -> None:
         """Raises `OSError`."""
@@ -95,8 +95,8 @@ class Subreaper:
         *,
         report_start: bool,
     ) -> None:
-        """Start a command in `cwd`, with both its outputs going to the descriptor `output`. A report follows where that
-        fails, and where it is done if it should `report_start`. Raises `EOFError` when the process is gone."""
+        """Start a command in `cwd`; both its outputs go to the descriptor `output`. A report follows if that fails, and
+        with `report_start` if it succeeds. Raises `EOFError` if the subreaper has ended."""
         self.done = False
         order = os.memfd_create("order", os.MFD_CLOEXEC)
         try:
@@ -110,7 +110,7 @@ class Subreaper:
             os.close(order)
 
     def report(self) -> Report:
-        """The next one. Raises `EOFError` when the process is gone."""
+        """The next report. Raises `EOFError` if the subreaper has ended."""
         try:
             report = Report(*_REPLY.unpack(self._sock.recv(_REPLY.size)))
         except (OSError, struct.error) as error:
@@ -119,7 +119,7 @@ class Subreaper:
         return report
 
     def sweep(self) -> Report:
-        """Have all that is left of the command killed; the last report. Raises `EOFError` when it does not come."""
+        """Have all processes of the command killed; return the last report. Raises `EOFError` if there is none."""
         with contextlib.suppress(OSError):
             os.kill(self.pid, signal.SIGCONT)
             self._sock.send(_SWEEP)
@@ -133,7 +133,7 @@ class Subreaper:
         raise EOFError
 
     def close(self) -> None:
-        """The process ends by that, and is waited for as any orphan is."""
+        """End the subreaper, which is reaped like an orphan."""
         self._sock.close()
         self.returncode = 0
 
@@ -174,8 +174,8 @@ def _run(order: int, output: int, sock: _socket.socket, woken: int) -> None:
 
 
 def _settle(sock: int, chosen: ResourceLimits) -> None:
-    """Close all that belongs to the host, and become the subreaper."""
-    gc.disable()  # it makes no cycles, and a collection would make all pages it shares with the host its own
+    """Close the descriptors of the host, and become the subreaper."""
+    gc.disable()  # there are no cycles, and a collection would copy all pages that it shares with the host
     for fd in map(int, os.listdir("/proc/self/fd")):
         if fd >= _FIRST_FD and fd != sock:
             with contextlib.suppress(OSError):  # the one that the listing itself used
@@ -193,7 +193,7 @@ def _do_nothing(number: int, frame: object) -> None:
 
 
 def _signalled(number: int) -> int:
-    """A descriptor that is readable when the signal came, which then does nothing else: no handler is in the way."""
+    """Block the signal; return a descriptor that is readable when it arrives."""
     mask = (ctypes.c_ulong * (128 // ctypes.sizeof(ctypes.c_ulong)))(1 << number - 1)
     signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     descriptor: int = _libc.signalfd(-1, mask, os.O_CLOEXEC | os.O_NONBLOCK)
@@ -203,7 +203,7 @@ def _signalled(number: int) -> int:
 
 
 def _see_off(leader: int, sock: _socket.socket, woken: int) -> None:
-    """Until nothing of the command is left."""
+    """Report and reap until no process of the command is left."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
     poll.register(woken, select.POLLIN)
@@ -247,6 +247,6 @@ def _spawn(argv: list[str], environment: Mapping[str, str], output: int) -> int:
 
 
 def _executable(program: str, path: str) -> str:
-    """`program` by the PATH of the command; as it is where it is a path already."""
+    """The path of `program` by the command's PATH; unchanged if it is a path."""
     places = (os.path.join(folder, program) for folder in path.split(":"))
     return next((path for path in places if "/" not in program and os.access(path, os.X_OK)), program)

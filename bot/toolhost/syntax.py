@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
-# Characters over which a file is not parsed: it takes seconds, and such files are made by programs.
+# Characters over which a file is not parsed: that takes seconds, and such files are generated.
 LARGEST = 1_000_000
 
 
 def language(path: PurePath) -> str:
-    """The language by which a file of this name can be judged; empty if it cannot."""
+    """The language of a file of this name; empty if it is not checked."""
     return _PARSERS.get(path.suffix.lower(), ("", _json))[0]
 
 
 def first_error(path: PurePath, text: str) -> str:
-    """Why `text` does not parse, as a clause; empty if it does, or cannot be judged."""
+    """Why `text` does not parse, as a clause; empty if it does, or is not checked."""
     kind, parse = _PARSERS.get(path.suffix.lower(), ("", _json))
     if not kind or len(text) > LARGEST:
         return ""

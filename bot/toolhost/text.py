@@ -30,8 +30,8 @@ class NotEncodableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """The encoding of a file. `guessed` means Latin-1 for want of a better one: every byte survives, but the
-    characters above 127 are unknown."""
+    """The encoding of a file. `guessed`: the encoding is unknown, and Latin-1 preserves every byte, but characters
+    above 127 may be wrong."""
 
     name: str = "utf-8"
     mark: bytes = b""

@@ -17,10 +17,10 @@ MODES = ("lines", "files", "count")
 
 DEFAULT_TIMEOUT = 120
 MAX_TIMEOUT = 600
-"""Seconds that a model may ask for: the supervisor validates its calls by the schema."""
+"""Seconds, the maximum in the schema, by which the supervisor validates the model's calls."""
 
 MAX_WAIT = 100
-"""Seconds. Under what the supervisor waits for a call that names no time limit."""
+"""Seconds. Less than the supervisor waits for a call without a time limit."""
 
 VIEW = ToolSpec(
     name="view",
@@ -156,5 +156,5 @@ BASH_KILL = ToolSpec(
 )
 
 TOOL_SPECS: tuple[ToolSpec, ...] = (VIEW, LS, GLOB, GREP, EDIT, WRITE, PATCH, BASH, BASH_OUTPUT, BASH_KILL)
-"""In the fixed order in which the model sees them. The schemas say what a model could not guess: the tools themselves
-refuse numbers that are too small, and say in their results what they left out."""
+"""In the order in which the model sees them. The schemas contain only what a model cannot guess: the tools refuse
+numbers that are too small, and report in their results what is left out."""

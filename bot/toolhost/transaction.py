@@ -37,7 +37,7 @@ class Prepared(Protocol):
 
 
 class FileSystem(Protocol):
-    """Where steps are carried out. All of it raises `OSError`, and leaves the step's file as it was when it does."""
+    """Carries out steps. All methods raise `OSError`, and then leave the step's file unchanged."""
 
     def prepare(self, step: Step) -> Prepared: ...
 
@@ -53,7 +53,7 @@ class StepFailed(Exception):
 
 
 def carry_out(steps: Sequence[Step], disk: FileSystem) -> None:
-    """Do all the steps. Raises `StepFailed` with none done."""
+    """Carry out all steps, or none: raises `StepFailed`."""
     ordered = sorted(steps, key=lambda step: step.after is None)  # stable: deletions last, else as they came
     ready: list[tuple[Step, Prepared]] = []
     put: list[tuple[Step, Prepared]] = []
@@ -75,7 +75,7 @@ def carry_out(steps: Sequence[Step], disk: FileSystem) -> None:
 
 
 def _undone(put: Sequence[tuple[Step, Prepared]]) -> list[Path]:
-    """Undo the newest first; the files where that failed."""
+    """Undo the steps, the newest first; return the files for which that failed."""
     torn: list[Path] = []
     for step, prepared in reversed(put):
         try:
@@ -200,8 +200,8 @@ class _Removed:
 
 
 def _overwrite(path: Path, data: bytes) -> None:
-    """Write in place. The room for a longer file is reserved first, so that a full disk is met before the first
-    byte changes; if writing fails even so, the old bytes are put back."""
+    """Write in place. The space for a longer file is reserved first, so that a full disk shows before the first byte
+    changes; if writing fails even so, the old bytes are restored."""
     fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         old_size = os.fstat(fd).st_size
@@ -258,7 +258,7 @@ def _unlink(name: str) -> None:
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make the folders that are missing, all or none; which they were, from the top."""
+    """Create the missing folders, all or none; return them from the top."""
     missing: list[Path] = []
     while not os.path.isdir(folder):
         missing.append(folder)

@@ -28,7 +28,7 @@ _SHARES = (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
 
 
 class CommandUsage:
-    """For one command. `due` is the time of the next measurement, by `time.monotonic`."""
+    """Measures one command. `due` is the time of the next measurement, by `time.monotonic`."""
 
     def __init__(self, limits: ResourceLimits, disk: DiskUse) -> None:
         self.due = time.monotonic() + _PAUSE
@@ -38,7 +38,7 @@ class CommandUsage:
         self._unmapped = Unmapped(limits.memory)
 
     def over(self, subreaper: int) -> ExceededLimit | None:
-        """The limit that is passed by all that descends from the process `subreaper`."""
+        """The limit that the descendants of the process `subreaper` exceed together."""
         began = time.monotonic()
         pids = list(islice(descendants.below(subreaper), self._limits.processes))
         over = self._memory(pids) or self._disk.check(pids, self._added_before)
@@ -56,13 +56,13 @@ class CommandUsage:
 
 
 def held(pids: Iterable[int]) -> int:
-    """Bytes, of one page as often as there are processes that share it; 15 us a process."""
+    """Bytes of memory, with a shared page counted once for each process; takes 15 us a process."""
     return sum(_sum(f"/proc/{pid}/status", _HELD) for pid in pids)
 
 
 def fairly_held(pids: Iterable[int]) -> int:
-    """Bytes, a shared page counted once: the kernel walks the page tables, milliseconds for each GiB. Of a process that
-    lets nobody look, what `held` says."""
+    """Bytes of memory, with a shared page counted once: the kernel walks the page tables, which takes milliseconds for
+    each GiB. The result of `held` for a process that may not be inspected."""
     return sum(_sum(f"/proc/{pid}/smaps_rollup", _SHARES) or held([pid]) for pid in pids)
 
 
@@ -93,8 +93,8 @@ _LONGEST_WALK = 2.0
 
 
 class DiskUse:
-    """One for all commands of a workspace; may be asked from any thread. `added` and `allowed` are in bytes, `pause` in
-    seconds: two walks are not closer unless much is gone."""
+    """One for all commands of a workspace, for any thread. `added` and `allowed` are in bytes; `pause` is the shortest
+    time between two walks in seconds, unless much space was used meanwhile."""
 
     def __init__(self, folders: Sequence[Path], allowed: int, pause: float = 1.0) -> None:
         self.added = 0
@@ -109,15 +109,15 @@ class DiskUse:
         self._lock = threading.Lock()
 
     def before(self) -> int:
-        """`added` as it is when a command begins: one that was stopped wrote more until it was."""
+        """`added` when a command begins: a stopped command may have written more since the last walk."""
         with self._lock:
             if self.added > self.allowed:
                 self._walk((), max(map(_gone, self._free, self._folders)))
             return self.added
 
     def check(self, pids: Iterable[int], before: int) -> ExceededLimit | None:
-        """Whether what was added is over the limit. `before` is `added` as it was when the command began, since one
-        that only deletes is let be; `pids` are its processes, which may hold files that have no name any more."""
+        """Return the limit if what was added exceeds it. `before` is `added` when the command began, since a command
+        that only deletes is not stopped; `pids` are its processes, which may hold deleted files open."""
         with self._lock:
             gone = max(map(_gone, self._free, self._folders))
             much = gone > self.allowed and gone > self._gone_at_walk + self.allowed // 20
@@ -147,8 +147,7 @@ class DiskUse:
 
 
 def _free(folder: Path) -> tuple[int, int]:
-    """The bytes that its file system still takes, and what the files are worth that it still takes; as many bytes
-    if it has no number for these."""
+    """The free bytes of its file system, and its free inodes in bytes; the former twice if it does not count inodes."""
     at = os.statvfs(folder)
     size = at.f_bavail * at.f_frsize
     return size, at.f_favail * _LEAST if at.f_files else size
@@ -209,7 +208,8 @@ class Machine(NamedTuple):
 
 
 class Unmapped:
-    """For one command. `allowed` is in bytes."""
+    """Measures the memory of one command that no process maps: System V segments and deleted files in memory. `allowed`
+    is in bytes."""
 
     def __init__(self, allowed: int, began: Machine | None = None) -> None:
         self._allowed = allowed
@@ -219,7 +219,7 @@ class Unmapped:
         self._due = self._soonest = 0.0
 
     def over(self, pids: Iterable[int], now: Machine | None = None) -> bool:
-        """Whether `pids` hold more of it than is allowed, or the machine runs out of memory while they do."""
+        """Whether `pids` hold more of it than is allowed, or the machine runs out of memory meanwhile."""
         there = now or machine()
         lost = self._began.available - there.available
         if lost > self._allowed and there.available < there.total // _LAST_SHARE:
@@ -238,7 +238,7 @@ class Unmapped:
 
 
 def machine() -> Machine:
-    """What the kernel says of the whole machine; 20 us."""
+    """The memory of the machine; takes 20 us."""
     fields = {b"MemTotal": 0, b"MemAvailable": 0, b"Shmem": 0}
     with contextlib.suppress(OSError, ValueError), open(_MACHINE, "rb", buffering=0) as file:
         for line in file.read(4096).split(b"\n"):
@@ -249,7 +249,7 @@ def machine() -> Machine:
 
 
 def files_held(pids: Iterable[int]) -> int:
-    """Bytes in the files without a name that these processes hold open and that lie in memory, each file once."""
+    """Bytes in deleted files in memory that these processes hold open, each file once."""
     counted: dict[int, int] = {}
     for file in _open_files(pids):
         if file.st_dev == _memory_device() and stat.S_ISREG(file.st_mode):
@@ -258,7 +258,7 @@ def files_held(pids: Iterable[int]) -> int:
 
 
 def segments_held() -> int:
-    """Bytes in the System V segments of this namespace; none if it is the machine's own."""
+    """Bytes in the System V segments of this namespace; 0 if it is the machine's own."""
     return sum(segment.held for segment in _segments())
 
 
@@ -268,7 +268,7 @@ def drop_segments() -> None:
         return
     libc, counts = _libc(), ctypes.create_string_buffer(_SHM_INFO_SIZE)
     if libc.shmctl(0, _SHM_INFO, counts) >= 0 and not any(counts[: ctypes.sizeof(ctypes.c_int)]):
-        return  # 20 times as quick as to read of none
+        return  # 20 times as fast as reading the list
     for segment in _segments():
         if not segment.attached:
             libc.shmctl(segment.id, _IPC_RMID, None)
@@ -286,7 +286,7 @@ class _Segment(NamedTuple):
 
 
 def _segments() -> Iterator[_Segment]:
-    if os.getpid() != 1:  # behind Landlock none can be made, and without a sandbox they are somebody else's
+    if os.getpid() != 1:  # Landlock's sandbox has none, and without a sandbox they belong to others
         return
     with contextlib.suppress(OSError, ValueError, IndexError), open(_SEGMENTS, "rb", buffering=0) as file:
         # key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap

@@ -14,10 +14,10 @@ MAX_LINE = 2000
 
 _STEP = 64 * 1024
 _CHUNK = 256 * 1024
-"""Bytes read at once: what fits the processor's cache is passed over in half the time."""
+"""Bytes read at once: a chunk that fits the processor's cache is searched in half the time."""
 
 _SPARSE = 32
-"""Bytes a line from which on taking the line feeds out is a faster way to count them than counting."""
+"""Bytes a line from which on line feeds are counted faster by removing them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ def of_text(lf: str, first: int, limit: int) -> Window:
 
 
 def of_stream(fd: int, first: int, limit: int, cancelled: Cancellation) -> Window:
-    """Up to `limit` lines of a UTF-8 file that is too large to be held: memory stays at a few chunks whatever the
-    file or its lines. Bytes that are no text show as replacement characters."""
+    """Up to `limit` lines of a large UTF-8 file, in the memory of a few chunks, however long its lines are. Bytes that
+    are no text become replacement characters."""
     return _fit(_streamed_lines(fd, first, cancelled), first, limit, None)
 
 
@@ -77,8 +77,8 @@ def _lines_from(lf: str, first: int) -> Iterator[str]:
 
 
 def _offset(lf: str, feeds: int) -> int:
-    """Where the text goes on after its first `feeds` line feeds; its end when it has fewer. Whole steps are
-    skipped by counting."""
+    """The offset after the first `feeds` line feeds; the end of the text if it has fewer. Whole steps are skipped by
+    counting."""
     at = 0
     while at < len(lf):
         passed = lf.count("\n", at, at + _STEP)
@@ -135,7 +135,7 @@ AROUND = 2
 
 _ENDS = 3
 _ECHO = 900
-"""Characters of an edit's result that repeat the file: the model has just sent most of it."""
+"""Characters of the file in an edit's result: the model has just sent most of it."""
 
 _ECHO_LINE = 100
 _MAX_LINES = 40

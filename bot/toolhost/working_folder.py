@@ -1,12 +1,13 @@
-"""How the shell's working folder comes back from a command: bash notes where it ended, and the host reads that.
+"""Carry the shell's working folder over from one command to the next: bash writes its last folder to a file, the note,
+and the host reads it.
 
-BASH_ENV names a script that bash reads before the command, so that the command itself stays as it is, in bash's error
-messages too. Script and note lie where commands write, so both may be gone, or something else, at any time: the host
-reads the note by the descriptor with which it made it. Both are written once, and each command adds to the note:
-ext4 brings to the disk at once what replaces a file's content, and a command would wait a millisecond for that.
+BASH_ENV names a script that bash reads before the command, so that the command itself is unchanged, in bash's error
+messages too. Commands can write where script and note are, so both may be replaced or removed at any time: the host
+reads the note by the descriptor with which it created it. Both are written once, and each command appends to the note:
+ext4 writes a replaced file to the disk at once, for which a command would wait a millisecond.
 
-A command that cannot change the folder is not asked: for the note bash must stay behind the command's last program,
-of which it would else make itself that program, and that is a quarter of what it takes to run `git --version`.
+A command that cannot change the folder writes no note: for it bash would have to stay until the command's last program
+ends, instead of executing that program in its own process, which takes a quarter of the time of `git --version`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _OWN = set(
 
 
 class FolderNote:
-    """One for all commands of a host, which run one after the other. `folder` is one that they may write in."""
+    """One for all commands of a host, which run one after the other. Commands may write in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
@@ -52,8 +53,8 @@ class FolderNote:
         self._read = 0
 
     def variables(self, seq: int) -> dict[str, str]:
-        """What the command's environment needs; nothing if no note can be left. On a full disk commands must run all
-        the same. `seq` has not been given before."""
+        """The variables for the command's environment; empty if the files cannot be written, since commands must run on
+        a full disk too. Each call has another `seq`."""
         try:
             if self._fd < 0 or self._read > _FULL or self._state() != self._known:
                 self._make(seq)
@@ -63,8 +64,8 @@ class FolderNote:
         return {"BASH_ENV": self._named}
 
     def take(self) -> str | None:
-        """Where the shell ended; empty if that folder is gone. `None` if it noted nothing: killed, replaced by
-        `exec`, with an exit trap of its own, or if there was no place for it."""
+        """The shell's last folder; empty if that was removed. `None` if it wrote no note: it was killed, replaced by
+        `exec`, had an exit trap of its own, or could not write."""
         if self._fd < 0:
             return None
         left = os.pread(self._fd, _LONGEST, self._read)
@@ -72,7 +73,7 @@ class FolderNote:
         return os.fsdecode(left.removesuffix(b"\n")) if left else None
 
     def _make(self, seq: int) -> None:
-        """Under new names, so that nothing that was left under the old ones is in the way."""
+        """Create the files under new names, where nothing else exists."""
         self._forget()
         self._note = os.path.join(self._folder, f".cwd-{seq}")
         self._script = f"{self._note}.sh"
@@ -86,7 +87,7 @@ class FolderNote:
         self._known = self._state()
 
     def _state(self) -> tuple[object, ...]:
-        """Another where a command changed one of the files, but for what bash adds to the note."""
+        """Stat data that changes if a command changes one of the files, but not if bash appends to the note."""
         try:
             script, note = os.lstat(self._script), os.lstat(self._note)
         except OSError:
@@ -110,8 +111,8 @@ class FolderNote:
 
 
 def may_move(command: str) -> bool:
-    """Whether bash may end in another folder than the one in which it runs `command`. False is certain: then all that
-    it runs are programs, each a process of its own, and builtins that only print or end."""
+    """Whether bash may end in another folder than the one in which it runs `command`. False is certain: the command
+    then consists of programs, each a process of its own, and builtins that only print or exit."""
     if _MORE.search(command):
         return True
     begun = map(_BEGINNING.match, _SIGNS.split(command))
@@ -125,7 +126,7 @@ def quoted(text: str, *, inner: bool = False) -> str:
 
 
 def _trap(note: str) -> str:
-    """An empty line for a folder that has no path any more. The braces keep `set -x` quiet."""
+    """The script: it writes an empty line for a folder that was removed. The braces silence `set -x`."""
     return (
         f"unset BASH_ENV; trap '{{ {{ pwd -P || echo; }} >>{quoted(note, inner=True)}; }} 2>/dev/null' EXIT\n"
     )

@@ -45,7 +45,10 @@ def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "py
     ],
 )
 def test_only_what_pytest_would_collect_by_itself_is_related(tmp_path: Path, name: str, text: str) -> None:
-    """Benchmarks beside the tests need what a plain run does not have. Breaks: bot/toolhost/tools/related_tests.py "or is_collected"."""
+    """Benchmarks beside the tests need what a plain run does not have.
+
+    Breaks: bot/toolhost/tools/related_tests.py "or is_collected".
+    """
     files = {
         name: text,
         "money.py": "",

@@ -21,19 +21,19 @@ from bot.toolhost.usage import CommandUsage
 from bot.toolhost.working_folder import may_move, quoted
 
 _LONGEST = 6 * 3600
-"""Seconds that the supervisor's own commands may ask for: a repository's setup and checks."""
+"""Seconds, the maximum for the supervisor's own commands: setup and checks."""
 
 _SCRIPT_FROM = 100_000
-"""A longer command goes into a file: one argument may hold 128 KiB, all of them 2 MiB."""
+"""Bytes. A longer command goes into a file: one argument may have 128 KiB, all of them 2 MiB."""
 
 _LONGEST_SHOWN = 1000
-"""Characters of the name of a folder that is not there."""
+"""Characters of the path of a missing folder."""
 
 _ECHO_PAUSE = 1.0
 """Seconds between two lines that are sent while a command runs."""
 
-_FIRST_LOOK = 0.25
-"""Seconds in which a background command that cannot run has failed already."""
+_FIRST_WAIT = 0.25
+"""Seconds after which the first result of a background command is made: one that cannot run has failed by then."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -56,7 +56,7 @@ def _run(command: str, timeout: int, cwd: Path, context: Context) -> ToolOutcome
     excerpts: list[output.OutputExcerpt] = []
 
     def usage() -> CommandUsage:
-        """Making a file takes a while, and so does the look at what there is of everything."""
+        """Called once the command runs: creating the file and measuring take time."""
         spill.open()
         return context.command_usage()
 
@@ -126,7 +126,7 @@ def _start(command: str, timeout: int | None, cwd: Path, context: Context) -> To
         spill=Spill(context.spill, context.seq),
         usage=context.command_usage(),
     )
-    job.wait(_FIRST_LOOK, context.cancelled)
+    job.wait(_FIRST_WAIT, context.cancelled)
     note = (
         f"background command {job.number} was started in {cwd}; its output goes to {job.spill.path}; see "
         f'bash_output {{"id": {job.number}}}. The working folder is still {cwd}'
@@ -149,7 +149,7 @@ def _arguments(arguments: Mapping[str, Any]) -> tuple[str, int | None]:
 
 
 def _as_argument(command: str, context: Context) -> str:
-    """The command as it is; a very long one as a script file."""
+    """The argument of `bash -c`: the command, or for a very long one a script file that has it."""
     try:
         size = len(os.fsencode(command))
     except UnicodeEncodeError:
@@ -163,7 +163,8 @@ def _as_argument(command: str, context: Context) -> str:
 
 
 def _working_folder(context: Context) -> Path:
-    """Where to run. Nothing is run in another folder than the model believes: `rm -r *` is not to be guessed at."""
+    """The folder to run in. Raises `ToolFailure` if it was removed: a command such as `rm -r *` must not run
+    elsewhere."""
     if context.cwd is None:
         return context.root
     if os.path.isdir(context.cwd) and os.access(context.cwd, os.X_OK):
@@ -176,8 +177,7 @@ def _working_folder(context: Context) -> Path:
 
 
 def _carry_over(before: Path, left: str | None, context: Context) -> list[str]:
-    """Remember the folder in which the shell ended, and say so when it is another one than before. `left` is as
-    `FolderNote.take` has it."""
+    """Store the shell's last folder; return a note if it changed. `left` is the result of `FolderNote.take`."""
     there = context.cwd is None or os.path.isdir(before)
     if there and left is None:
         return [f"the working folder is still {before}"]

@@ -18,7 +18,7 @@ from bot.toolhost.tool_descriptions import MAX_WAIT
 
 _IN_MEMORY = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # noqa: S108 - those of the sandbox
 _SIGNS_IN = 4096
-"""Bytes at the end of the output in which a program's last message is searched."""
+"""Bytes at the end of the output in which an error message is searched."""
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
@@ -32,13 +32,13 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 def _from_line(job: Job, line: int) -> list[str]:
     """Continue from this line; return a note if there are fewer lines."""
     job.next_start = output.line_start(job.spill, line)
-    beyond = line - 1 > job.next_start.lines
-    return [f"its output has {job.next_start.lines} whole lines so far"] if beyond else []
+    missing = line - 1 > job.next_start.lines
+    return [f"its output has {job.next_start.lines} whole lines so far"] if missing else []
 
 
 def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOutcome:
     """The output since the last call."""
-    ended = job.ended  # before its output: what is said to be over has nothing left to say
+    ended = job.ended  # read before its output: the output of an ended command is complete
     runs = job.runs
     excerpt = output.present(job.spill, job.next_start)
     job.next_start = Start(job.spill.size, job.spill.newlines)
@@ -65,7 +65,7 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
 
 
 def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str]]:
-    """The limit that a command reached, empty for none, and what `ending` does not say of it."""
+    """The limit that a command reached, empty for none, and notes about it that `ending` does not have."""
     if ended.limit is not None:
         return ended.limit.name, []
     if ended.exit_code == 0:
@@ -76,7 +76,7 @@ def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str
 
 
 def find(arguments: Mapping[str, Any], context: Context) -> Job:
-    """The command that the call names. Raises `ToolFailure` that names those there are."""
+    """The command that the call names. Raises `ToolFailure` with a list of all."""
     number = integer_argument(arguments, "id", 0, 1, 1 << 40)
     job = context.jobs.get(number)
     if job is not None:

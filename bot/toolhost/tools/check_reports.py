@@ -1,5 +1,5 @@
-"""`check_reports`: what a check left that says more than its exit code. The supervisor's own question and no tool of
-the model's: asked once before a check for what is there already, and once after it for what is new."""
+"""`check_reports`: read the reports that a check wrote. Called by the supervisor only: once before a check, for the
+stamps of existing files, and once after it, for the new ones."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ PLACES = (
     "build/test-results/**/TEST-*.xml",
     "target/nextest/**/junit.xml",
 )
-"""Where reporters leave JUnit XML unless told otherwise: read where a check has just written it."""
+"""Default paths of JUnit XML; a file is read if the check has written it."""
 
 _DATABASE = ".coverage"
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """`junit` and `coverage` are patterns that policy names. With `spill`, the check's output, the tests are read that
-    are new since `stamps`; with `lines`, the new coverage of those. `asked` and `converted` are files in the temporary
-    folder: the report that pytest was asked for, and coverage that was converted."""
+    """`junit` and `coverage` are patterns from the policy. With `spill`, the check's output, the reports that are new
+    since `stamps` are read; with `lines`, the new coverage of those. `asked` and `converted` are files in the temporary
+    folder: the report that pytest was told to write, and converted coverage."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
     coverage_patterns = [str(one) for one in arguments.get("coverage", ())]
-    stamps_found = files.find(context.root, junit_patterns or PLACES)
-    measured = files.find(context.root, coverage_patterns or (*coverage.PLACES, _DATABASE))
+    junit_stamps = files.find(context.root, junit_patterns or PLACES)
+    coverage_stamps = files.find(context.root, coverage_patterns or (*coverage.PLACES, _DATABASE))
     before = arguments.get("stamps", {})
-    measured_now = _new(measured, before)
-    metadata: dict[str, Any] = {"stamps": {**stamps_found, **measured}, "measured": bool(measured_now)}
+    new_coverage = _new(coverage_stamps, before)
+    metadata: dict[str, Any] = {"stamps": {**junit_stamps, **coverage_stamps}, "measured": bool(new_coverage)}
     if arguments.get("spill"):
-        tests = _tests(_new(stamps_found, before), junit_patterns, arguments, context)
+        tests = _tests(_new(junit_stamps, before), junit_patterns, arguments, context)
         metadata["tests"] = tests.message() if tests else None
     if lines := arguments.get("lines"):
-        metadata["coverage"] = _coverage(measured_now, lines, arguments.get("converted"), context)
+        metadata["coverage"] = _coverage(new_coverage, lines, arguments.get("converted"), context)
     return ToolOutcome("", metadata=metadata)
 
 
-def _new(stamps_found: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list[str]:
-    return sorted(name for name, stamp in stamps_found.items() if before.get(name) != stamp)
+def _new(stamps: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list[str]:
+    return sorted(name for name, stamp in stamps.items() if before.get(name) != stamp)
 
 
 def _tests(
     new: Iterable[str], junit_patterns: Iterable[str], arguments: Mapping[str, Any], context: Context
 ) -> ParsedTests | None:
-    """By a report if there is a new one, else by the output."""
+    """The tests of a new report, else of the output."""
     drop = f"{context.real_root}/"
     printed, trouble = _output(Path(str(arguments["spill"])), context)
     notes = []
@@ -104,7 +104,7 @@ def _junit(
 
 
 def _output(spill: Path, context: Context) -> tuple[str, str]:
-    """What the check printed, and why it is not read where it is not."""
+    """The output of the check, or why it cannot be read."""
     try:
         content = files.read(spill, context.spill, runner_output.LARGEST)
     except ReportError as error:

@@ -62,7 +62,7 @@ def _replace(
 
 
 def _fill(context: Context, path: Path, raw_path: str, new: str, note: str) -> ToolOutcome:
-    """Empty `old`: a new file, or content for one that is empty."""
+    """Handle an empty `old`: create a file, or fill an empty one."""
     before = None
     if path.exists():
         before = load(context, path, raw_path)
@@ -137,6 +137,6 @@ def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
 
 
 def _require_lines_shown(context: Context, file: Loaded, match: Match) -> None:
-    """Of a file that was shown in part, only that part may change."""
+    """Raise `NotShown` if a span is in lines that were not shown."""
     for (start, end), first in zip(match.spans, match.lines(), strict=True):
         require_lines_shown(context, file, first, first + file.lf.count("\n", start, end - 1))

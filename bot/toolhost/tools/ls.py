@@ -16,7 +16,7 @@ from bot.toolhost.tool_descriptions import MAX_ENTRIES
 
 @dataclass(slots=True, eq=False)
 class _Folder:
-    """`total` counts the files beneath it, at any depth; `chosen` are the shown entries."""
+    """`total` counts the files beneath it, at any depth; `chosen` are the entries to show."""
 
     folders: dict[str, _Folder] = field(default_factory=dict)
     names: list[str] = field(default_factory=list)

@@ -1,5 +1,5 @@
-"""`new_errors`: which texts do not parse, but did before or are new. Used by the supervisor and no tool of the
-model's: the files are those that it wrote."""
+"""`new_errors`: report texts that do not parse, and did before or are new. Called by the supervisor only, for files
+that it wrote itself."""
 
 from __future__ import annotations
 

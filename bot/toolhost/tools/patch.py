@@ -1,6 +1,6 @@
-"""`patch`: several files added, changed, moved and deleted in one call, wholly or not at all.
+"""`patch`: add, change, move and delete several files in one call, all or none.
 
-What fits of a patch that is refused is kept, and the next patch may go on from it.
+The fitting part of a refused patch is stored, and the next patch may continue it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
-    """The kept operations followed by the new ones. A patch that does not continue the kept one drops it."""
+    """The stored operations followed by the new ones. A patch that does not continue the stored one drops it."""
     if not patch.stored_number:
         context.records.drop_kept()
         return patch.operations
@@ -70,7 +70,7 @@ def _together(patch: Patch, context: Context) -> tuple[Operation, ...]:
 
 
 def _without_repeats(stored: Sequence[Operation], new: Sequence[Operation]) -> Iterator[Operation]:
-    """The new operations without those already kept: repeated ones would be applied twice."""
+    """The new operations without stored ones: repeated ones would be applied twice."""
     known = {write([part]) for operation in stored for part in _parts(operation)}
     for operation in new:
         parts = [part for part in _parts(operation) if write([part]) not in known]
@@ -81,14 +81,14 @@ def _without_repeats(stored: Sequence[Operation], new: Sequence[Operation]) -> I
 
 
 def _parts(operation: Operation) -> list[Operation]:
-    """An update that moves nothing as one for each of its sections."""
+    """Split an update without a move into one for each section."""
     if not isinstance(operation, Update) or operation.move_to:
         return [operation]
     return [replace(operation, sections=(section,)) for section in operation.sections]
 
 
 def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
-    """The files the operations name, those outside apart: about them the plan has its own words."""
+    """The files that the operations name, without those outside: the plan reports them."""
     named: dict[Path, None] = {}
     for operation in operations:
         target = operation.move_to if isinstance(operation, Update) else None
@@ -141,7 +141,7 @@ def _places(files: Sequence[tuple[Mapping[str, Any], Change]]) -> Iterator[str]:
 
 
 def _windows(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """First and last line to show of each place, those that would touch as one."""
+    """First and last line to show of each place; places that would touch are one."""
     window: tuple[int, int] | None = None
     for _, _, first, last in blocks:
         low, high = first + 1 - AROUND, last + AROUND

@@ -1,5 +1,5 @@
-"""`problems_of`: one checker over a whole project, the repository or a folder of it, and its output read. A question of
-the supervisor's and no tool of the model's: which checkers there are, and how they are called, is its affair."""
+"""`problems_of`: run one checker over a project, the repository or a folder of it, and parse its output. Called by the
+supervisor only, which names the checker and its command line."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PROBE_LIMIT = 20.0
 _NOTE = 200
 _WORDS = 4000
 
-# Before the reason Node prints where in its loader it was, Python a traceback, eslint that something went wrong.
+# Before the reason Node prints its position in the loader, Python a traceback, eslint an apology.
 _SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
 _HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
 
-# The host's pipe carries both outputs in their order; what is said of a failure goes to a file: straight to it, since a
-# program between would have to be waited for, and may be kept from its end by what the checker leaves running.
+# The host's pipe carries both outputs in order. With `_APART` standard error goes to a file, without a program between:
+# that might be kept running by processes that the checker leaves behind.
 _APART = 'words=$1; shift; exec "$@" 2>"$words"'
 _TOGETHER = 'shift; exec "$@" 2>&1'
 
@@ -59,7 +59,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     folder = str(arguments.get("folder", ""))
     around = folders(context.root, folder)
     python = python_environment(around, context.environment)
-    # One in a folder looks for an environment there alone, and several projects may share the one above them.
+    # A checker in a folder searches an environment there only, and several projects may share the one above them.
     shared = {"VIRTUAL_ENV": python} if folder and python else {}
     location = _ProjectLocation(
         folder, around, {**context.environment, **shared, **dict(checker.get("environment", ()))}
@@ -131,7 +131,7 @@ def _run(
     *,
     together: bool = False,
 ) -> _Ran:
-    """Run a program as the model's commands are: watched, limited, and with all that it started dead at its end."""
+    """Run a program like a command of the model: watched, limited, and without a process left at its end."""
     output = Buffer(_MOST_OUTPUT)
     words = _Words(context.tmp / f".words-{context.seq}")
     script = _TOGETHER if together else _APART
@@ -160,8 +160,8 @@ def _run(
 
 
 class _Words:
-    """The file for what a program says of itself. It lies where programs write, so there may be anything else at its
-    path by the end, a pipe that nobody fills too: it is read by the descriptor with which it was made."""
+    """The file for a program's standard error. Programs can write in its folder and replace it, with a pipe for
+    example: it is read by the descriptor with which it was created."""
 
     def __init__(self, file: Path) -> None:
         self.path = str(file)
@@ -171,7 +171,7 @@ class _Words:
                 os.unlink(file)
             self._fd = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError:
-            self.path = os.devnull  # a full disk, or a folder of that name: the program can run all the same
+            self.path = os.devnull  # a full disk, or a folder of that name: the program can run even so
 
     def first(self) -> bytes:
         return os.pread(self._fd, _WORDS, 0) if self._fd >= 0 else b""
@@ -212,7 +212,7 @@ def find(
     ours: Mapping[str, str],
     environment: Mapping[str, str],
 ) -> str:
-    """The program called `name`, looked for in the order of `where` (`ours`, `project`, `path`); empty for none.
+    """The program `name`, searched in the order of `where` (`ours`, `project`, `path`); empty if there is none.
     `around` are the folders of the project."""
     for source in where:
         if source == "ours" and (own := ours.get(name)) and _runs(own):
@@ -227,7 +227,7 @@ def find(
 
 
 def python_environment(around: Sequence[Path], environment: Mapping[str, str]) -> str:
-    """The environment with the project's imports: the active one, or the nearest of its own; empty if there is none."""
+    """The Python environment of the project: the active one, or its nearest own one; empty if there is none."""
     own = (folder / name for folder in around for name in _ENVIRONMENTS)
     return environment.get("VIRTUAL_ENV") or next(
         (str(env) for env in own if (env / "pyvenv.cfg").is_file()), ""

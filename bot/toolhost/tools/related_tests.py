@@ -1,5 +1,5 @@
-"""`related_tests`: which tests of the work tree are related to changed files. The supervisor's own question and no tool
-of the model's: it chooses what is run when there is no time for all tests.
+"""`related_tests`: find the tests of the work tree that are related to changed files. Called by the supervisor only, if
+there is no time for all tests.
 
 Python: changed test files, test files named after a changed one, and those that import it, directly or through modules
 of the repository, the nearest first. Rust: the crates that changed files belong to. Of Python files only the import
@@ -149,7 +149,8 @@ class Graph:
         self._read()
 
     def _read(self) -> None:
-        """Tests last: without the modules between, a test's imports lead nowhere."""
+        """Read the imports of all files, those of tests last: they need the modules between them and the changed
+        ones."""
         until, left = time.monotonic() + _SECONDS, _MOST_BYTES
         for path in sorted(self._files, key=_is_test):
             try:
@@ -177,7 +178,8 @@ class Graph:
 
 
 def _module_names(path: str, packages: set[str]) -> list[str]:
-    """By the package that it is in, and by its whole path, as where folders without `__init__.py` are packages."""
+    """Its names relative to the top of its package, to the root (folders without `__init__.py` can be packages), and to
+    `src` or `lib`."""
     parts = path.removesuffix(".py").split("/")
     if parts[-1] == "__init__":
         parts.pop()
@@ -193,7 +195,7 @@ def _module_names(path: str, packages: set[str]) -> list[str]:
 
 
 def _statements(content: bytes) -> Iterator[ast.AST]:
-    """The import statements. Lines of a string that look like one are taken for one."""
+    """The import statements, including lines of a string that look like one."""
     for match in _IMPORT.finditer(content):
         try:
             yield from ast.parse(textwrap.dedent(match[0].decode("utf-8", "replace")).strip()).body
@@ -207,8 +209,8 @@ def _imports(content: bytes, package: str) -> Iterator[str]:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".") if package else []
-            begun = above[: len(above) - node.level + 1] if node.level else []
-            module = ".".join([*begun, *([node.module] if node.module else [])])
+            parents = above[: len(above) - node.level + 1] if node.level else []
+            module = ".".join([*parents, *([node.module] if node.module else [])])
             yield module
             yield from (f"{module}.{name.name}" for name in node.names)
 
@@ -219,7 +221,7 @@ def _distances(graph: Graph, sources: Iterable[str]) -> dict[str, int]:
     due = deque(distances)
     while due:
         path = due.popleft()
-        # What a package's `__init__.py` takes in it passes on, so that is no step of its own.
+        # A package's `__init__.py` re-exports what it imports, so that it does not count as a step.
         step = 0 if path.endswith("__init__.py") and distances[path] else 1
         for importer in sorted(graph.importers.get(path, ())):
             if importer not in distances and distances[path] + step <= _NEAR:

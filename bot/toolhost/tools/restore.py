@@ -1,5 +1,5 @@
-"""`restore`: restore one file to one of its versions in the history of this run. Used by the supervisor and no tool
-of the model's. It is a change like every other: a question, a second check, and a new version."""
+"""`restore`: restore one file to one of its versions in the history of this run. Called by the supervisor only. It is a
+change like every other: with a permission question, a second check, and a new version."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`try_suggestion`: a review's suggestion put into a file in memory and parsed; nothing is written.
+"""`try_suggestion`: apply a review's suggestion to a file in memory and parse the result; nothing is written.
 
-The supervisor's own question and no tool of the model's: the code is a stranger's, so it is parsed here, inside
-the sandbox. Where the file did not parse before, the suggestion cannot be blamed and counts as applied.
+Called by the supervisor only: the code is untrusted, so it is parsed inside the sandbox. If the file did not parse
+before, the suggestion counts as applied.
 """
 
 from __future__ import annotations

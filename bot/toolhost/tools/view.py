@@ -58,7 +58,7 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
 
 
 def _long(context: Context, path: Path, name: str, data: bytes, text: Text) -> ToolOutcome:
-    """The outline, else the first lines: the whole of it would stay in the conversation and be sent with each turn."""
+    """The outline, else the first lines: the whole text would stay in the conversation and be sent with each turn."""
 
     lf = to_lf(text.content)
     lines = split_lines(lf)
@@ -95,7 +95,7 @@ def _whole(
 
 
 def _large(context: Context, fd: int, name: str, size: int, *, first: int, limit: int) -> ToolOutcome:
-    """A file over `LARGE`: read up to the lines asked for, and no further."""
+    """Show a file over `LARGE`: it is read up to the requested lines only."""
     try:
         head = os.pread(fd, SNIFF, 0)
         codec, mark = sniff(head)
@@ -113,7 +113,7 @@ def _large(context: Context, fd: int, name: str, size: int, *, first: int, limit
 
 
 def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOutcome:
-    """Says how to go on, unless the call got as many lines as its own `limit`: it knows."""
+    """The result names the next call, unless the call set a `limit` and got as many lines."""
     if not window.lines:
         return ToolOutcome(f"{name} is empty.", metadata={"path": name, "total": 0})
     count = f"{window.total} lines" if window.total != 1 else "1 line"
@@ -129,7 +129,7 @@ def _outcome(name: str, window: Window, notes: list[str], limit: int) -> ToolOut
     chosen_here = limit in (_HEAD, MAX_LINES)
     if window.more and (window.total is None or chosen_here or len(window.lines) != limit):
         tail += f"[to go on: {view_call(name, window.last + 1)}]\n"
-    # The call names the file; of a part only the lines are news.
+    # The model knows the file's name from the call; for a part of the file only the lines are new.
     head = count if count.startswith("lines") else f"{name}: {count}"
     content = f"{', '.join([head, *notes])}\n{window.numbered()}{tail}"
     metadata = {"path": name, "first": window.first, "last": window.last, "total": window.total}
@@ -235,7 +235,7 @@ def _defined(parent: ast.AST, lines: Sequence[str], depth: int) -> Iterator[Defi
 
 
 def _by_pattern(suffix: str, lines: Sequence[str]) -> list[Definition]:
-    """Each goes on to the next one that is indented no deeper, of headings to the next that is no smaller."""
+    """Each ends before the next one that is not indented deeper; headings before the next that is not smaller."""
     pattern = _PATTERNS.get(suffix)
     if pattern is None:
         return []
