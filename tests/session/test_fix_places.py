@@ -166,7 +166,7 @@ def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
     ],
 )
 def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
-    """Breaks: bot/session/local/local_spec.py "notes=(note,) if note else ()"."""
+    """Breaks: bot/session/job/spec.py "notes=(note,) if note else ()"."""
     if is_new:
         git(repo, "rm", "-q", "--cached", ".github/agent.yml")
         git(repo, "commit", "-q", "-m", "No policy")

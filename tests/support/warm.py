@@ -31,7 +31,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.session.job import run_context
+from bot.session.job import run_context, run_environment
 from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
@@ -46,7 +46,7 @@ _CLIENT = Path(__file__).with_name("warm_client.py")
 
 
 def leaves_out_checks() -> bool:
-    return run_context.checks_of is remaining_checks  # type: ignore[attr-defined]  # patched
+    return run_environment.checks_of is remaining_checks  # type: ignore[attr-defined]  # patched
 
 
 def _ignored(pid: int) -> None:

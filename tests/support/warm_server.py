@@ -114,9 +114,9 @@ def leave_out_checks(leave_out: bool) -> None:
     """Whether runs of this process leave out checks that do nothing, and those that they detect: the two rounds of the
     former take a third of a run on the sample, those of the latter two thirds."""
     from bot.session.context import base
-    from bot.session.job import run_context
+    from bot.session.job import run_environment
 
-    run_context.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
+    run_environment.checks_of = remaining_checks if leave_out else base.checks_of  # type: ignore[attr-defined]  # patched
 
 
 def leave_out_checkers(leave_out: bool) -> None:

@@ -38,6 +38,12 @@ class ReviewRange:
     since_sha: str = ""
     left_out: tuple[str, ...] = ()
 
+    @property
+    def note(self) -> str:
+        """One line on what is reviewed."""
+        since = f", only what is new since {self.since_sha[:12]}" if self.since_sha else ""
+        return f"reviewing {count_of(self.diff.files, 'file')}{since}"
+
 
 def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> ReviewRange:
     """The range of the checked-out pull request; incremental from `since_sha` if that commit still exists."""
@@ -137,12 +143,6 @@ def local_range(base_sha: str, head_sha: str, base: str, diff: bytes) -> ReviewR
     if not parsed.files:
         raise UsageError(f"HEAD changes nothing since it left {base}: there is nothing to review.")
     return ReviewRange(base_sha, head_sha, parsed)
-
-
-def range_note(range: ReviewRange) -> str:
-    """One line on what is reviewed."""
-    since = f", only what is new since {range.since_sha[:12]}" if range.since_sha else ""
-    return f"reviewing {count_of(len(range.diff.files), 'file')}{since}"
 
 
 def _printed(finding: Finding) -> Finding:

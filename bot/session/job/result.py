@@ -26,8 +26,8 @@ from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
 from bot.session.job.large_outputs import OUTPUTS, gather
 from bot.session.job.outcome import Facts, outcome
-from bot.session.job.run_context import RunContext, now
-from bot.session.job.spec import RunResult
+from bot.session.job.run_context import RunContext
+from bot.session.job.spec import RunResult, now
 from bot.session.progress.reporter import masked
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
@@ -65,6 +65,7 @@ def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: Mod
     )
     notes = (
         *guess_notes(model),
+        *inputs.spec.notes,
         *context.notes,
         *environment.trees.notes(),
         *context.briefing.notes(),

@@ -36,8 +36,8 @@ from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
 from bot.session.job.attachments import Attachments, start_loading
 from bot.session.job.new_conversation import new_conversation
-from bot.session.job.run_context import RunContext, RunInputs, run_context
-from bot.session.job.spec import RunResult, RunSpec
+from bot.session.job.run_context import RunContext, run_context
+from bot.session.job.spec import RunInputs, RunResult, RunSpec
 from bot.session.progress.interruption import cancelled_after
 from bot.session.progress.reporter import ProgressReporter
 from bot.session.progress.waits import Background, WatchedProvider
@@ -126,6 +126,10 @@ def _run_base(
             last=last,
         )
         context = run_context(inputs, skills.result(), provider)
+        for note in context.notes:
+            spec.say(note)
+        if context.review:
+            spec.say(context.review.range.note)
         stack.callback(context.skills.close)
         stack.callback(context.environment.trees.wait)
         stack.callback(context.rounds.settle)

@@ -1,28 +1,37 @@
-"""The input and the result of a run."""
+"""The input and the result of a run, and the input of a run on a local checkout."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.agent.journal import Journal
 from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Checkout, Source
+from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider
 from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
-from bot.contracts.progress import View
-from bot.contracts.request import Request, Triage
+from bot.contracts.progress import NoteEvent, View
+from bot.contracts.request import Actor, Request, Tier, Triage, Verb
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
+from bot.gate.disguised_secrets import Detector
+from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
+from bot.session.context.models import connect_model
+from bot.session.context.preflight import policy_note
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
+from bot.workspace.sandbox.confinement import Confinement
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
     from bot.maintenance.task import Task
+    from bot.publish.bundle.read import Bundle
     from bot.session.context.review_scope import ReviewRange
     from bot.session.job.attachments import LoadAttachments
 
@@ -57,6 +66,47 @@ class RunSpec:
     view: View | None = None
 
 
+def now() -> str:
+    """The time in UTC as RFC 3339, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInputs:
+    """A run as its base commit defines it. `cancel` ends the conversation, `stop` the whole run; `last` is the bundle
+    that a `continue` starts from."""
+
+    spec: RunSpec
+    checkout: Checkout
+    policy: Policy
+    confinement: Confinement
+    journal: Journal
+    detector: Detector
+    stop: CancelToken
+    task: Task | None = None
+    last: Bundle | None = None
+    cancel: CancelToken = field(default_factory=CancelToken)
+    started_at: str = field(default_factory=now)
+
+    @property
+    def tier(self) -> Tier:
+        return self.spec.request.actor.tier
+
+    @property
+    def root(self) -> str:
+        """The path of the work tree as the model sees it."""
+        return str((self.spec.origin if self.confinement.moves else None) or self.checkout.tree)
+
+    @property
+    def redact(self) -> Callable[[str], str]:
+        """Masks the known secrets in a text."""
+        return self.detector.redactor.text
+
+    @property
+    def budget(self) -> RunBudget:
+        return run_budget(self.policy, self.tier, self.spec.budget_usd)
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """The result of a run. `verdict` is `None` if the gate refused the tree. `needs_tree`: only the work tree has what
@@ -72,3 +122,40 @@ class RunResult:
     writes: Writes | None = None
     outputs: bytes = b""
     needs_tree: bool = False
+
+
+def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:
+    """The request of the person at the terminal."""
+    return Request(verb, instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo), options=options or {})
+
+
+def local_spec(
+    request: Request,
+    repo: Path,
+    folder: RunFolder,
+    model: str,
+    environment: Mapping[str, str],
+    view: View,
+    *,
+    sandbox: Setting,
+    budget_usd: float | None,
+    revision: str = "HEAD",
+) -> RunSpec:
+    """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed."""
+    note = policy_note(repo)
+    if note:
+        view.tell(NoteEvent(note))
+    return RunSpec(
+        request=request,
+        source=Source(str(repo), revision),
+        folder=folder,
+        connect=lambda: connect_model(model, environment),
+        connect_named=lambda name: connect_model(name, environment),
+        environment=environment,
+        sandbox=sandbox,
+        origin=repo,
+        budget_usd=budget_usd,
+        notes=(note,) if note else (),
+        say=lambda text: view.tell(NoteEvent(text)),
+        view=view,
+    )

@@ -23,8 +23,7 @@ from bot.session.context.preflight import (
     check_new_branch,
 )
 from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunResult
-from bot.session.local.local_spec import local_request, local_spec
+from bot.session.job.spec import RunResult, local_request, local_spec
 from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording

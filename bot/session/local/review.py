@@ -24,7 +24,7 @@ from bot.review.diff_text import changed_since
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
 from bot.session.job.run_session import run_session
-from bot.session.local.local_spec import local_request, local_spec
+from bot.session.job.spec import local_request, local_spec
 from bot.session.progress.interruption import cancelled_by_signals, cut_off
 from bot.session.run_folder import new_folder
 from bot.workspace.sandbox.backends import Setting

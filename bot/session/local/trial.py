@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import Provider
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Request, Tier, Verb
+from bot.contracts.request import Verb
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.gate.disguised_secrets import Detector
@@ -24,8 +24,8 @@ from bot.policy.load import load_policy
 from bot.session.checks.runner import RunOptions, run_checks
 from bot.session.context.base import checks_of
 from bot.session.context.secrets import known_secrets
-from bot.session.job.run_context import RunInputs, run_environment, run_profile
-from bot.session.job.spec import RunSpec
+from bot.session.job.run_environment import run_environment, run_profile
+from bot.session.job.spec import RunInputs, RunSpec, local_request
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, new_folder
 from bot.workspace.client import Workspace
@@ -67,8 +67,14 @@ def try_checks(
 
 
 def _spec(repo: Path, folder: RunFolder, environment: Mapping[str, str]) -> RunSpec:
-    request = Request(Verb.FIX, "", Actor("you", 0, Tier.LOCAL), "", "", str(repo))
-    return RunSpec(request, Source(str(repo), "HEAD"), folder, _no_model, environment, origin=repo)
+    return RunSpec(
+        local_request(Verb.FIX, "", repo),
+        Source(str(repo), "HEAD"),
+        folder,
+        _no_model,
+        environment,
+        origin=repo,
+    )
 
 
 def _no_model() -> Provider:

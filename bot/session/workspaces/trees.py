@@ -149,6 +149,11 @@ class Trees:
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
 
+    def copies(self) -> Sequence[tuple[str, str]]:
+        """Packages of the repository that are installed as well, each with its folder in the tree; empty if setup has
+        to run first: the first request does not wait for it."""
+        return () if self.need_preparing else self.environment().dependencies.copies
+
     def setup_files(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: they are not the agent's."""
         return self._preparing.result().setup_files if self._preparing else frozenset()

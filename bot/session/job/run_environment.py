@@ -1,0 +1,131 @@
+"""`RunEnvironment`: where the commands of a run are run, and what prepares it. No process is started here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from bot.checkout.clone import Checkout
+from bot.checkout.git import Git
+from bot.contracts.request import Tier
+from bot.environment.detection import guarded_folder
+from bot.evidence.check import Check
+from bot.policy.decide import allows_commands
+from bot.policy.values import SetupStep
+from bot.session.context.base import Preparation, checks_of, preparation_of
+from bot.session.context.git_trees import GitTrees
+from bot.session.context.profiles import Profile, profile_of, without_commands
+from bot.session.job.spec import RunInputs, RunSpec
+from bot.session.progress.waits import Background
+from bot.session.workspaces.environment_store import environment_store
+from bot.session.workspaces.network import Network
+from bot.session.workspaces.start import Workspaces
+from bot.session.workspaces.trees import Trees
+from bot.workspace.dependencies.folders import environment_folders
+from bot.workspace.sandbox.confinement import EnvironmentFolder
+
+_NOT_PREPARED = (
+    "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
+    "action's input setup-sandbox on, so that bubblewrap is used, or install it in an earlier step and name its folder "
+    "under `bring:` in the policy."
+)
+_NO_SETUP = (
+    "Setup was not run, since {} has no network: {}. Install bubblewrap "
+    "(sudo apt-get install bubblewrap), or run this in your checkout and ask again."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnvironment:
+    """Where the commands of a run are run. `notes` are sentences for people on what is missing."""
+
+    network: Network
+    workspaces: Workspaces
+    trees: Trees
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...]
+
+
+def run_profile(inputs: RunInputs, *, writes: bool = False) -> Profile:
+    """The profile of the verb, without the commands that policy and budget do not grant."""
+    last = inputs.last.outcome.request.verb if inputs.last else None
+    profile = profile_of(inputs.spec.request, last, writes=writes)
+    granted = not profile.granted or allows_commands(inputs.policy, inputs.tier)
+    return profile if inputs.budget.runs_commands and granted else without_commands(profile)
+
+
+def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = None) -> RunEnvironment:
+    """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
+    spec, policy, checkout = inputs.spec, inputs.policy, inputs.checkout
+    preparation, unprepared = _preparation(inputs, profile)
+    wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
+    setup, unset = _possible_setup(inputs, preparation.setup if preparation else wanted)
+    network = Network(replace(policy, setup=setup), spec.request, profile, spec.environment)
+    workspaces = Workspaces(
+        checkout,
+        inputs.confinement,
+        spec.folder,
+        str(spec.origin or checkout.tree),
+        spec.environment,
+        skills=skills,
+        journal=inputs.journal,
+        network=network,
+        limits=policy.sandbox.limits,
+    )
+    trees = Trees(
+        checkout,
+        spec.folder,
+        workspaces.start_commands,
+        setup,
+        bring,
+        origin=spec.origin,
+        say=spec.say,
+        restrict=network.restrict,
+        own=Background(partial(_package_folders, spec, checkout), "environment").result,
+        share_all=inputs.tier is Tier.LOCAL and profile.setup,
+        prepared_from=preparation.sha if preparation else "",
+        store=environment_store(preparation, checkout, spec.origin, spec.environment)
+        if preparation
+        else None,
+    )
+    checks = () if profile.read_only else checks_of(policy, checkout, inputs.task, preparation)
+    return RunEnvironment(
+        network=network, workspaces=workspaces, trees=trees, checks=checks, notes=(*unprepared, *unset)
+    )
+
+
+def _preparation(inputs: RunInputs, profile: Profile) -> tuple[Preparation | None, tuple[str, ...]]:
+    """The action's `prepare: auto`, which takes a sandbox that can reach registries, and why there is none."""
+    if inputs.spec.environment.get("SLASH_AGENT_PREPARE") != "auto" or not profile.setup:
+        return None, ()
+    preparation = preparation_of(inputs.policy, inputs.checkout)
+    if preparation is None or inputs.confinement.supports_egress:
+        return preparation, ()
+    return None, (_NOT_PREPARED.format(inputs.confinement.name),)
+
+
+def _possible_setup(
+    inputs: RunInputs, setup: Sequence[SetupStep]
+) -> tuple[tuple[SetupStep, ...], tuple[str, ...]]:
+    """The steps before the first that needs the network, if the sandbox of a local run gives none, and a note on the
+    others. Elsewhere such a step refuses the run. A step that would make a folder of the checkout's needs nothing."""
+    origin = inputs.spec.origin
+    if inputs.confinement.supports_egress or inputs.tier is not Tier.LOCAL or origin is None:
+        return tuple(setup), ()
+    offline = tuple(replace(step, egress=()) for step in setup)
+    for number, step in enumerate(setup):
+        folder = guarded_folder(step.command)
+        if step.egress and not (folder and (origin / folder).is_dir()):
+            left = "; ".join(f"`{one.command}`" for one in setup[number:])
+            return offline[:number], (_NO_SETUP.format(inputs.confinement.name, left),)
+    return offline, ()
+
+
+def _package_folders(spec: RunSpec, checkout: Checkout) -> tuple[EnvironmentFolder, ...]:
+    """The folders of packages in the checkout that the work tree stands for."""
+    if spec.origin is None or not (spec.origin / ".git").exists():
+        return ()
+    origin = spec.origin.resolve()
+    return environment_folders(origin, Git(origin / ".git"), GitTrees(checkout).paths(), spec.environment)
