@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from bot.cli.terminal.printer import Printer
-from bot.cli.terminal.safe_text import encodable, one_line
+from bot.cli.terminal.printer import Printer, encodable, one_line
 from bot.contracts.formatting import count_of, exit_text
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import last_line

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
-from bot.cli.terminal.safe_text import encodable, lines_of, one_line, speaks_unicode
+from bot.contracts.plain_text import printable, printable_name
 from bot.github.actions import Actions
 
 Mark = Literal["good", "bad", "doubt"]
@@ -171,3 +171,28 @@ def _columns(stream: TextIO) -> int:
     except (OSError, ValueError):
         columns = 0
     return max(min(columns or 80, _WIDEST) - 1, _NARROWEST)
+
+
+_TAB = 4
+
+
+def one_line(text: str) -> str:
+    """`text` on one line: no control sequences, invisible characters as escapes."""
+    return printable_name(" ".join(printable(text).split()))
+
+
+def lines_of(text: str) -> list[str]:
+    """The same, line by line, with indentation kept."""
+    return [printable_name(line.expandtabs(_TAB)) for line in printable(text).split("\n")]
+
+
+def encodable(text: str, encoding: str) -> str:
+    """`text` in what the terminal's encoding has; the rest by its escape."""
+    if speaks_unicode(encoding):
+        return text
+    plain = text.replace("…", "...").replace("·", "-")
+    return plain.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def speaks_unicode(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-").startswith(("utf-", "utf8"))

@@ -18,7 +18,7 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
-from bot.cli.terminal.safe_text import encodable, lines_of, one_line, speaks_unicode
+from bot.cli.terminal.printer import encodable, lines_of, one_line, speaks_unicode
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import CancelSignal, Inquiry, Reply
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from bot.cli.terminal.board import Board
-from bot.cli.terminal.safe_text import encodable, lines_of, speaks_unicode
+from bot.cli.terminal.printer import encodable, lines_of, speaks_unicode
+
+if TYPE_CHECKING:
+    from bot.cli.terminal.live import Board
 
 _A_SECOND = 5
 _STYLES = {

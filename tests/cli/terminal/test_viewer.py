@@ -16,11 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.terminal.board import Board
-from bot.cli.terminal.live import LiveViewer
-from bot.cli.terminal.safe_text import encodable
-from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, plain_lines
-from bot.cli.view import _choose_viewer
+from bot.cli.terminal.live import Board, LiveViewer
+from bot.cli.terminal.printer import encodable
+from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, _choose_viewer, plain_lines
 from bot.contracts.journal import CompactionRecord, DiagnosticsRecord, Response, Result
 from bot.contracts.messages import FinishReason, Text, Usage
 from bot.contracts.progress import (
