@@ -1,4 +1,5 @@
-"""Decide which tasks run now, from their files, the clock and their pull requests, and list them as a matrix.
+"""Decide which tasks run now, from their files, the clock and their pull requests; list them as a matrix and on the
+dashboard.
 
 Reasons are checked in this order: not due, an open pull request with commits of people, back-off after a closed pull
 request, caps. Each further closed pull request in a row doubles the wait.
@@ -11,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from bot.maintenance.schedule import last_due
-from bot.maintenance.task import Task
+from bot.maintenance.schedule import cron, last_due, next_due
+from bot.maintenance.task import FOLDER, Task
 from bot.policy.values import MaintenancePolicy
 
 
@@ -266,3 +267,51 @@ def matrix_json(jobs: Iterable[MatrixJob], left: int = 0) -> str:
     include = [asdict(job) for job in jobs]
     planned = {"count": len(include), "left": left, "matrix": {"include": include}}
     return json.dumps(planned, separators=(",", ":"))
+
+
+DASHBOARD_TITLE = "Maintenance by Slash Agent"
+
+_INTRODUCTION = f"""\
+The tasks of this repository are the files in [`{FOLDER}`](../tree/HEAD/{FOLDER}); this page is kept up to date by
+the maintenance workflow. To start one by hand, run that workflow and name the task.
+"""
+
+
+def render_dashboard(
+    decisions: Iterable[Decision], state: RepositoryState, *, repository: str, now: datetime
+) -> str:
+    """Return the body of the dashboard issue, as Markdown. `now` is in UTC. The text changes only when a state changes,
+    so that subscribers get no empty notifications."""
+    rows = [
+        f"| {_link(task)} | {_schedule(task, repository, now)} | {_state(decision, state.of(task.name))} |"
+        for decision in decisions
+        for task in [decision.task]
+    ]
+    table = ["| Task | Schedule (UTC) | State |", "| --- | --- | --- |", *rows]
+    return "\n".join([_INTRODUCTION, *table]) + "\n"
+
+
+def _link(task: Task) -> str:
+    return f"[{task.name}](../blob/HEAD/{FOLDER}/{task.name}.md)"
+
+
+def _schedule(task: Task, repository: str, now: datetime) -> str:
+    if not task.schedule:
+        return "by hand"
+    key = f"{repository}/{task.name}"
+    following = next_due(task.schedule, key, now)
+    return f"`{cron(task.schedule, key)}`, next {following:%Y-%m-%d %H:%M}"
+
+
+def _state(decision: Decision, state: TaskState) -> str:
+    parts = [
+        f"#{pull.number} is open{' and in the hands of people' if pull.touched else ''}"
+        for pull in state.open
+    ]
+    newest = max(state.ended, key=lambda pull: pull.at, default=None)
+    if newest is not None:
+        word = "merged" if newest.merged else "closed"
+        parts.append(f"#{newest.number} was {word} on {newest.at:%Y-%m-%d}")
+    if not decision.run and state.rejected and not state.open:
+        parts.append(decision.why.rstrip("."))
+    return "; ".join(parts) or "nothing open"

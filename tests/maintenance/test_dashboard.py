@@ -2,8 +2,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from bot.maintenance.dashboard import render
-from bot.maintenance.due_tasks import Caps, EndedPull, OpenPull, RepositoryState, decide_all, group_by_task
+from bot.maintenance.due_tasks import (
+    Caps,
+    EndedPull,
+    OpenPull,
+    RepositoryState,
+    decide_all,
+    group_by_task,
+    render_dashboard,
+)
 from bot.maintenance.task import Task
 from bot.policy.values import MaintenancePolicy
 
@@ -15,7 +22,7 @@ def page(state: RepositoryState, now: datetime = NOW) -> str:
     since = now - timedelta(hours=1)
     caps = Caps(MaintenancePolicy(), 20)
     decisions = decide_all(TASKS, state, caps, repository="a/b", since=lambda _: since, now=now)
-    return render(decisions, state, repository="a/b", now=now)
+    return render_dashboard(decisions, state, repository="a/b", now=now)
 
 
 def test_each_task_has_a_row_by_name() -> None:

@@ -19,7 +19,7 @@ from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData, RepositoryData
 from bot.events.nearest import nearest
 from bot.github.values import Account, ArtifactData, CommitData, JobData, PullData, WorkflowRunData
-from bot.maintenance import dashboard, due_tasks
+from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     Decision,
     DueWindow,
@@ -160,7 +160,7 @@ def put_dashboards(
 def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: datetime) -> str:
     """Update the repository's dashboard and return what was done. Without tasks and without a dashboard nothing is
     written."""
-    text = dashboard.render(
+    text = due_tasks.render_dashboard(
         repository_plan.decisions, repository_plan.state, repository=repository_plan.repository, now=now
     )
     body = marked(text, mark(_DASHBOARD))
@@ -169,7 +169,7 @@ def put_dashboard(repository_plan: RepositoryPlan, host: MaintenanceHost, now: d
         if not repository_plan.decisions:
             return "no tasks, no dashboard"
         issue = host.create_issue(
-            repository_plan.repository, title=dashboard.TITLE, body=body, labels=[_LABEL]
+            repository_plan.repository, title=due_tasks.DASHBOARD_TITLE, body=body, labels=[_LABEL]
         )
         return f"dashboard #{issue.number} opened"
     if existing.body.replace("\r\n", "\n").strip() == body.strip():
