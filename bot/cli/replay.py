@@ -15,7 +15,7 @@ from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.github.actions import Actions
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.recovery.restore import list_versions
 
 EXAMPLE = """slash-agent replay bundle/journal.jsonl --repo .

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bot.environment import compiled_languages, node, python
 from bot.environment.commands import Use, commands_of, joined, unwrapped, use_of
@@ -76,11 +79,15 @@ class Candidates:
                 self.requirements.manage(synced, candidate.command.source)
         self.checks += checks
 
-    def of_installs(self, job: Job) -> None:
-        """Add the installs of a job, whatever it is for."""
-        for command in (one for script in job.scripts for one in commands_of(script, job.source)):
-            if command.words and use_of(command.words) is Use.INSTALL:
-                self._install(command, first=True)
+    def of_devcontainer(self) -> None:
+        """Add the installs of a devcontainer, for repositories without CI. Image and features are ignored."""
+        for path in _DEVCONTAINERS:
+            if content := _parsed(self.read(path) or ""):
+                for text in (line for name in _DEVCONTAINER_COMMANDS for line in _lines(content.get(name))):
+                    for command in commands_of(Script(text), source_of(path)):
+                        if command.words and use_of(command.words) is Use.INSTALL:
+                            self._install(command, first=True)
+                return
 
     def _install(self, command: Command, *, first: bool) -> None:
         program = unwrapped(command.words)[0]
@@ -192,3 +199,33 @@ class Candidates:
         self.checks += [
             Candidate(Command(one, source), _KINDS.get(use_of(one), Kind.TESTS)) for one, source in words
         ]
+
+
+_DEVCONTAINERS = (".devcontainer/devcontainer.json", ".devcontainer.json")
+_DEVCONTAINER_COMMANDS = ("onCreateCommand", "updateContentCommand", "postCreateCommand")
+# An unterminated string or comment matches to the end of the text, which keeps matching linear.
+_STRING = r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    """Parse JSON with comments and trailing commas."""
+    for pattern in (_COMMENT, _LAST_COMMA):
+        text = pattern.sub(lambda match: match[1] or " ", text)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _lines(command: object) -> Iterator[str]:
+    """Yield shell lines of a command: a line, a list of words, or several of these by name."""
+    if isinstance(command, dict):
+        for one in command.values():
+            yield from _lines(None if isinstance(one, dict) else one)
+    elif isinstance(command, str):
+        yield command
+    elif isinstance(command, list) and all(isinstance(word, str) for word in command):
+        yield shlex.join(command)

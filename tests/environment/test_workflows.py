@@ -410,7 +410,7 @@ def test_components_of_a_toolchain_are_not_installed_by_each_command(toolchain: 
 
 
 def test_cargo_tests_of_several_packages_are_checks_of_their_own() -> None:
-    """As rust-lang/regex does it. Breaks: bot/environment/detect.py "_CARGO_PACKAGE.findall"."""
+    """As rust-lang/regex does it. Breaks: bot/environment/project.py "_CARGO_PACKAGE.findall"."""
     text = workflow(
         "- run: cargo test --test all\n- run: cargo test -p one\n- run: cargo test -p one --release"
     )
@@ -473,7 +473,7 @@ def test_arrays_of_plain_words_are_filled_in() -> None:
 
 @pytest.mark.parametrize("piece", ["/* ", '"\\', '/*"', "// /*"])
 def test_a_devcontainer_that_never_ends_is_read_in_one_pass(piece: str) -> None:
-    """Breaks: the `\\Z` of each pattern in bot/environment/devcontainer.py; then this takes minutes."""
+    """Breaks: the `\\Z` of each pattern in bot/environment/candidate_checks.py; then this takes minutes."""
     text = piece * (390_000 // len(piece))
     assert setup(detection({**PYTEST, ".devcontainer.json": text})) == setup(detection(PYTEST))
 

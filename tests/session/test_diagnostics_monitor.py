@@ -18,7 +18,7 @@ from bot.contracts.evidence import Severity
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.policy.load import load_policy
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.session.hooks.diagnostics_monitor import (
     FIELD,
     DiagnosticsMonitor,

@@ -13,7 +13,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import CompactionRecord, Result
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Asked, Call, Say, Step, Tokens, Turn
 from tests.support.repositories import git

@@ -21,7 +21,7 @@ from bot.agent.repair import rebuild_conversation
 from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.messages import Image
 from bot.contracts.request import Request, Thread, Verb
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.session.context.github_env import read_github_environment
 from bot.session.job.attachments import github_attachments
 from slash_forge import Forge

@@ -13,7 +13,7 @@ from bot.contracts import journal as lines
 from bot.contracts.outcome import StopReason
 from bot.contracts.request import Verb
 from bot.policy.load import load_policy
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.session.context.profiles import profile_of
 from bot.session.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels

@@ -22,7 +22,7 @@ from bot.contracts.request import Limits, Tier, Verb
 from bot.contracts.tools import PLAIN
 from bot.policy.load import load_policy
 from bot.providers.replay import ReplayProvider
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.session.context.profiles import profile_of_verb
 from bot.session.run_folder import RunFolder
 from bot.session.tools.skills import RunSkills, SkillModels

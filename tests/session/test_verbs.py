@@ -18,7 +18,7 @@ from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Verb
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.ref import thread_ref_of
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.report.page import render_page
 from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell

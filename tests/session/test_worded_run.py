@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import bot.recovery.replay as replaying
+import bot.recovery.replay_run as replaying
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts import journal as lines
 from bot.contracts.request import Verb
 from bot.contracts.tools import Variation
-from bot.recovery.replay import ReplayOptions, ReplayResult, replay
+from bot.recovery.replay_run import ReplayOptions, ReplayResult, replay
 from bot.session.run_folder import RunFolder
 from tests.support.fix_script import mending
 from tests.support.stage import Stage

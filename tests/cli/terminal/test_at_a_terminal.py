@@ -13,7 +13,7 @@ import pytest
 
 from bot.agent.journal_file import read_journal
 from bot.contracts.progress import EVENTS
-from bot.recovery.replay import ReplayOptions, replay
+from bot.recovery.replay_run import ReplayOptions, replay
 from bot.report.first_screen import handover_of
 from bot.session.tools.approvals import approved_paths
 from tests.support import warm
