@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.support.model_script import Asked, Call, Part, Say, Think, Tokens, Turn
+from tests.support.model_script import ScriptRequest, Call, Part, Say, Think, Tokens, Turn
 
 ROUND = 50
 ALL_OF_ITS_TURNS = 29
@@ -57,7 +57,7 @@ class LongScript:
         """Of the main conversation and of all subagents; summaries are not counted."""
         return self.turns + sum(self.agents)
 
-    def __call__(self, asked: Asked) -> Turn:
+    def __call__(self, asked: ScriptRequest) -> Turn:
         parts: Sequence[Part]
         if not asked.tools:
             parts = (Say(SUMMARY),)
@@ -102,7 +102,7 @@ class LongScript:
             return (Think(f"Turn {turn} needs some thought.", signature=f"sig-{turn}"), Say("Listing."), call)
         return (call,)
 
-    def _agent(self, asked: Asked) -> Sequence[Part]:
+    def _agent(self, asked: ScriptRequest) -> Sequence[Part]:
         looked, prompt = len(asked.results), first_words(asked.body)
         if looked >= _looks(prompt):
             return (Say(f"{prompt} They are shapes."),)

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.long_script import LongScript
 from benchmarks.session import ROOT, TASK, SessionFailedError, program, run
 from benchmarks.subject import small_repository
-from tests.support.model_script import Asked, Turn
+from tests.support.model_script import ScriptRequest, Turn
 from tests.support.model_server import ModelServer, Received
 
 FORMATS = {
@@ -79,7 +79,7 @@ def hold_long(
     where = repository(folder / "repository", script, model, window)
     recorded = Recorded(script, folder / "bundle")
 
-    def answer(asked: Asked) -> Turn:
+    def answer(asked: ScriptRequest) -> Turn:
         received = server.requests[asked.number]
         recorded.sent.append(Sent(received.body if keep_bodies else None, len(received.body), received))
         if not asked.tools:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.first_hour.counts import tests_in
-from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_script import ScriptRequest, Call, Say, Step
 from tests.support.model_server import ModelServer
 
 HERE = Path(__file__).parent
@@ -222,7 +222,7 @@ def _one_comment(folder: Path, language: str) -> Any:
         Call("describe_change", {"title": "Add a comment", "summary": "Adds one comment."}, id="call_2"),
     ]
 
-    def step(asked: Asked) -> Step:
+    def step(asked: ScriptRequest) -> Step:
         return calls[asked.number] if asked.number < len(calls) else Say("Done.")
 
     return step

@@ -25,7 +25,7 @@ from benchmarks.peers.tasks import TASKS, Change, Grep, Run, Step, Task, View, c
 from benchmarks.peers.wire import Conversation, answer, conversation
 from benchmarks.session import clean_environment, program
 from benchmarks.table import align
-from tests.support.model_script import Asked, Call, Raw, Say
+from tests.support.model_script import ScriptRequest, Call, Raw, Say
 from tests.support.model_script import Step as Scripted
 from tests.support.model_server import ModelServer
 
@@ -139,7 +139,7 @@ class Script:
         self._asked = 0
         self.done = False
 
-    def __call__(self, asked: Asked) -> Scripted:
+    def __call__(self, asked: ScriptRequest) -> Scripted:
         if not asked.body.get("tools"):
             return Raw(b'{"data":[]}', "application/json")
         number, self._asked = self._asked, self._asked + 1

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.model_script import Asked, Call, Raw, Say, Step
+from tests.support.model_script import ScriptRequest, Call, Raw, Say, Step
 
 _SHELLS = (
     "bash",
@@ -68,7 +68,7 @@ class Script:
         self._last = last
         self._asked = 0
 
-    def __call__(self, asked: Asked) -> Step:
+    def __call__(self, asked: ScriptRequest) -> Step:
         found = conversation(asked.path, asked.body)
         if found is None:
             return Raw(b'{"data":[],"models":[],"totalTokens":1}', _JSON)
@@ -98,7 +98,7 @@ def fill(schema: Json, command: str) -> dict[str, Any]:
     return arguments
 
 
-def answer(asked: Asked, *parts: Say | Call) -> Step:
+def answer(asked: ScriptRequest, *parts: Say | Call) -> Step:
     """The parts in the format of the request's path; only Messages and Chat Completions take more than one."""
     path = asked.path.split("?")[0]
     if path.endswith("/messages") or (path.endswith("/chat/completions") and asked.body.get("stream")):

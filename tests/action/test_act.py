@@ -14,10 +14,10 @@ import pytest
 
 from slash_forge.bundled import REPORTER
 from tests.attacks.test_prepared_environment import BASE
-from tests.support.act import Act, Ran
+from tests.support.act import Act, WorkflowRun
 from tests.support.apps import make_app
-from tests.support.fix_script import DONE, EDITS, VIEW, mending
-from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 from tests.support.warm import warm_venv
@@ -46,7 +46,7 @@ def act(stage: Stage, server: ModelServer, venv: Path | None = None) -> Act:
 
 def test_a_comment_becomes_a_draft_pull_request(stage: Stage) -> None:
     """Nothing is left out here: both jobs install the program from the package index."""
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = act(stage, server).run("agent.yml", stage.sample.event)
         assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
         assert server.requests[0].headers["x-api-key"] == KEY
@@ -81,7 +81,7 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
     )
     stage.forge.make_private(stage.repo)
     secrets = {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key}
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = Act(
             stage, secrets, {"ANTHROPIC_BASE_URL": server.url}, installed, {"SLASH_AGENT_APP_ID": str(app.id)}
         ).run("agent.yml", stage.sample.event)
@@ -130,7 +130,7 @@ def test_a_cancelled_run_leaves_its_artifact(stage: Stage, installed: Path) -> N
     runner: list[Act] = []
     steps: list[Step] = [VIEW, Turn(EDITS)]
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         if asked.number < len(steps):
             return steps[asked.number]
         runner[0].cancel()
@@ -151,7 +151,7 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> 
     stage.forge.make_private(stage.repo)
     event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         name = next(name for name in names if f"Write the file {name}.txt" in json.dumps(asked.body))
         return DONE if asked.results else Call("write", {"path": f"{name}.txt", "content": "mended\n"})
 
@@ -168,7 +168,7 @@ def test_due_tasks_are_a_matrix_and_each_gets_its_pull_request(stage: Stage) -> 
 def test_what_the_checks_need_is_in_the_cache_before_the_agent_starts(stage: Stage) -> None:
     """The next run would have it; act's machines have another path each, and so other keys."""
     stage.forge.commit(stage.repo, BASE)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = act(stage, server, warm_venv()).run("agent.yml", stage.sample.event)
     assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
     _, before, after = ran.log.split(
@@ -189,5 +189,5 @@ def artifacts_of(*names: str) -> set[str]:
     }
 
 
-def steps(ran: Ran) -> str:
+def steps(ran: WorkflowRun) -> str:
     return "\n".join(line for line in ran.log.splitlines() if "Run Main" in line)

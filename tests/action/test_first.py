@@ -36,7 +36,7 @@ FLOOD = 100
 class First:
     code: int
     outputs: dict[str, str]
-    said: str
+    output: str
     calls: list[str]
 
     @property
@@ -52,7 +52,7 @@ def first(
     written = stage.folder / "output"
     written.unlink(missing_ok=True)
     file = stage.event_file(stage.sample.event if event is None else event)
-    before = len(stage.asked_by_bot())
+    before = len(stage.bot_requests())
     code, said = (run_step if starts else run_here)(
         stage.environment(
             **{
@@ -69,7 +69,7 @@ def first(
     text = written.read_text() if written.exists() else ""
     outputs = {key: value for key, _, value in re.findall(r"([\w-]+)<<(\S+)\n(.*?)\n\2\n", text, re.DOTALL)}
     assert "Traceback" not in said, said
-    return First(code, outputs, said, stage.asked_by_bot()[before:])
+    return First(code, outputs, said, stage.bot_requests()[before:])
 
 
 def run_step(environment: dict[str, str]) -> tuple[int, str]:
@@ -183,7 +183,7 @@ def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
     ran = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
     assert (ran.code, ran.goes_on) == (0, True)
-    assert "the thread could not be told" in ran.said
+    assert "the thread could not be told" in ran.output
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
@@ -264,7 +264,7 @@ TARGET = "pull_request_target"
 def pushed(stage: Stage, event: dict[str, Any], name: str = TARGET) -> First:
     """Silent either way: nobody asked in words."""
     ran = first(stage, event, name)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert stage.writes() == []
     assert len(ran.calls) <= 3, ran.calls
     return ran
@@ -444,13 +444,13 @@ def test_a_payload_that_is_none_ends_with_a_sentence(stage: Stage, payload: str)
     ran = first(stage, payload, starts=payload == "{")
     assert ran.code == 2
     assert "go" not in ran.outputs
-    assert len(ran.said.splitlines()) == 1
+    assert len(ran.output.splitlines()) == 1
 
 
 def test_without_a_token_the_input_is_named(stage: Stage) -> None:
     ran = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
     assert ran.code == 2
-    assert "github-token" in ran.said
+    assert "github-token" in ran.output
 
 
 @pytest.mark.parametrize(

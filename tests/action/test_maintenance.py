@@ -14,7 +14,7 @@ from tests.action.test_act import artifacts_of
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import WORKFLOWS
 from tests.support.stage import Stage
@@ -51,7 +51,7 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     )
     event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         said = json.dumps(asked.body)
         name = next(name for name in (NOTES, SHUT, stage.repo) if f"Write down what {name} is" in said)
         return DONE if asked.results else Call("write", {"path": "what.txt", "content": f"{name}\n"})
@@ -87,7 +87,7 @@ def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed:
     event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
     runner: list[Act] = []
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         if not asked.results:
             return Call("write", {"path": "what.txt", "content": "half\n"})
         runner[0].cancel()

@@ -13,7 +13,7 @@ import yaml
 
 from slash_forge.bundled import MAINTAINER
 from tests.attacks.test_prepared_environment import BASE
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.runner import ACTION, Job, Runner
 from tests.support.stage import Stage
@@ -37,7 +37,7 @@ def on_a_fresh_machine(runner: Runner, event: object = None, **inputs: str) -> J
     """The ten-line shape, for one comment."""
     stage = runner.stage
     shutil.rmtree(stage.folder / "runner-job", ignore_errors=True)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         runner.variables = {"ANTHROPIC_BASE_URL": server.url}
         token = stage.forge.token(permissions=ONE_JOB, repo=stage.repo)
         given = event or stage.ask("/agent fix the rounding")

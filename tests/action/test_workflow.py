@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
-from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT, Job, Runner, supervisors
 from tests.support.stage import Stage
@@ -61,7 +61,7 @@ def logs(jobs: Mapping[str, Job]) -> list[str]:
 
 @pytest.mark.slow
 def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_runner: Make) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         jobs = cold_runner(server).workflow(stage.sample.event)
         assert server.requests[0].headers["x-api-key"] == KEY
     done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
@@ -82,7 +82,7 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
 def test_the_jobs_of_a_private_repository_may_read_what_they_need(stage: Stage, runner: Make) -> None:
     """In a public one everybody may read, whatever a job's permissions say."""
     stage.forge.make_private(stage.repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         jobs = runner(server).workflow(stage.sample.event)
     done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
     assert results(jobs) == done, logs(jobs)
@@ -95,7 +95,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
     ]
     stage.forge.make_private(stage.repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         jobs = runner(server).workflow(stage.sample.event, shown)
     assert results(jobs) == {"agent": "success"}, logs(jobs)
     [pull] = stage.pulls()
@@ -105,7 +105,7 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
 @pytest.mark.slow
 def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
     shown = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         jobs = runner(server).workflow(stage.sample.event, shown)
     done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
     assert results(jobs) == done, logs(jobs)
@@ -114,7 +114,7 @@ def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
 
 @pytest.mark.slow
 def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         done = runner(server).action(
             stage.sample.event,
             stage.sample.publish_token,
@@ -136,7 +136,7 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
 
 @pytest.mark.slow
 def test_the_steps_run_with_the_openai_key_alone(stage: Stage, runner: Make) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         done = runner(server).action(
             stage.sample.event, stage.sample.publish_token,
             openai_api_key=KEY, openai_base_url=f"{server.url}/v1", model="openai/gpt-4.1",
@@ -185,7 +185,7 @@ def test_comments_of_bots_and_without_a_command_cost_no_job(
     with ModelServer([DONE]) as server:
         jobs = runner(server).workflow(stage.ask(body, login))
     assert {job.result for job in jobs.values()} == {"skipped"}
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
 
 
 @pytest.mark.parametrize("body", ["/agent stop", "/agent status of what", "/agent help"])
@@ -216,7 +216,7 @@ def test_a_comment_that_only_mentions_the_bot_ends_green_and_publishes_nothing(
         jobs = runner(server).workflow(stage.ask("> /agent fix this\n\nWhat does that do?"))
         assert server.requests == []
     assert (jobs["gate"].result, jobs["run"].result) == ("success", "skipped")
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ def test_without_a_change_the_publish_job_says_so_in_the_thread(stage: Stage, ru
 def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runner: Make) -> None:
     steps: list[Step] = [VIEW, Turn(EDITS)]
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         if asked.number < len(steps):
             return steps[asked.number]
         _kill_supervisor(stage.folder)
@@ -248,7 +248,7 @@ def test_a_run_that_is_killed_is_salvaged_and_published(stage: Stage, cold_runne
 
 @pytest.mark.slow
 def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         done = runner(server).action(
             stage.sample.event, stage.sample.publish_token, anthropic_api_key=KEY, dry_run="true"
         )
@@ -260,7 +260,7 @@ def test_a_dry_run_writes_nothing(stage: Stage, runner: Make) -> None:
 @pytest.mark.slow
 def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, runner: Make) -> None:
     """`GITHUB_SERVER_URL` and `GITHUB_API_URL` are the forge's: nothing may name github.com."""
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         jobs = runner(server).workflow(stage.sample.event)
     [pull] = stage.pulls()
     said = [pull["body"], *stage.bot_comments(), *logs(jobs), *(job.summary for job in jobs.values())]
@@ -271,7 +271,7 @@ def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, ru
 @pytest.mark.slow
 def test_a_token_that_only_reads_is_enough_for_a_run_without_progress(stage: Stage, runner: Make) -> None:
     token = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         done = runner(server).action(
             stage.sample.event, token, mode="run", progress="false", anthropic_api_key=KEY
         )
@@ -325,9 +325,9 @@ def test_a_models_words_cannot_forge_an_output(stage: Stage, runner: Make) -> No
 
 @pytest.mark.slow
 def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None:
-    with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *mending()]) as server:
+    with ModelServer([shell("sleep 300 & disown; setsid sleep 300 &"), *fix_steps()]) as server:
         cold_runner(server).workflow(stage.sample.event)
-    assert stage.left_over() == []
+    assert stage.remaining_processes() == []
 
 
 def _kill_supervisor(folder: Path) -> None:

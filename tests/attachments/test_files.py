@@ -179,7 +179,7 @@ def test_a08_a_redirect_to_another_host_is_not_followed(world: World) -> None:
         world.forge.fail_next("GET", "/user-attachments", 302, headers=headers, body=b"")
         seen = world.look(world.request(world.attached()))
         assert "a host that is not known to be its own" in seen.omitted[0]
-        assert elsewhere.seen == []
+        assert elsewhere.requests == []
 
 
 def test_a_request_with_a_file_is_told_at_a_glance(world: World) -> None:

@@ -22,7 +22,7 @@ from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.landlock import Landlock
 from tests.attachments.pictures import chunk, encoded, noise, opened, plain, png
-from tests.support.holding import held, no_more_than
+from tests.support.holding import open_resources, has_not_grown
 from tests.support.listeners import Listener
 from tests.support.workspaces import eventually
 
@@ -202,7 +202,7 @@ def test_a_decoder_that_was_taken_over_sees_no_key_no_file_of_ours_and_no_networ
         pillow = redraw._pillow()
         assert pillow is not None
         seen = json.loads(Redrawer(confinement, tmp_path / "empty")._run(plain(), "png", pillow))
-        assert listener.seen == []
+        assert listener.requests == []
     assert not [name for name in seen["environment"] if "KEY" in name or "TOKEN" in name]
     # What is written inside is in memory that goes with it.
     assert not (tmp_path / "written.txt").exists()
@@ -218,11 +218,11 @@ def there(wall: Callable[[], Bubblewrap | Landlock]) -> Bubblewrap | Landlock:
 
 def test_behind_landlock_it_is_the_same(tmp_path: Path) -> None:
     redrawn = Redrawer(there(landlock), tmp_path / "empty")
-    before = held()
+    before = open_resources()
     assert redrawn(plain(9, 7, "WEBP"))[2:4] == (9, 7)
     with pytest.raises(RejectedFile, match="broken"):
         redrawn(plain()[:40])
-    assert eventually(lambda: no_more_than(before))
+    assert eventually(lambda: has_not_grown(before))
 
 
 @pytest.mark.parametrize(
@@ -260,13 +260,13 @@ def test_a_decoder_that_was_taken_over_is_limited(
 
 def test_no_descriptor_and_no_process_stays_behind(redrawn: Redrawer) -> None:
     redrawn(plain())
-    before = held()
+    before = open_resources()
     for data in (plain(), b"\x89PNG\r\n\x1a\n"):
         try:
             redrawn(data)
         except RejectedFile:
             continue
-    assert eventually(lambda: no_more_than(before))
+    assert eventually(lambda: has_not_grown(before))
 
 
 def test_without_a_wall_nothing_is_decoded(tmp_path: Path) -> None:

@@ -315,7 +315,7 @@ def test_a_redirect_to_another_host_is_not_followed(world: World) -> None:
             seen = world.look(world.request(f"![x]({world.attached()})"))
             assert seen.images == ()
             assert "a host that is not known to be its own" in text_of(seen)
-        assert elsewhere.seen == []
+        assert elsewhere.requests == []
 
 
 def test_redirects_without_end_are_left(world: World) -> None:

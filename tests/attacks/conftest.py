@@ -9,12 +9,12 @@ import pytest
 
 from slash_forge import Forge
 from tests.session.conftest import Cli
-from tests.support.attacks import Attacked, fix_with
+from tests.support.attacks import AttackResult, fix_with
 from tests.support.model_script import Step
 from tests.support.repositories import make_repository
 from tests.support.stage import Stage, open_stage
 
-Attack = Callable[..., Attacked]
+Attack = Callable[..., AttackResult]
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def attack(cli: Cli, repo: Path) -> Attack:
     """`attack(*steps)`: a run on `repo` in which the model takes these steps, a text being a command. The program is
     forked: for what looks at the tree and at the diff, never at the program."""
 
-    def run(*steps: Step | str, **environment: str) -> Attacked:
+    def run(*steps: Step | str, **environment: str) -> AttackResult:
         return fix_with(cli.home, repo, steps, cli.environment(**environment), cold=False)
 
     return run

@@ -29,7 +29,7 @@ SECRETS = (".venv/pip.conf", ".venv/.config/gh/hosts.yml", "node_modules/.npmrc"
 def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
     with ModelServer([shell(command), DONE, DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "--json", "x", model=server)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         return str(server.requests[1].json["messages"][-1]["content"][0]["content"])
 
 

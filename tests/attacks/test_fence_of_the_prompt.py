@@ -25,7 +25,7 @@ from bot.session.hooks.loop_hooks import NEW_ERRORS
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
 from tests.support.stage import Stage
-from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
+from tests.support.verb_runs import run_verb, fork_pull, request_in, request_on
 
 SPEAKS = "CANARY"
 URL = "https://github.com/o/r/pull/7"
@@ -89,12 +89,12 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
     files = {".gitattributes": "*.bin filter=lfs\n", f"{text}.bin": pointer, f"{text}.md": text}
     asked = request_on(stage, fork_pull(stage, files), Verb.EXPLAIN, "this")
     fields = everywhere(text, "mallory", "2026-01-02T03:04:05Z")
-    came = carry_out(stage, replace(asked, **fields), [Say("It adds.")])
-    said = said_by_users(came.asked[0])
+    came = run_verb(stage, replace(asked, **fields), [Say("It adds.")])
+    said = said_by_users(came.model_requests[0])
     assert said.count(SPEAKS) > 12
     assert SPEAKS not in _FENCED.sub("", said)
     assert "Git LFS contents were not fetched" in said
-    assert SPEAKS not in str(came.asked[0]["system"]) + str(came.asked[0]["tools"])
+    assert SPEAKS not in str(came.model_requests[0]["system"]) + str(came.model_requests[0]["tools"])
 
 
 @pytest.mark.bubblewrap
@@ -106,8 +106,8 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
     name = "".join(char for char in text if char.isprintable())  # the gate lets no other name pass
     wreck = [Call("write", {"path": f"{name}.json", "content": "{"}), shell("touch broken")]
     request = request_in(stage, Verb.FIX, "Make it so.\n" * 30, thread=None)
-    came = carry_out(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
-    said = "\n".join(map(said_by_users, came.asked))
+    came = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
+    said = "\n".join(map(said_by_users, came.model_requests))
     assert "errors that were not there before" in said
     assert "these checks fail with your change" in said
     assert "Give a title" in said

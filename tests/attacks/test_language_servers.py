@@ -40,8 +40,8 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
     attacked = fix_with(cli.home, repo, [*views, *edits], cli.environment(), cold=False)
     why = "it runs what the project says, and rules[0] (.github/agent.yml:2) does not allow opaque commands"
     for name in ("biome", "typescript"):
-        assert f"Diagnostics: {name} is not available: {why}" in attacked.seen[2]
-    assert "no new problems (ruff)" in attacked.seen[3]
+        assert f"Diagnostics: {name} is not available: {why}" in attacked.tool_results[2]
+    assert "no new problems (ruff)" in attacked.tool_results[3]
     assert attacked.files == {"a.js", "b.py"}
 
 

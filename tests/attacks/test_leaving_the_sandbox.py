@@ -23,7 +23,7 @@ from bot.session.context.base import base_policy
 from slash_forge.bundled import MAINTAINER
 from tests.policy.shell_rows import RUNNING
 from tests.session.conftest import Cli
-from tests.support.attacks import Attacked, fix_with
+from tests.support.attacks import AttackResult, fix_with
 from tests.support.fix_script import shell
 from tests.support.model_script import Say, Turn
 from tests.support.model_server import ModelServer
@@ -206,7 +206,7 @@ def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> N
     with ModelServer([Say("owned")]) as server:
         ran = stage.run(model=server, event=asked)
         assert server.requests == []
-    assert ran.code == 3, ran.said
+    assert ran.code == 3, ran.output
 
 
 # -- a command that its words do not show
@@ -245,9 +245,9 @@ def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path
         calls.append(shell(row))
         if number % 4 == 3:
             calls.append(shell(f"echo fine {number}"))
-    attacked: Attacked = fix_with(cli.home, repo, [Turn(tuple(calls))], cli.environment(), cold=False)
-    said = [text for text in attacked.seen if not text.startswith("fine")]
-    assert len(attacked.seen) == len(calls), attacked.ran.said
+    attacked: AttackResult = fix_with(cli.home, repo, [Turn(tuple(calls))], cli.environment(), cold=False)
+    said = [text for text in attacked.tool_results if not text.startswith("fine")]
+    assert len(attacked.tool_results) == len(calls), attacked.result.output
     through = [row for row, text in zip(rows, said, strict=True) if "Permission denied" not in text]
     assert through == []
     assert attacked.files == attacked.withheld == set()

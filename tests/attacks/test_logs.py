@@ -41,8 +41,8 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
         Say(everything),
     ]
     done = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"), cold=False)
-    assert done.ran.code == 0, done.ran.said
-    for log in (done.ran.out, done.ran.err):
+    assert done.result.code == 0, done.result.output
+    for log in (done.result.out, done.result.err):
         assert carried_out(log) == []
         assert RAW.findall(log) == []
 
@@ -53,8 +53,8 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
     done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)
-    assert "set-env" in done.ran.err
-    assert carried_out(done.ran.err) == []
+    assert "set-env" in done.result.err
+    assert carried_out(done.result.err) == []
 
 
 @pytest.mark.slow
@@ -65,5 +65,5 @@ def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path
     for options in ((), ("--json",)):
         ran = cli("policy", "check", policy, *options, GITHUB_ACTIONS="true")
         assert ran.code == 2
-        assert commands(ran.said) == []
-        assert "/evil" in ran.said
+        assert commands(ran.output) == []
+        assert "/evil" in ran.output

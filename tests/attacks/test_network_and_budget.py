@@ -19,7 +19,7 @@ from tests.support.model_server import ModelServer
 from tests.support.registry import registry
 from tests.support.stage import Stage
 from tests.support.tls import make_authority, tls_server
-from tests.support.verb_runs import carry_out, request_in
+from tests.support.verb_runs import run_verb, request_in
 
 HOST = "packages.test"
 
@@ -82,13 +82,13 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     with Listener(b"reached") as evil:
-        came = carry_out(
+        came = run_verb(
             stage,
             request_in(stage, Verb.FIX),
             [shell(f"python3 - {port} {evil.port} <<'END'\n{HOSTILE}\nEND"), DONE],
             more=named,
         )
-        assert evil.seen == []
+        assert evil.requests == []
     answers = came.results[0].splitlines()
     assert [line for line in answers if " 200 " in line or "FRONTED" in line] == []
     assert len([line for line in answers if line.startswith("HTTP/1.1 4")]) == 15

@@ -45,7 +45,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Said]:
         actions = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
         with ModelServer([VIEW, shell(f"echo {OWN}"), Turn(EDITS), describe, Say(OWN)]) as server:
             ran = stage.run(model=server, event=stage.ask(f"/agent fix it, with {OWN[:-1]}x"), **actions)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         outcome = stage.outcome()
         assert OWN not in json.dumps(outcome)
         outcome["description"]["summary"] = f"The key is {OWN}."
@@ -53,7 +53,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Said]:
         (stage.bundle / "outcome.json").write_text(json.dumps(outcome))
         dry = stage.publish("--dry-run", **actions)
         done = stage.publish(**actions)
-        yield Said(stage, ran.said, summary.read_text(), dry.said, done.said)
+        yield Said(stage, ran.output, summary.read_text(), dry.output, done.output)
 
 
 def test_the_log_of_the_job_says_that_it_was_withheld(said: Said) -> None:
@@ -94,4 +94,4 @@ def test_a_rule_file_that_is_gone_stops_publishing_and_says_so(said: Said, tmp_p
     said.stage.forge.commit(said.stage.repo, {".github/agent.yml": POLICY.replace("secrets.", "other.")})
     done = said.stage.publish()
     assert done.code != 0
-    assert "names .github/other.toml under `detector: rules`, and there is no such file on main" in done.said
+    assert "names .github/other.toml under `detector: rules`, and there is no such file on main" in done.output

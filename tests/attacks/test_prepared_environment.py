@@ -20,7 +20,7 @@ from bot.workspace.client import Answer, Workspace
 from bot.workspace.sandbox.backends import Off
 from slash_forge.bundled import MAINTAINER
 from tests.session.test_on_pull import READING
-from tests.support.fix_script import DONE, mending, shell
+from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
 from tests.support.stage import Stage
@@ -103,12 +103,12 @@ def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, EVIL, branch="topic", author=MAINTAINER)
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
     token = stage.forge.token(permissions=READING, repo=stage.repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         event = stage.ask("/agent fix the rounding", number=number)
         ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
-    assert ran.code == 0, ran.said
-    assert "setup: [ -d .venv ]" in ran.said
-    assert "could not be prepared" not in ran.said
+    assert ran.code == 0, ran.output
+    assert "setup: [ -d .venv ]" in ran.output
+    assert "could not be prepared" not in ran.output
     [check] = [one for one in stage.outcome()["checks"] if one["name"] == "unittest"]
     assert (check["command"], check["after"]["state"]) == (".venv/bin/python -m unittest", "passed")
 
@@ -121,5 +121,5 @@ def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage) -> None:
     with ModelServer([shell("ls -a"), DONE, DONE]) as server:
         event = stage.ask("/agent fix the rounding", number=number)
         ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
-    assert "setup:" not in ran.said
-    assert "pip install" not in ran.said
+    assert "setup:" not in ran.output
+    assert "pip install" not in ran.output

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.attacks import KEY, Attacked, fix_with, forms
+from tests.support.attacks import KEY, AttackResult, fix_with, encodings_of
 from tests.support.model_script import Call
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -96,7 +96,7 @@ class Seen:
         while not self._over.wait(0.02):
             if server.requests:
                 seen.update(map(_of_process, _family(pid)))
-        self.everything = b"".join(seen)
+        self.all_output = b"".join(seen)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def processes() -> Seen:
 
 
 @pytest.fixture(scope="module")
-def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Iterator[Attacked]:
+def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Iterator[AttackResult]:
     top = tmp_path_factory.mktemp("secrets")
     home, folder = top / "home", top / "runner"
     for name, text in IN_HOME.items():
@@ -182,22 +182,22 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: Attacked, name: str) -> None:
+def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: AttackResult, name: str) -> None:
     """A-09, A-10, A-12, A-13 and A-15: whatever the model looks into, with its tools and by commands.
 
     Breaks: bot/workspace/environment.py "names = (*_FROM_HOST"
     """
-    everything = attacked.everything()
-    assert not [form for form in forms(SECRETS[name]) if form in everything]
+    everything = attacked.all_output()
+    assert not [form for form in encodings_of(SECRETS[name]) if form in everything]
 
 
-def test_every_place_was_looked_at(attacked: Attacked) -> None:
+def test_every_place_was_looked_at(attacked: AttackResult) -> None:
     """Else the tests above would show nothing."""
-    assert len(attacked.seen) == len(LOOKS) + len(FILES) + 3
+    assert len(attacked.tool_results) == len(LOOKS) + len(FILES) + 3
     assert attacked.files == {"b.txt"}
 
 
-def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: Attacked) -> None:
+def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: AttackResult) -> None:
     """A-12: the outcome names both places, and nothing of what is in them.
 
     Breaks: bot/session/job/run_session.py "spec = _with_leftovers(spec)"
@@ -208,18 +208,18 @@ def test_a12_what_checkout_left_behind_is_told_of_and_not_shown(attacked: Attack
 
 
 @pytest.mark.parametrize("form", carried())
-def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: Attacked, form: str) -> None:
+def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: AttackResult, form: str) -> None:
     """A-16: the model read it in a form that is not masked; journal, report, outcome and log do not hold it.
 
     Breaks: bot/gate/disguised_secrets.py "return redacted if what is None else"
     """
     text = carried()[form].encode()
-    kept = b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.ran.said.encode()
+    kept = b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.result.output.encode()
     assert text not in kept
     assert "ACTIONS_RUNTIME_TOKEN" in attacked.outcome["redactions"]
 
 
-def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: Attacked) -> None:
+def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: AttackResult) -> None:
     """A-18: GITHUB_ENV, GITHUB_OUTPUT and GITHUB_PATH.
 
     Breaks: bot/workspace/environment.py "names = (*_FROM_HOST" (and the folder in the mounts)
@@ -229,15 +229,15 @@ def test_a18_the_files_that_steer_later_steps_were_not_reached(attacked: Attacke
 
 
 def test_a17_no_secret_is_on_a_command_line_or_in_what_a_process_was_started_with(
-    attacked: Attacked, processes: Seen
+    attacked: AttackResult, processes: Seen
 ) -> None:
     """A-17: anybody on the machine may list processes; whoever runs as the same user may read more.
 
     Breaks: bot/cli/scrub_environment.py "os.execve(sys.executable, command"
     """
     repo = str(attacked.bundle.parent.parent / "app").encode()
-    assert repo in processes.everything and b"workspace-agent-" in processes.everything
-    assert not [name for name, value in SECRETS.items() if value.encode() in processes.everything]
+    assert repo in processes.all_output and b"workspace-agent-" in processes.all_output
+    assert not [name for name, value in SECRETS.items() if value.encode() in processes.all_output]
 
 
 def _family(pid: int) -> list[int]:

@@ -16,9 +16,9 @@ import pytest
 from bot.contracts.errors import ExitCode
 from slash_forge import Forge
 from slash_forge.bundled import REPORTER
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage, open_stage
+from tests.support.stage import CommandResult, Stage, open_stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -30,7 +30,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One run; its bundle is kept aside as `good`."""
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("tampered") / "stage")
-        with ModelServer(mending()) as server:
+        with ModelServer(fix_steps()) as server:
             assert stage.run(model=server).code == 0
         stage.bundle.rename(stage.folder / "good")
         yield stage
@@ -43,7 +43,7 @@ def bundle(stage: Stage) -> Path:
     return stage.bundle
 
 
-def publish(stage: Stage) -> Ran:
+def publish(stage: Stage) -> CommandResult:
     """As the second job does: in the job of the same event."""
     event = {"GITHUB_EVENT_NAME": "issue_comment", "GITHUB_EVENT_PATH": str(stage.folder / "event.json")}
     return stage.publish(**event)
@@ -104,8 +104,8 @@ def test_a26_an_outcome_with_another_word_in_it_is_not_published(
     (bundle / "outcome.json").write_text(json.dumps(outcome))
     before = stage.writes()
     ran = publish(stage)
-    assert ran.code in (ExitCode.USAGE, ExitCode.PUBLISHING), ran.said
-    assert "Traceback" not in ran.said
+    assert ran.code in (ExitCode.USAGE, ExitCode.PUBLISHING), ran.output
+    assert "Traceback" not in ran.output
     told = [line for line in stage.writes()[len(before) :] if line.startswith("POST")]
     assert all("/comments" in line for line in told)
     assert_nothing_happened(stage, stage.writes())
@@ -159,7 +159,7 @@ def test_a26_a_patch_that_the_gate_would_not_let_out_is_not_published(
 ) -> None:
     replace_patch(bundle, PATCHES[name])
     ran = publish(stage)
-    assert ran.code == ExitCode.GATE, ran.said
+    assert ran.code == ExitCode.GATE, ran.output
     assert_nothing_happened(stage, stage.writes())
 
 
@@ -196,7 +196,7 @@ SHAPES = {
 def test_a26_a_file_that_is_none_is_not_read(stage: Stage, bundle: Path, name: str, shape: str) -> None:
     SHAPES[shape](bundle / name)
     ran = publish(stage)
-    assert ran.code == ExitCode.USAGE, ran.said
+    assert ran.code == ExitCode.USAGE, ran.output
     assert_nothing_happened(stage, stage.writes())
 
 
@@ -219,7 +219,7 @@ def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) ->
         "```\nFixes #99\n[skip ci]\n```\n"
     )
     ran = publish(stage)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     [pull] = stage.pulls()
     message = stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
     assert "orvalds" not in message

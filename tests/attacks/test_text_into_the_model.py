@@ -48,9 +48,9 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
         event = stage.ask(f"/agent explain this\n\n{mine} ![x]({elsewhere.url}/e.png)", number=number)
         with ModelServer([Say("It shows a sum.")]) as server:
             ran = stage.run(model=server, event=event)
-            assert ran.code == 0, ran.said
+            assert ran.code == 0, ran.output
             [request] = server.requests
-        assert elsewhere.seen == []
+        assert elsewhere.requests == []
     fetched = [e for e in forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
     assert [e.status for e in fetched] == [200, 302]
     assert [e.login for e in fetched] == ["", ""]
@@ -76,8 +76,8 @@ def test_a02_a_stolen_secret_is_not_posted_back_in_any_disguise(stage: Stage) ->
     with ModelServer([Say(f"Here is why:\n\n{spread}\n\n{twice}")]) as server:
         ran = stage.run(model=server, event=stage.ask("/agent explain this"))
         published = stage.publish(GITHUB_TOKEN=stage.sample.publish_token)
-    assert (ran.code, published.code) == (0, 0), ran.said + published.said
+    assert (ran.code, published.code) == (0, 0), ran.output + published.output
     assert any("withheld" in body for body in stage.bot_comments())
     kept = [path.read_text(errors="replace") for path in stage.bundle.iterdir()]
-    for text in (ran.said, published.said, *kept, *stage.bot_comments()):
+    for text in (ran.output, published.output, *kept, *stage.bot_comments()):
         assert twice not in text and twice[24:36] not in text

@@ -75,7 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         asked = EVIL.replace("<!-- slash-agent", "<!-- other").removeprefix("/agent fix ")
         with ModelServer([*steps, Say(EVIL)]) as server:
             ran = stage.run(model=server, event=stage.ask(f"/agent fix {asked}", number=number))
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         assert stage.publish().code == 0
         yield stage
 

@@ -18,7 +18,7 @@ import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
-from tests.support.attacks import KEY, Attacked, fix_with
+from tests.support.attacks import KEY, AttackResult, fix_with
 from tests.support.repositories import git, make_repository
 from tests.support.workspaces import eventually, running
 
@@ -82,8 +82,8 @@ echo left behind"""
 class Tried:
     """`said` is what the tools answered, by attack."""
 
-    attacked: Attacked
-    said: dict[str, str]
+    attacked: AttackResult
+    outputs: dict[str, str]
     datagrams: list[bytes]
     seconds: str
     repo: Path
@@ -142,7 +142,7 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
                 datagrams.append(udp.recv(64))
         except BlockingIOError:
             pass
-        said = dict(zip(steps, attacked.seen[: len(steps)], strict=True))
+        said = dict(zip(steps, attacked.tool_results[: len(steps)], strict=True))
         yield Tried(attacked, said, datagrams, seconds, repo)
 
 
@@ -155,40 +155,40 @@ def test_the_run_had_that_wall_and_ended_well(tried: Tried, back_end: str) -> No
 
 def test_a10_no_other_process_is_looked_into(tried: Tried) -> None:
     """Breaks: bot/toolhost/confine.py "_restrict(plan)"."""
-    assert CANARY not in tried.said["A-10"]
-    assert KEY not in tried.said["A-10"]
-    assert "Inferior" not in tried.said["A-10"]
+    assert CANARY not in tried.outputs["A-10"]
+    assert KEY not in tried.outputs["A-10"]
+    assert "Inferior" not in tried.outputs["A-10"]
 
 
 def test_a11_the_first_process_has_no_secret_in_its_environment(tried: Tried) -> None:
     """Breaks: bot/workspace/process.py "env=dict(environment)"."""
-    assert CANARY not in tried.said["A-11"]
-    assert KEY not in tried.said["A-11"]
+    assert CANARY not in tried.outputs["A-11"]
+    assert KEY not in tried.outputs["A-11"]
 
 
 def test_a13_no_credential_file_of_the_home_can_be_read(tried: Tried) -> None:
     """Breaks: bot/toolhost/confine.py "_restrict(plan)"."""
-    assert CANARY not in tried.said["A-13"]
+    assert CANARY not in tried.outputs["A-13"]
 
 
 def test_a14_no_socket_of_the_machine_can_be_reached(tried: Tried) -> None:
     """Breaks: bot/workspace/sandbox/landlock.py "sockets=False"."""
-    assert "reached" not in tried.said["A-14"]
-    assert tried.said["A-14"].count("no [") == 2
+    assert "reached" not in tried.outputs["A-14"]
+    assert tried.outputs["A-14"].count("no [") == 2
 
 
 def test_a28_nobody_is_left_when_the_run_is_over(tried: Tried) -> None:
     """Breaks: bot/toolhost/confine.py "_end_all(_kill"."""
-    assert "left behind" in tried.said["A-28"]
+    assert "left behind" in tried.outputs["A-28"]
     assert eventually(lambda: running(f"sleep\0{tried.seconds}") == [], 10)
 
 
 def test_a39_nothing_leaves_by_tcp_udp_or_dns(tried: Tried) -> None:
     """Breaks: bot/workspace/sandbox/bubblewrap.py "--unshare-all"."""
-    streams = [line for line in tried.said["A-39"].splitlines() if line.startswith("reached")]
+    streams = [line for line in tried.outputs["A-39"].splitlines() if line.startswith("reached")]
     assert len(streams) <= 1  # a datagram leaves for a loopback of its own, and comes nowhere
     assert tried.datagrams == []
-    assert "got through" not in tried.said["A-39"]
+    assert "got through" not in tried.outputs["A-39"]
 
 
 def test_a46_a_protected_folder_that_was_moved_away_is_still_protected(tried: Tried) -> None:
@@ -206,6 +206,6 @@ def test_a47_a_protected_path_that_was_not_there_is_protected_too(tried: Tried) 
 
 def test_a48_the_kernel_s_ways_around_the_wall_are_closed(tried: Tried) -> None:
     """Breaks: bot/workspace/sandbox/seccomp.py "io_uring_setup"."""
-    assert "got through" not in tried.said["A-48"]
-    assert "io_uring ENOSYS" in tried.said["A-48"]
-    assert "user namespace EPERM" in tried.said["A-48"]
+    assert "got through" not in tried.outputs["A-48"]
+    assert "io_uring ENOSYS" in tried.outputs["A-48"]
+    assert "user namespace EPERM" in tried.outputs["A-48"]

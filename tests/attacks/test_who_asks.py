@@ -61,9 +61,9 @@ def test_a33_a_stranger_gets_no_run_whatever_the_payload_says_of_them(
     event = stage.ask("/agent fix this", REPORTER)
     FORGED[name](event)
     ran = stage.run(model=model, event=event)
-    assert ran.code in (ExitCode.REFUSED, ExitCode.USAGE), ran.said
-    assert "Traceback" not in ran.said
-    assert not [line for line in stage.asked_by_bot() if ".git/" in line]
+    assert ran.code in (ExitCode.REFUSED, ExitCode.USAGE), ran.output
+    assert "Traceback" not in ran.output
+    assert not [line for line in stage.bot_requests() if ".git/" in line]
 
 
 def test_a34_a_maintainers_comment_that_somebody_else_edited_is_no_command(
@@ -126,8 +126,8 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a31_a_comment_cannot_ask_for_that(stage: Stage, model: ModelServer, options: str) -> None:
     ran = stage.run(model=model, event=stage.ask(f"/agent fix {options} this"))
-    assert ran.code in (ExitCode.USAGE, ExitCode.REFUSED), ran.said
-    assert "Traceback" not in ran.said
+    assert ran.code in (ExitCode.USAGE, ExitCode.REFUSED), ran.output
+    assert "Traceback" not in ran.output
     assert stage.pulls() == []
 
 
@@ -183,7 +183,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         with ModelServer([Say("No change."), Say("No change.")]) as server:
             for _ in range(2):
                 ran = stage.run(model=server, event=event)
-                assert ran.code == 0, ran.said
+                assert ran.code == 0, ran.output
             sent = tuple(request.body for request in server.requests)
         assert stage.publish().code == 0
         yield Asked(stage, number, sent, forged)

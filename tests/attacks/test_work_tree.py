@@ -13,7 +13,7 @@ import pytest
 from bot.contracts.errors import ExitCode
 from tests.attacks.conftest import Attack
 from tests.session.conftest import Cli
-from tests.support.attacks import Attacked, fix_with
+from tests.support.attacks import AttackResult, fix_with
 from tests.support.repositories import git, make_repository
 from tests.support.workspaces import eventually
 
@@ -91,12 +91,12 @@ def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_res
 ) -> None:
     began = time.monotonic()
     attacked = attack("; ".join(f"({command})" for command, _, _ in rows.values()) + "; echo fine >> run.sh")
-    assert attacked.ran.code == ExitCode.DONE, attacked.ran.said
+    assert attacked.result.code == ExitCode.DONE, attacked.result.output
     assert attacked.files - {"l"} == {"run.sh"}  # a link on the way out that itself stays inside
     withheld = [(row["path"], row["reason"]) for row in attacked.outcome["withheld"] if not row["in_patch"]]
     for name, (_, path, reason) in rows.items():
         assert [why for where, why in withheld if where.startswith(path) and reason in why], (name, withheld)
-        assert reason.encode() in attacked.sent, name  # the model heard it, once, before the run ended
+        assert reason.encode() in attacked.request_bodies, name  # the model heard it, once, before the run ended
     patch = (attacked.bundle / "changes.patch").read_bytes()
     assert [line for line in patch.split(b"\n") if line.startswith(b"diff --git")][-1].endswith(b"b/run.sh")
     assert time.monotonic() - began < 180
@@ -221,7 +221,7 @@ class LeftBehind:
     """A run after which hooks, a folder without permissions and traces of writes outside are looked for. `outside`
     holds a file that was there before."""
 
-    attacked: Attacked
+    attacked: AttackResult
     hooked: Path
     outside: Path
 
@@ -243,14 +243,14 @@ def left_behind(tmp_path_factory: pytest.TempPathFactory) -> LeftBehind:
     )
     repo = make_repository(folder / "app", {"README.md": "# App\n"})
     attacked = fix_with(cli.home, repo, ["; ".join(commands) + OK], cli.environment(), cold=False)
-    assert attacked.ran.code == ExitCode.DONE, attacked.ran.said
+    assert attacked.result.code == ExitCode.DONE, attacked.result.output
     return LeftBehind(attacked, hooked, outside)
 
 
 def test_a20_no_hook_that_was_planted_is_run(left_behind: LeftBehind) -> None:
     """The host commits, fetches and makes a branch after it; inside, a hook is a command as any other."""
     attacked = left_behind.attacked
-    assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.seen
+    assert "hooks/pre-commit" in attacked.files | attacked.withheld, attacked.tool_results
     assert "fine.txt" in attacked.files
     assert not left_behind.hooked.exists()
 

@@ -62,7 +62,7 @@ def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path) -> None:
             **app.environment,
         )  # fmt: skip
         paths = [entry.path for entry in forge.requests[before:]]
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     of_list = [path for path in paths if "/actions/" in path]
     of_tokens = [path for path in paths if "/installation" in path]
     assert len(of_list) <= LIST_CALLS

@@ -18,18 +18,18 @@ import pytest
 from bot import __version__
 from bot.cli.main import VERBS, run
 from tests.support import warm
-from tests.support.stage import Ran, command
+from tests.support.stage import CommandResult, command
 
 
-def cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+def cli(*args: object, cwd: Path | None = None, **environment: str) -> CommandResult:
     """The program started from nothing."""
     done = warm.run_cold(command(*args), _environment(environment), cwd)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def warm_cli(*args: object, cwd: Path | None = None, **environment: str) -> Ran:
+def warm_cli(*args: object, cwd: Path | None = None, **environment: str) -> CommandResult:
     done = warm.run(command(*args), _environment(environment), cwd)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
@@ -37,7 +37,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
 
 
 def test_version() -> None:
-    assert cli("--version") == Ran(0, f"slash-agent {__version__}\n", "")
+    assert cli("--version") == CommandResult(0, f"slash-agent {__version__}\n", "")
 
 
 def test_the_version_imports_no_room() -> None:

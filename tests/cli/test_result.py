@@ -34,7 +34,7 @@ from tests.support.outcomes import (
     problem,
     result_lines,
 )
-from tests.support.terminals import drawn
+from tests.support.terminals import rendered
 
 CHANGED = (
     "flaky: it passed when it was run again; 1 test did not run, 1 test flaky, 2 tests fixed, 1 test appeared"
@@ -253,7 +253,7 @@ def test_a_terminal_gets_colours_and_markdown() -> None:
     assert raw.lstrip().startswith(
         "\x1b[32;1m✔\x1b[0m \x1b[32;1mAnswered, no file was changed, $0.04\x1b[0m".encode()
     )
-    lines = [line.strip() for line in drawn(raw, 80, 40)]
+    lines = [line.strip() for line in rendered(raw, 80, 40)]
     assert "It is late." in lines
     assert "• one" in lines
 

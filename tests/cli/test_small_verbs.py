@@ -10,7 +10,7 @@ import pytest
 from bot.session.demo.demo import RECORDING
 from tests.cli.test_command_line import warm_cli as cli
 from tests.support.repositories import git, sample_repository
-from tests.support.stage import Ran
+from tests.support.stage import CommandResult
 
 POLICY = """\
 version: 1
@@ -29,11 +29,11 @@ def repo(tmp_path: Path) -> Path:
     return sample_repository(tmp_path / "tidytime")
 
 
-def assert_one_sentence(ran: Ran, code: int, said: str) -> None:
-    assert ran.code == code, ran.said
+def assert_one_sentence(ran: CommandResult, code: int, said: str) -> None:
+    assert ran.code == code, ran.output
     assert said in ran.err
     assert len(ran.err.splitlines()) == 1
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
 
 
 # -- tool
@@ -91,7 +91,7 @@ def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path) -> None:
         repo,
         FORGE_TOKEN="Zq8vT2rWx5Ky7Lm3Nb4P",
     )
-    assert "Ky7Lm3Nb4P" not in ran.said
+    assert "Ky7Lm3Nb4P" not in ran.output
     assert ran.json["content"].startswith("[redacted FORGE_TOKEN]\n")
 
 
@@ -154,7 +154,7 @@ def test_a_tool_with_a_policy_that_is_not_there_is_a_mistake(tmp_path: Path) -> 
 def test_a_policy_without_problems_says_so(tmp_path: Path) -> None:
     (tmp_path / "agent.yml").write_text(POLICY)
     ran = cli("policy", "check", "agent.yml", cwd=tmp_path)
-    assert ran == Ran(0, "agent.yml: 1 rule, 1 check, no problems\n", "")
+    assert ran == CommandResult(0, "agent.yml: 1 rule, 1 check, no problems\n", "")
 
 
 def test_a_policy_with_a_problem_names_line_and_column(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_repository_without_a_policy_has_the_built_in_one(tmp_path: Path) -> N
 
 def test_a_check_of_a_policy_that_is_not_there_says_which_one_holds(tmp_path: Path) -> None:
     ran = cli("policy", "check", cwd=tmp_path)
-    assert ran == Ran(0, "There is no .github/agent.yml here, so the built-in policy holds.\n", "")
+    assert ran == CommandResult(0, "There is no .github/agent.yml here, so the built-in policy holds.\n", "")
 
 
 def test_explain_names_the_rule_and_the_reason(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_explain_wants_an_object(tmp_path: Path, arguments: str, said: str) -> N
 def test_a_report_is_a_page_of_its_own(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     ran = cli("report", RECORDING, "-o", page)
-    assert ran == Ran(0, f"{page}\n", "")
+    assert ran == CommandResult(0, f"{page}\n", "")
     assert "<html" in page.read_text()
     assert 'src="http' not in page.read_text()
 

@@ -18,8 +18,8 @@ from slash_forge.bundled import set_up
 from slash_forge.forge import Forge
 from tests.session.conftest import command
 from tests.support import warm
-from tests.support.fix_script import mending, shell
-from tests.support.model_script import Asked, Step
+from tests.support.fix_script import fix_steps, shell
+from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, sample_repository
 
@@ -149,11 +149,11 @@ def test_every_verb_is_on_the_command_line_page() -> None:
     assert [verb for verb in VERBS if f"slash-agent {verb}" not in page and verb != "demo"] == []
 
 
-def _mend_each_time(asked: Asked) -> Step:
+def _mend_each_time(asked: ScriptRequest) -> Step:
     """The mending session again for each run, however many there are: told apart by the results sent back."""
     if "sleep here" in json.dumps(asked.body.get("messages", [])[:1]):
-        return shell("sleep 60") if asked.results else mending()[0]
-    steps = mending()
+        return shell("sleep 60") if asked.results else fix_steps()[0]
+    steps = fix_steps()
     done = {0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)
     return steps[done]
 

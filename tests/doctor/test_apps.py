@@ -12,7 +12,7 @@ from bot.doctor.finding import State
 from bot.doctor.github import without_app
 from tests.support.apps import App, make_app
 from tests.support.repositories import sample_repository
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 Permissions = Mapping[str, Literal["read", "write"]]
 WRITES: Permissions = {"contents": "write", "issues": "write", "pull_requests": "write"}
@@ -25,7 +25,7 @@ def doctor(stage: Stage, app: App, *args: str, own: str = "") -> dict[str, Any]:
     return {one["name"]: one for one in ran.json if one["name"].startswith("app")}
 
 
-def asked(stage: Stage, app: App, *args: str, own: str = "") -> Ran:
+def asked(stage: Stage, app: App, *args: str, own: str = "") -> CommandResult:
     root = stage.folder / "checkout"
     if not root.exists():
         sample_repository(root)
@@ -99,7 +99,7 @@ def test_a_key_that_is_wrong_is_said_once_and_never_shown(stage: Stage, notes: s
     ran = asked(stage, App(app.id, other.key), "--repositories", f"{notes},{stage.repo}")
     [one] = [one for one in ran.json if one["name"].startswith("app")]
     assert "private key is not one of this app's" in one["said"]
-    assert other.key.splitlines()[1] not in ran.said
+    assert other.key.splitlines()[1] not in ran.output
     [one] = doctor(stage, App(app.id, "no key"), "--repositories", f"{notes},{stage.repo}").values()
     assert "no private key in PEM format" in one["said"]
 

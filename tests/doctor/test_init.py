@@ -18,17 +18,17 @@ from bot.policy.load import load_policy
 from tests.support import warm
 from tests.support.repositories import commit_all, make_repository
 from tests.support.runner import ROOT
-from tests.support.stage import Ran, command
+from tests.support.stage import CommandResult, command
 from tests.support.templates import two_jobs
 from tests.support.terminals import Terminal
 
 BIN = Path(sys.executable).parent
 
 
-def init(repo: Path, *args: str, stdin: str = "") -> Ran:
+def init(repo: Path, *args: str, stdin: str = "") -> CommandResult:
     """Without trying the checks: what they need would be downloaded."""
     done = warm.run(command("init", "--repo", repo, "--no-try", *args), input=stdin)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def linted(repo: Path, file: str) -> None:

@@ -79,7 +79,7 @@ def test_off_until_the_policy_says_so(tmp_path: Path, what: str) -> None:
     ignored = _build(tmp_path, name, payload, OFF, threads)
     assert isinstance(ignored, NoRequest)
     assert ignored.reason.startswith("Nothing to do: the policy ")
-    assert threads.asked == []
+    assert threads.calls == []
 
 
 @pytest.mark.parametrize("what", [what for what in EVENTS if what != "a failed run"])
@@ -141,7 +141,7 @@ def test_a_failed_runs_fix_is_the_schedules_by_tier_and_the_pushers_by_name(tmp_
     request = _build(tmp_path, "workflow_run", run_payload(), threads=threads)
     assert isinstance(request, Request)
     assert (request.actor.login, request.actor.tier) == ("octocat", Tier.SCHEDULE)
-    assert not any(asked.startswith("permission") for asked in threads.asked)
+    assert not any(asked.startswith("permission") for asked in threads.calls)
 
 
 # The author of a thread
@@ -181,4 +181,4 @@ def test_an_outsider_may_ask_for_help_without_the_thread_being_read(tmp_path: Pa
     threads = Threads(OUTSIDER)
     request = _build(tmp_path, "issue_comment", comment_payload(f"/agent {verb}"), OFF, threads)
     assert isinstance(request, Request)
-    assert threads.asked == ["permission acme/calc octocat"]
+    assert threads.calls == ["permission acme/calc octocat"]

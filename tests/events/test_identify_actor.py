@@ -74,7 +74,7 @@ def test_an_account_that_github_does_not_know_is_refused(tmp_path: Path) -> None
 def test_a_deleted_account_is_refused_without_asking(tmp_path: Path) -> None:
     threads = Threads()
     assert isinstance(identify_actor(_event(tmp_path, comment__user=None), threads, ()), RejectedActor)
-    assert threads.asked == []
+    assert threads.calls == []
 
 
 @pytest.mark.parametrize("kind", ["Bot", "Organization", "Mannequin", ""])
@@ -95,7 +95,7 @@ def test_a_bot_is_refused_without_asking(tmp_path: Path, account: dict[str, Any]
     threads = Threads(WRITER)
     event = _event(tmp_path, comment__user=account, sender=account)
     assert isinstance(identify_actor(event, threads, ()), RejectedActor)
-    assert threads.asked == []
+    assert threads.calls == []
 
 
 def test_a_bot_listed_by_id_has_the_bots_tier(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_locked_conversation_gets_no_answer_and_costs_nothing(tmp_path: Path) 
     assert refusal == Refusal(
         "The conversation is locked, so no comment can be posted in it.", in_thread=False
     )
-    assert threads.asked == []
+    assert threads.calls == []
 
 
 def test_a_pull_request_locked_since_gets_no_answer(tmp_path: Path) -> None:
@@ -149,19 +149,19 @@ def test_where_nothing_happened_since_the_head_is_the_one_and_nobody_is_asked(tm
     request = _request(tmp_path, "/agent fix", threads)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
-    assert not any(asked.startswith("pushes") for asked in threads.asked)
+    assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
 def test_a_head_pushed_before_the_command_is_worked_on(tmp_path: Path) -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)])
     assert _request(tmp_path, "/agent fix", threads).thread is not None
-    assert "pushes acme/calc fix" in threads.asked
+    assert "pushes acme/calc fix" in threads.calls
 
 
 def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
     threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
     _request(tmp_path, "/agent fix", threads)
-    assert "pushes mallory/calc fix" in threads.asked
+    assert "pushes mallory/calc fix" in threads.calls
 
 
 NEWER = (
@@ -227,7 +227,7 @@ def test_the_payloads_head_is_worked_on_whatever_was_pushed_since(
     assert isinstance(request, Request)
     assert request.pull is not None
     assert request.pull.head_sha == HEAD
-    assert not any(asked.startswith("pushes") for asked in threads.asked)
+    assert not any(asked.startswith("pushes") for asked in threads.calls)
 
 
 def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_comment_that_is_no_command_is_ignored_with_a_word(tmp_path: Path, bod
     ignored = _build(tmp_path, body, threads)
     assert isinstance(ignored, NoRequest)
     assert IGNORED[body] in ignored.reason
-    assert threads.asked == []
+    assert threads.calls == []
 
 
 @pytest.mark.parametrize("action", ["edited", "deleted"])
@@ -127,7 +127,7 @@ def test_an_outsider_is_refused_in_one_line_before_the_thread_is_read(tmp_path: 
         "maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`.",
         in_thread=True,
     )
-    assert threads.asked == ["permission acme/calc octocat"]
+    assert threads.calls == ["permission acme/calc octocat"]
 
 
 def test_an_outsider_learns_nothing_about_their_command(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_nothing_is_read_for_what_is_answered_at_once(tmp_path: Path, verb: Verb
     threads = Threads()
     request = _build(tmp_path, f"/agent {verb}", threads, issue__pull_request={"url": "x"})
     assert isinstance(request, Request)
-    assert threads.asked == ["permission acme/calc octocat"]
+    assert threads.calls == ["permission acme/calc octocat"]
 
 
 MISPLACED = {

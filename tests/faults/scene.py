@@ -28,11 +28,11 @@ from bot.workspace.process import descendants
 from slash_forge import Forge
 from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Script, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import LEFT_OUT, POLICY, UNCHECKED, commit_all, git, sample_repository
-from tests.support.stage import MODEL, Ran, Stage, command, open_stage
+from tests.support.stage import MODEL, CommandResult, Stage, command, open_stage
 
 CHANGE = "round(abs(seconds))"
 """What the scripted model writes into the sample."""
@@ -82,7 +82,7 @@ class Scene:
     """Put before the command: a machine on which something is wrong."""
     killed: bool = False
     """By SIGKILL, after which nothing can be tidied."""
-    ran: Ran = field(default_factory=lambda: Ran(0, "", ""))
+    ran: CommandResult = field(default_factory=lambda: CommandResult(0, "", ""))
 
     # -- what a row starts
 
@@ -137,13 +137,13 @@ class Scene:
                 return command("review", "--repo", self.repo, "--base", "HEAD~1", "--model", MODEL, *options)
         return command(verb, *options)
 
-    def call(self, argv: Sequence[str], **environment: str) -> Ran:
+    def call(self, argv: Sequence[str], **environment: str) -> CommandResult:
         """Run the program to its end."""
         variables = self.environment(argv[4], **environment)
         done = warm.run([*self.inside, *argv], variables, self.stage.folder)
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
-    def play_model(self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str) -> Ran:
+    def play_model(self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str) -> CommandResult:
         with ModelServer(script) as model:
             ran = self.call(argv, **self.model_variables(model), **environment)
             self.requests = len(model.requests)
@@ -154,8 +154,8 @@ class Scene:
 
     def mend(self) -> None:
         """A whole run for the event, whose bundle waits to be published."""
-        ran = self.play_model(mending(), self.argv("run"))
-        assert ran.code == 0, ran.said
+        ran = self.play_model(fix_steps(), self.argv("run"))
+        assert ran.code == 0, ran.output
 
     def new_token(self) -> str:
         """For the job that publishes; the first one may have ended."""
@@ -167,9 +167,9 @@ class Scene:
     def play(self, row: Row) -> None:
         """Do what the row says, and compare the end."""
         self.ran = ran = row.play(self)
-        assert ran.code == row.exit, f"exit {ran.code}: {ran.said}"
-        assert "Traceback" not in ran.said and "internal error, please" not in ran.said
-        assert "Github server" not in ran.said  # PyGithub's own words
+        assert ran.code == row.exit, f"exit {ran.code}: {ran.output}"
+        assert "Traceback" not in ran.output and "internal error, please" not in ran.output
+        assert "Github server" not in ran.output  # PyGithub's own words
         assert not row.says or any(row.says in line for line in self.headlines()), (
             row.says,
             self.headlines(),
@@ -186,7 +186,7 @@ class Scene:
 
     def headlines(self) -> list[str]:
         """The lines by which people know how it ended; all of them if there is none of that kind."""
-        lines = [line for line in self.ran.said.splitlines() if line.strip()]
+        lines = [line for line in self.ran.output.splitlines() if line.strip()]
         return [line for line in lines if _HEADLINE.match(line)] or lines
 
     @property
@@ -196,7 +196,7 @@ class Scene:
         return self.stage.bundle if self.stage.bundle.exists() or not local else local[-1]
 
     def _check_nothing_is_left(self) -> None:
-        wait_for(lambda: not self.stage.left_over(), lambda: f"processes are left: {self.stage.left_over()}")
+        wait_for(lambda: not self.stage.remaining_processes(), lambda: f"processes are left: {self.stage.remaining_processes()}")
         for root in self.runs:
             if not (
                 self.killed or root.is_relative_to(self.stage.temp)
@@ -219,8 +219,8 @@ class Scene:
                 [branch] = git(self.repo, "for-each-ref", "--format=%(refname)", "refs/heads/agent").split()
                 assert CHANGE in git(self.repo, "show", branch)
             case Work.NAMED:
-                found = re.search(r"slash-agent salvage ([^`\n]+?)(?:`|$)", self.ran.said, re.MULTILINE)
-                assert found, f"no command is named: {self.ran.said}"
+                found = re.search(r"slash-agent salvage ([^`\n]+?)(?:`|$)", self.ran.output, re.MULTILINE)
+                assert found, f"no command is named: {self.ran.output}"
                 self._check_salvaged(*shlex.split(found[1]))
             case Work.SALVAGE:
                 self._check_salvaged(self.runs[-1])
@@ -234,7 +234,7 @@ class Scene:
             bundle = {file.name: file.read_bytes() for file in self.stage.bundle.iterdir()}
             self.forge.end_faults()
             again = self.call(self.argv("publish"), GITHUB_TOKEN=self.new_token())
-            assert again.code == 0, again.said
+            assert again.code == 0, again.output
             assert {file.name: file.read_bytes() for file in self.stage.bundle.iterdir()} == bundle
         comments = self.stage.bot_comments()
         assert len(set(comments)) == len(comments) <= 2
@@ -249,13 +249,13 @@ class Scene:
         for_event = self.runs[-1].is_relative_to(self.stage.temp)
         out = self.stage.bundle if for_event else self.stage.folder / "salvaged"
         salvaged = self.call(command("salvage", *arguments, "--out", out))
-        assert salvaged.code == 0, salvaged.said
+        assert salvaged.code == 0, salvaged.output
         assert CHANGE in (out / "changes.patch").read_text()
         if for_event:
             self._check_published(publish=True)
 
 
-Play = Callable[[Scene], Ran]
+Play = Callable[[Scene], CommandResult]
 Fault = Callable[[Scene], None]
 
 
@@ -291,12 +291,12 @@ def run(
 def _with_model(
     verb: str, steps: Sequence[Step], options: Sequence[object], before: Fault | None, environment: dict[str, str]
 ) -> Play:  # fmt: skip
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         if before:
             before(scene)
         # The gate may have a word before the model ends.
         return scene.play_model(
-            [*(steps or mending()), DONE, DONE], scene.argv(verb, *options), **environment
+            [*(steps or fix_steps()), DONE, DONE], scene.argv(verb, *options), **environment
         )
 
     return play
@@ -305,7 +305,7 @@ def _with_model(
 def publish(*faults: Fault) -> Play:
     """`slash-agent publish` of a good run's bundle, after `faults`."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         scene.mend()
         for fault in faults:
             fault(scene)
@@ -317,7 +317,7 @@ def publish(*faults: Fault) -> Play:
 def publish_in_job(*faults: Fault) -> Play:
     """The same in a job of the event, which says in which thread somebody waits."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         scene.mend()
         for fault in faults:
             fault(scene)
@@ -341,10 +341,10 @@ def in_bundle(path: str, change: Callable[[bytes], bytes]) -> Fault:
 def published_before() -> Play:
     """`run` for an event whose result is published already."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         scene.mend()
         published = scene.call(scene.argv("publish"))
-        assert published.code == 0, published.said
+        assert published.code == 0, published.output
         return scene.play_model([], scene.argv("run"))
 
     return play
@@ -354,7 +354,7 @@ def without_bundle(scene: Scene) -> None:
     shutil.rmtree(scene.stage.bundle)
 
 
-def begun_twice(scene: Scene) -> Ran:
+def begun_twice(scene: Scene) -> CommandResult:
     """Two runs of one event, for each of which the action began a comment before either looked."""
     stage = scene.stage
     mark = f"<!-- slash-agent progress request={stage.sample.event['comment']['id']} run=77 state=over -->"
@@ -363,7 +363,7 @@ def begun_twice(scene: Scene) -> Ran:
         for _ in range(2)
     ]
     for number in begun:
-        ran = scene.play_model(mending(), scene.argv("run"), SLASH_AGENT_COMMENT=str(number))
+        ran = scene.play_model(fix_steps(), scene.argv("run"), SLASH_AGENT_COMMENT=str(number))
     return ran
 
 
@@ -371,7 +371,7 @@ def publish_twice_at_once(*, push_waits: bool = True) -> Play:
     """Two jobs with the same bundle, of which the one waits for the other's push, or that simply race. What the slower
     one says."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         scene.mend()
         if push_waits:
             scene.forge.delay_next("POST", "git-receive-pack$", seconds=1.0)
@@ -382,7 +382,7 @@ def publish_twice_at_once(*, push_waits: bool = True) -> Play:
             wait_for(lambda: not scene.forge.faults_waiting)
             ran = scene.call(scene.argv("publish"))
             said, _ = other.communicate(timeout=_LIMIT)
-            return Ran(other.returncode or ran.code, ran.out + said, ran.err)
+            return CommandResult(other.returncode or ran.code, ran.out + said, ran.err)
 
     return play
 
@@ -651,7 +651,7 @@ def struck(
 ) -> Play:  # fmt: skip
     """The verb gets the signal `by` at a point."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         if before:
             before(scene)
         with ModelServer(steps) as model:
@@ -666,8 +666,8 @@ def struck(
 def at_work(verb: str) -> Play:
     """`verb` is given the folder of a run that is at work."""
 
-    def play(scene: Scene) -> Ran:
-        ran = Ran(0, "", "")
+    def play(scene: Scene) -> CommandResult:
+        ran = CommandResult(0, "", "")
 
         def reached() -> bool:
             nonlocal ran
@@ -697,7 +697,7 @@ def at_work(verb: str) -> Play:
 def killed_then(verb: str, damage: Fault) -> Play:
     """A local run is killed while a command runs, `damage` is done, and `verb` takes it up."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         struck("fix", signal.SIGKILL, at_call("sleep 600"), VIEW, Turn(EDITS), shell("sleep 600"))(scene)
         damage(scene)
         [root] = scene.runs
@@ -711,7 +711,7 @@ def killed_then(verb: str, damage: Fault) -> Play:
 def struck_at_github(by: signal.Signals, number: int) -> Play:
     """`publish` gets the signal while it waits for the answer to its request number `number`, counted from 1."""
 
-    def play(scene: Scene) -> Ran:
+    def play(scene: Scene) -> CommandResult:
         scene.mend()
         nth(number, lambda scene: scene.forge.drop_next(seconds=_LIMIT))(scene)
         return _strike(
@@ -724,11 +724,11 @@ def struck_at_github(by: signal.Signals, number: int) -> Play:
 def _strike(
     scene: Scene, verb: str, by: signal.Signals, reached: Callable[[], bool], variables: dict[str, str],
     *options: object,
-) -> Ran:  # fmt: skip
+) -> CommandResult:  # fmt: skip
     scene.killed = by == signal.SIGKILL
     argv = scene.argv(verb, *options)
     done = warm.run_struck(argv, variables, by, reached, scene.stage.folder, _LIMIT)
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def open_scene(forge: Forge, folder: Path) -> Scene:

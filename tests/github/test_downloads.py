@@ -39,10 +39,10 @@ def test_an_artifact_comes_from_another_host_that_gets_no_token(
 ) -> None:
     blobs.content = b"PK" + bytes(range(256)) * 1000
     assert github.download_artifact(NAME, 5, 1_000_000) == blobs.content
-    ((path, asked),) = api.seen
+    ((path, asked),) = api.requests
     assert path == "/api/v3/repos/octo/hello/actions/artifacts/5/zip"
     assert asked["authorization"] == f"token {TOKEN}"
-    ((path, asked),) = blobs.seen
+    ((path, asked),) = blobs.requests
     assert path == "/signed?sig=abc"
     assert "authorization" not in asked
     assert TOKEN not in str(asked)
@@ -59,7 +59,7 @@ def test_a_netrc_gives_the_other_host_nothing(
     netrc.write_text("machine 127.0.0.1 login me password hunter2\n")
     monkeypatch.setenv("NETRC", str(netrc))
     github.download_artifact(NAME, 5, 10)
-    assert "authorization" not in blobs.seen[0][1]
+    assert "authorization" not in blobs.requests[0][1]
 
 
 @pytest.mark.parametrize(("sent", "announced"), [(2_000_000, None), (2_000_000, -1), (1, 2_000_000)])
@@ -100,7 +100,7 @@ def test_a_redirect_within_the_api_gets_the_token(api: Storage, github: GitHub) 
     api.redirect = f"{api.url}/api/v3/repositories/9/actions/artifacts/5/zip"
     with pytest.raises(GitHubError, match="too many redirects"):
         github.download_artifact(NAME, 5, 10)
-    assert {asked.get("authorization") for _, asked in api.seen} == {f"token {TOKEN}"}
+    assert {asked.get("authorization") for _, asked in api.requests} == {f"token {TOKEN}"}
 
 
 def test_redirects_without_end_are_a_sentence(api: Storage, github: GitHub) -> None:

@@ -20,15 +20,15 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
-    AT_ONCE,
+    NO_DELAY,
     FRAMES,
     MODELS,
     ask,
-    bare,
+    without_extras,
     check_grammar,
     completed,
     failed,
-    impatient,
+    provider_with_timeouts,
     run,
 )
 
@@ -51,7 +51,7 @@ def test_the_key_is_never_in_a_message_even_where_the_server_repeats_it(model: s
 
 def test_404_names_model_and_base_url(model: str) -> None:
     with ModelServer([Status(404, "no such model")]) as server:
-        provider = connect(model, server.environment(), policy=AT_ONCE)
+        provider = connect(model, server.environment(), policy=NO_DELAY)
         end = failed(list(provider.stream(ask(), CancelToken())))
         provider.close()
     assert model.partition("/")[2] in end.message
@@ -164,14 +164,14 @@ def test_an_answer_cut_after_its_first_words_is_tried_again_and_they_are_dropped
     model: str, how: str
 ) -> None:
     with ModelServer([CUT[how], Say("Hello")]) as server:
-        provider = impatient(model, server, idle=0.5, attempts=6)
+        provider = provider_with_timeouts(model, server, idle=0.5, attempts=6)
         events = list(provider.stream(ask(), CancelToken()))
         provider.close()
     check_grammar(events)
     (retry,) = [event for event in events if isinstance(event, Retrying)]
     assert retry.partial is not None
     assert retry.partial.text
-    assert bare(completed(events).message) == (Text("Hello"),)
+    assert without_extras(completed(events).message) == (Text("Hello"),)
     assert server.requests[0].body == server.requests[1].body
 
 
@@ -224,7 +224,7 @@ def test_nobody_listening_is_one_sentence_with_the_url(model: str) -> None:
 
 def test_a_stream_that_goes_silent_is_given_up(model: str) -> None:
     with ModelServer([Turn((Say("x" * 500),), pieces=10, stall=1500)]) as server:
-        provider = impatient(model, server, idle=1.0)
+        provider = provider_with_timeouts(model, server, idle=1.0)
         end = failed(list(provider.stream(ask(), CancelToken())))
         provider.close()
     assert "did not answer in time" in end.message
@@ -233,14 +233,14 @@ def test_a_stream_that_goes_silent_is_given_up(model: str) -> None:
 
 def test_an_answer_may_take_longer_to_begin_than_to_go_on(model: str) -> None:
     with ModelServer([Turn((Say("Hello"),), delay=0.8)]) as server:
-        provider = impatient(model, server, patience=30.0, idle=0.5)
+        provider = provider_with_timeouts(model, server, patience=30.0, idle=0.5)
         assert completed(list(provider.stream(ask(), CancelToken()))).message.text == "Hello"
         provider.close()
 
 
 def test_an_answer_that_never_begins_is_given_up(model: str) -> None:
     with ModelServer([Turn((Say("Hello"),), delay=30.0)]) as server:
-        provider = impatient(model, server, patience=0.2)
+        provider = provider_with_timeouts(model, server, patience=0.2)
         end = failed(list(provider.stream(ask(), CancelToken())))
         provider.close()
     assert "did not answer in time" in end.message

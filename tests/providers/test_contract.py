@@ -13,23 +13,23 @@ import pytest
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Event, Failed, Retrying, TextDelta, ThinkingDelta, ToolEnd, ToolStart
-from tests.support.model_doors import CASES, Door, independent_door, own_door, stop_word
-from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, user
+from tests.support.model_doors import CASES, CaseServer, independent_server, own_server, stop_word
+from tests.support.provider_runs import MODELS, ask, without_extras, check_grammar, completed, failed, user
 
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
 
 @pytest.fixture(scope="module", params=["own", pytest.param("independent", marks=pytest.mark.node)])
-def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CaseServer]:
     if request.param == "own":
-        with own_door() as opened:
+        with own_server() as opened:
             yield opened
     else:
-        with independent_door(tmp_path_factory.mktemp("aimock")) as opened:
+        with independent_server(tmp_path_factory.mktemp("aimock")) as opened:
             yield opened
 
 
-def played(door: Door, model: str, case: str, *more: Message, attempts: int = 1) -> list[Event]:
+def played(door: CaseServer, model: str, case: str, *more: Message, attempts: int = 1) -> list[Event]:
     assert case in CASES
     events = door.stream(model, ask(user(case), *more), attempts)
     check_grammar(events)
@@ -38,10 +38,10 @@ def played(door: Door, model: str, case: str, *more: Message, attempts: int = 1)
 
 def without_thinking(message: Message) -> tuple[Part, ...]:
     """One of the servers thinks a little whenever it is asked how it does."""
-    return tuple(part for part in bare(message) if not isinstance(part, Thinking))
+    return tuple(part for part in without_extras(message) if not isinstance(part, Thinking))
 
 
-def test_text(model: str, door: Door) -> None:
+def test_text(model: str, door: CaseServer) -> None:
     events = played(door, model, "text")
     end = completed(events)
     assert without_thinking(end.message) == (Text("Hello from here."),)
@@ -49,7 +49,7 @@ def test_text(model: str, door: Door) -> None:
     assert any(isinstance(event, TextDelta) for event in events)
 
 
-def test_thinking(model: str, door: Door) -> None:
+def test_thinking(model: str, door: CaseServer) -> None:
     events = played(door, model, "thinking")
     thinking, text = completed(events).message.parts
     assert isinstance(thinking, Thinking)
@@ -58,7 +58,7 @@ def test_thinking(model: str, door: Door) -> None:
     assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Let me see."
 
 
-def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: Door) -> None:
+def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: CaseServer) -> None:
     events = played(door, model, "single")
     end = completed(events)
     assert without_thinking(end.message) == (ToolCall("call_a", "bash", '{"command":"ls"}'),)
@@ -66,7 +66,7 @@ def test_a_call_with_its_id_and_its_arguments_word_for_word(model: str, door: Do
     assert [type(event) for event in events if isinstance(event, ToolStart | ToolEnd)] == [ToolStart, ToolEnd]
 
 
-def test_parallel_calls_and_the_loop_that_answers_them(model: str, door: Door) -> None:
+def test_parallel_calls_and_the_loop_that_answers_them(model: str, door: CaseServer) -> None:
     first = completed(played(door, model, "parallel"))
     assert first.message.text == "I will look."
     assert [(call.id, call.name, json.loads(call.arguments)) for call in first.message.calls] == [
@@ -79,7 +79,7 @@ def test_parallel_calls_and_the_loop_that_answers_them(model: str, door: Door) -
     assert second.message.text == "The answer is hi."
 
 
-def test_a_tool_loop_with_reasoning_goes_round(model: str, door: Door) -> None:
+def test_a_tool_loop_with_reasoning_goes_round(model: str, door: CaseServer) -> None:
     first = completed(played(door, model, "reasoned"))
     assert isinstance(first.message.parts[0], Thinking)
     answers = Message("tool", tuple(ToolResult(call.id, call.name, "hi") for call in first.message.calls))
@@ -87,16 +87,16 @@ def test_a_tool_loop_with_reasoning_goes_round(model: str, door: Door) -> None:
     assert second.message.text == "It is there."
 
 
-def test_the_token_limit(model: str, door: Door) -> None:
+def test_the_token_limit(model: str, door: CaseServer) -> None:
     assert completed(played(door, model, "length")).finish is FinishReason.MAX_TOKENS
 
 
-def mends(door: Door, model: str) -> bool:
+def mends(door: CaseServer, model: str) -> bool:
     """Whether the server cannot send arguments that are no JSON in this format."""
     return door.name == "independent" and model.startswith("anthropic")
 
 
-def test_a_call_that_the_token_limit_cut_is_not_whole(model: str, door: Door) -> None:
+def test_a_call_that_the_token_limit_cut_is_not_whole(model: str, door: CaseServer) -> None:
     if mends(door, model):
         pytest.skip("this server sends {} in place of arguments that are no JSON")
     end = completed(played(door, model, "clipped"))
@@ -106,26 +106,26 @@ def test_a_call_that_the_token_limit_cut_is_not_whole(model: str, door: Door) ->
     )
 
 
-def test_a_call_that_is_no_json_comes_through_as_it_is(model: str, door: Door) -> None:
+def test_a_call_that_is_no_json_comes_through_as_it_is(model: str, door: CaseServer) -> None:
     if mends(door, model):
         pytest.skip("this server sends {} in place of arguments that are no JSON")
     end = completed(played(door, model, "broken"))
     assert without_thinking(end.message) == (ToolCall("call_b", "bash", '{"command": "ls",}'),)
 
 
-def test_a_filtered_answer_is_an_error(model: str, door: Door) -> None:
+def test_a_filtered_answer_is_an_error(model: str, door: CaseServer) -> None:
     end = played(door, model, "filtered")[-1]
     # One of the servers says that such a response failed, which in the API's own words it did not.
     assert isinstance(end, Failed) or end.finish is FinishReason.ERROR
 
 
-def test_a_reason_that_nobody_knows_is_an_error_that_keeps_the_word(model: str, door: Door) -> None:
+def test_a_reason_that_nobody_knows_is_an_error_that_keeps_the_word(model: str, door: CaseServer) -> None:
     end = completed(played(door, model, "odd"))
     assert (end.finish, end.raw_reason) == (FinishReason.ERROR, "a_reason_of_next_year")
     assert stop_word(model, "a_reason_of_next_year") == "a_reason_of_next_year"
 
 
-def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str, door: Door) -> None:
+def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str, door: CaseServer) -> None:
     events = played(door, model, "severed", attempts=3)
     assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2]
     partial = failed(events).partial
@@ -134,29 +134,29 @@ def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model:
     assert partial is not None or door.name == "independent"
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str, door: Door) -> None:
+def test_a_rate_limit_is_waited_for_as_long_as_it_asks(model: str, door: CaseServer) -> None:
     end = failed(played(door, model, "throttled"))
     assert (end.status, end.overflow) == (429, False)
     assert "limits the rate" in end.message
 
 
-def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str, door: Door) -> None:
+def test_an_overload_is_tried_again_with_one_event_an_attempt(model: str, door: CaseServer) -> None:
     events = played(door, model, "overloaded", attempts=3)
     assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2]
     assert failed(events).status == 503
 
 
-def test_a_conversation_that_is_too_long_is_known_as_that(model: str, door: Door) -> None:
+def test_a_conversation_that_is_too_long_is_known_as_that(model: str, door: CaseServer) -> None:
     events = played(door, model, "overflow", attempts=3)
     end = failed(events)
     assert (end.overflow, end.status, len(events)) == (True, 400, 1)
 
 
-def test_a_refused_key_is_final(model: str, door: Door) -> None:
+def test_a_refused_key_is_final(model: str, door: CaseServer) -> None:
     events = played(door, model, "no key", attempts=3)
     assert (failed(events).status, len(events)) == (401, 1)
 
 
-def test_usage_counts_input_without_the_cache_and_output_whole(model: str, door: Door) -> None:
+def test_usage_counts_input_without_the_cache_and_output_whole(model: str, door: CaseServer) -> None:
     usage = completed(played(door, model, "counted")).usage
     assert (usage.input, usage.cache_read, usage.output) == (120, 0, 30)

@@ -14,14 +14,14 @@ from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest
 from bot.providers.connect import connect
 from tests.support.model_script import Hangup, Say, Status
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import AT_ONCE, INFO, MODELS, ask
+from tests.support.provider_runs import NO_DELAY, INFO, MODELS, ask
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_whole_answer_comes_with_its_finish_and_every_wait_is_told(model: str) -> None:
     waits: list[Retrying] = []
     with ModelServer([Hangup(), Say("A title")]) as server:
-        provider = connect(model, server.environment(), policy=AT_ONCE)
+        provider = connect(model, server.environment(), policy=NO_DELAY)
         end = drain(provider, replace(ask(), max_output=80), CancelToken(), waits.append)
         provider.close()
         body = json.loads(server.requests[1].body)

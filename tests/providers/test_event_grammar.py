@@ -28,7 +28,7 @@ from tests.support.provider_runs import (
     FRAMES,
     MODELS,
     ask,
-    bare,
+    without_extras,
     check_grammar,
     completed,
     failed,
@@ -44,7 +44,7 @@ def test_text_comes_as_deltas_and_whole(model: str) -> None:
     check_grammar(events)
     assert len([event for event in events if isinstance(event, TextDelta)]) == 4
     end = completed(events)
-    assert bare(end.message) == (Text("Hello, wörld ✓"),)
+    assert without_extras(end.message) == (Text("Hello, wörld ✓"),)
     assert (end.finish, end.message.role) == (FinishReason.END_TURN, "assistant")
 
 
@@ -52,7 +52,7 @@ def test_thinking_is_a_part_of_its_own_before_the_text(model: str) -> None:
     events, _ = run(model, [Turn((Think("Let me see."), Say("Yes.")), pieces=3)])
     check_grammar(events)
     assert "".join(event.text for event in events if isinstance(event, ThinkingDelta)) == "Let me see."
-    thinking, text = bare(completed(events).message)
+    thinking, text = without_extras(completed(events).message)
     assert isinstance(thinking, Thinking)
     assert thinking.text == "Let me see."
     assert text == Text("Yes.")
@@ -63,7 +63,7 @@ def test_a_call_keeps_its_arguments_as_they_were_streamed(model: str) -> None:
     events, _ = run(model, [Turn((Call("bash", raw, id="call_a"),), pieces=2)])
     check_grammar(events)
     end = completed(events)
-    assert bare(end.message) == (ToolCall("call_a", "bash", raw),)
+    assert without_extras(end.message) == (ToolCall("call_a", "bash", raw),)
     assert end.finish is FinishReason.TOOL_USE
 
 
@@ -75,7 +75,7 @@ def test_interleaved_parallel_calls_are_kept_apart(model: str) -> None:
     )
     events, _ = run(model, [Turn((Say("Look:"), *calls), pieces=3, interleave=True)])
     check_grammar(events)
-    kept = tuple(part for part in bare(completed(events).message) if isinstance(part, ToolCall))
+    kept = tuple(part for part in without_extras(completed(events).message) if isinstance(part, ToolCall))
     assert kept == tuple(ToolCall(call.id, call.name, call.text) for call in calls)
     ends = [event.index for event in events if isinstance(event, ToolEnd)]
     assert sorted(ends) == [0, 1, 2]
@@ -190,7 +190,7 @@ def test_any_split_of_the_bytes_gives_the_same_events(
     assert split[:-1] == whole[:-1]
     message = completed(split).message
     # The server puts the request's number into its ids.
-    said, wanted = (re.sub(r"rs_\d+_", "rs_", repr(bare(one))) for one in (message, completed(whole).message))
+    said, wanted = (re.sub(r"rs_\d+_", "rs_", repr(without_extras(one))) for one in (message, completed(whole).message))
     assert said == wanted
     assert message.text == "Grüße\u2028, 世界 🎉"
     assert [call.arguments for call in message.calls] == [parts[2].text, parts[3].text]

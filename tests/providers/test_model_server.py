@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult
 from bot.providers.connect import connect
-from tests.support.model_script import Asked, Say, Step
+from tests.support.model_script import ScriptRequest, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed, run, user
 from tests.support.workspaces import eventually
@@ -30,7 +30,7 @@ def test_a_request_beyond_the_script_is_refused_for_good() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_script_may_be_a_function_of_the_request(model: str) -> None:
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         return Say(f"{asked.number} {sorted(asked.tools)} {asked.results}")
 
     called = Message("assistant", (ToolCall("a", "bash", "{}"),))

@@ -88,8 +88,8 @@ def test_a_model_that_refuses_to_be_forced_is_only_told_what_is_allowed() -> Non
 
 
 def test_without_tools_nothing_is_said_of_them() -> None:
-    bare = replace(wanting("required", ("bash",)), tools=())
-    assert openai_choice(bare, TAKES_ALL, nested=False) is None
+    without_extras = replace(wanting("required", ("bash",)), tools=())
+    assert openai_choice(without_extras, TAKES_ALL, nested=False) is None
 
 
 LIST = {"type": "allowed_tools", "mode": "required", "tools": [flat("edit"), flat("view")]}

@@ -21,7 +21,7 @@ from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
 from tests.support.model_script import Call, Raw, Say, Script, Status, Step, Think, Turn, messages_frames
 from tests.support.model_server import ModelServer, Received
-from tests.support.provider_runs import AT_ONCE, ask, bare, completed, failed, user
+from tests.support.provider_runs import NO_DELAY, ask, without_extras, completed, failed, user
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 
@@ -32,7 +32,7 @@ def asked(
     """The streams for `messages`, one a step, and what the server was sent. `{url}` in a value is the server's."""
     with ModelServer(script) as server:
         filled = {name: value.format(url=server.url) for name, value in environment.items()}
-        provider = connect(model, filled, policy=AT_ONCE)
+        provider = connect(model, filled, policy=NO_DELAY)
         try:
             streams = [list(provider.stream(ask(*messages), CancelToken()))]
         finally:
@@ -189,7 +189,7 @@ def test_openrouters_reasoning_goes_back_joined() -> None:
     where = {"OPENROUTER_BASE_URL": "{url}/api/v1", "OPENROUTER_API_KEY": "k"}
     streams, _ = asked("openrouter/x/y", [script], **where)
     said = completed(streams[0]).message
-    assert bare(said)[0] == Thinking("Let me see.")
+    assert without_extras(said)[0] == Thinking("Let me see.")
     _, requests = asked("openrouter/x/y", [Say("ok")], user("q"), said, user("go on"), **where)
     assert requests[0].json["messages"][2]["reasoning_details"] == [
         {"type": "reasoning.text", "index": 0, "format": "f", "text": "Let me see.", "signature": "sig"},
@@ -213,7 +213,7 @@ def test_ollamas_calls_come_whole_and_without_an_index() -> None:
     streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
     end = completed(streams[0])
     assert end.finish is FinishReason.TOOL_USE
-    assert bare(end.message) == (
+    assert without_extras(end.message) == (
         ToolCall("call_1", "bash", '{"command":"ls"}'),
         ToolCall("call_2", "ls", "{}"),
     )
@@ -228,7 +228,7 @@ def test_a_call_whose_arguments_are_an_object_is_understood_and_one_without_an_i
     ]
     script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
     streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
-    made = bare(completed(streams[0]).message)
+    made = without_extras(completed(streams[0]).message)
     assert [(call.name, call.arguments) for call in made if isinstance(call, ToolCall)] == [
         ("bash", '{"command":"echo é"}'), ("ls", "{}"), ("view", '["a"]'),
     ]  # fmt: skip
@@ -240,7 +240,7 @@ def test_a_name_that_each_piece_repeats_without_an_id_begins_no_call() -> None:
     calls = [{"index": 0, "function": {"name": "bash", "arguments": piece}} for piece in pieces]
     script = chunks(*({"tool_calls": [call]} for call in calls), finish="tool_calls")
     streams, _ = asked("ollama/qwen", [script], OLLAMA_BASE_URL="{url}")
-    [call] = bare(completed(streams[0]).message)
+    [call] = without_extras(completed(streams[0]).message)
     assert isinstance(call, ToolCall)
     assert call.arguments == '{"command":"ls"}'
 
@@ -263,9 +263,9 @@ def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
     turn = Turn((Think("hm", "sig"), Say("Look: ✓"), Call("bash", {"command": "ls"}, "toolu_1")), pieces=3)
     streams, requests = asked(SONNET, [binary(of_sse(messages_frames(turn, 0)))], user("hello"), **AWS)
     end = completed(streams[0])
-    assert bare(end.message) == (
+    assert without_extras(end.message) == (
         Thinking("hm", "sig"),
-        replace(bare(end.message)[1], text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
+        replace(without_extras(end.message)[1], text="Look: ✓"),  # type: ignore[call-arg]  # it is a text
         ToolCall("toolu_1", "bash", '{"command": "ls"}'),
     )
     assert (

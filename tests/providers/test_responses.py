@@ -11,7 +11,7 @@ import pytest
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
-from tests.support.provider_runs import MODELS, ask, bare, check_grammar, completed, failed, run, user
+from tests.support.provider_runs import MODELS, ask, without_extras, check_grammar, completed, failed, run, user
 
 MODEL = MODELS[2]
 LOOP = Turn(
@@ -181,7 +181,7 @@ def test_a_server_that_streams_no_deltas_is_read_from_its_items() -> None:
     ):
         events, _ = run(MODEL, [script])
         check_grammar(events)
-        assert bare(completed(events).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
+        assert without_extras(completed(events).message) == (Text("Look."), ToolCall("c1", "bash", "{}"))
 
 
 def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
@@ -212,14 +212,14 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
             )
         ],
     )
-    assert bare(completed(events).message) == (Text("Look there."), ToolCall("c1", "view", '{"path":"ab"}'))
+    assert without_extras(completed(events).message) == (Text("Look there."), ToolCall("c1", "view", '{"path":"ab"}'))
 
 
 def test_a_server_that_announces_no_items_is_read_from_its_deltas() -> None:
     delta = {"type": "response.output_text.delta", "item_id": "m", "delta": "Hi"}
     end = {"type": "response.completed", "response": {"status": "completed"}}
     events, _ = run(MODEL, [frames(delta, delta, end)])
-    assert bare(completed(events).message) == (Text("HiHi"),)
+    assert without_extras(completed(events).message) == (Text("HiHi"),)
 
 
 def test_sections_of_a_summary_are_parted() -> None:

@@ -21,7 +21,7 @@ from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
 from tests.support.model_script import Call, Raw, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import AT_ONCE, ask, bare, completed, failed, user
+from tests.support.provider_runs import NO_DELAY, ask, without_extras, completed, failed, user
 from tests.support.sessions import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
@@ -100,7 +100,7 @@ each_server = pytest.mark.parametrize("name", SERVERS)
 
 
 def connected(name: str, server: ModelServer) -> Provider:
-    return connect(f"{name}/mine", {f"{name.upper()}_BASE_URL": server.url}, policy=AT_ONCE)
+    return connect(f"{name}/mine", {f"{name.upper()}_BASE_URL": server.url}, policy=NO_DELAY)
 
 
 def sent(name: str, request: ModelRequest) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def stream_of(server: Server) -> Raw:
 def test_its_calls_reasoning_and_usage_are_read(name: str) -> None:
     end = completed(answer(name, stream_of(SERVERS[name])))
     assert end.finish is FinishReason.TOOL_USE
-    thinking, bash, ls = bare(end.message)
+    thinking, bash, ls = without_extras(end.message)
     assert thinking == Thinking("Hm.")
     assert isinstance(bash, ToolCall)
     assert isinstance(ls, ToolCall)
@@ -172,7 +172,7 @@ def test_no_other_server_or_model_gets_reasoning_that_it_did_not_write() -> None
     with ModelServer([Say("ok"), Say("ok")]) as server:
         where = {"OPENAI_BASE_URL": server.url, "VLLM_BASE_URL": server.url}
         for model in ("openai-chat/mine", "vllm/other"):
-            provider = connect(model, where, policy=AT_ONCE)
+            provider = connect(model, where, policy=NO_DELAY)
             completed(list(provider.stream(ask(user("q"), said, user("go on")), CancelToken())))
             provider.close()
         assert all("reasoning" not in request.json["messages"][2] for request in server.requests)

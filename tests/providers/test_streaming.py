@@ -18,10 +18,10 @@ from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
-    AT_ONCE,
+    NO_DELAY,
     MODELS,
     ask,
-    bare,
+    without_extras,
     check_grammar,
     completed,
     failed,
@@ -83,9 +83,9 @@ def test_a_failure_after_a_pause_drops_what_came_before_it_and_begins_anew() -> 
     check_grammar(events)
     (retry,) = [event for event in events if isinstance(event, Retrying)]
     assert retry.partial is not None
-    assert bare(retry.partial) == (Text("One, "),)
+    assert without_extras(retry.partial) == (Text("One, "),)
     assert retry.usage == Usage(10, output=5)
-    assert bare(completed(events).message) == (Text("All."),)
+    assert without_extras(completed(events).message) == (Text("All."),)
     assert requests[2].body == requests[0].body
 
 
@@ -201,7 +201,7 @@ def test_a_refusal_without_a_word_is_an_overflow_only_of_a_long_conversation(mod
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", [Status(500), Status(429), Hangup()])
 def test_the_packages_own_retries_are_off(model: str, step: Status | Hangup) -> None:
-    _, requests = run(model, lambda _: step, policy=replace(AT_ONCE, attempts=1))
+    _, requests = run(model, lambda _: step, policy=replace(NO_DELAY, attempts=1))
     assert len(requests) == 1
 
 

@@ -13,7 +13,7 @@ from slash_forge import Forge
 from tests.support import warm
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
-from tests.support.stage import Ran, Stage, command, open_stage
+from tests.support.stage import CommandResult, Stage, command, open_stage
 
 __all__ = ["Cli", "Ran", "command"]
 
@@ -36,12 +36,12 @@ class Cli:
 
     def __call__(
         self, *args: object, model: ModelServer | None = None, inside: Sequence[str] = (), **environment: str
-    ) -> Ran:
+    ) -> CommandResult:
         """`inside` is put before the command: another machine to run it on."""
         served = model.environment() if model else {}
         start = warm.run_cold if self.cold else warm.run
         done = start([*inside, *command(*args)], self.environment(**{**served, **environment}))
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from bot.contracts.request import Verb
 from bot.session.context.profiles import SHELL_TOOLS, profile_of
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Asked, Call, Step, Turn
+from tests.support.model_script import ScriptRequest, Call, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
 from tests.support.repositories import make_repository
@@ -36,7 +36,7 @@ def repo(tmp_path: Path) -> Path:
     return make_repository(tmp_path / "small", {"a.txt": "one\n"})
 
 
-def thinking(steps: Sequence[Step], home: Path) -> Callable[[Asked], Step]:
+def thinking(steps: Sequence[Step], home: Path) -> Callable[[ScriptRequest], Step]:
     """The model's steps, each once the watcher has come as far as it can by then."""
     until = {1: ("late.py", ""), 2: ("late.py", "z = 3"), 3: ("ticking.txt", "")}
 
@@ -45,7 +45,7 @@ def thinking(steps: Sequence[Step], home: Path) -> Callable[[Asked], Step]:
             text in found.read_text() for found in home.glob(f".local/state/slash-agent/runs/*/tree/{name}")
         )
 
-    def step(asked: Asked) -> Step:
+    def step(asked: ScriptRequest) -> Step:
         if asked.number in until:
             assert eventually(lambda: came(*until[asked.number]))
         return steps[asked.number]

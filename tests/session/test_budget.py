@@ -12,7 +12,7 @@ from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage
-from tests.support.verb_runs import carry_out, request_in
+from tests.support.verb_runs import run_verb, request_in
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -21,12 +21,12 @@ def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> N
     policy = "version: 1\ntiers:\n  maintainer:\n    commands: 5\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     flood = Turn(tuple(shell(f"echo {n}") for n in range(50)))
-    came = carry_out(
+    came = run_verb(
         stage,
         request_in(stage, Verb.FIX),
         [VIEW, Turn(EDITS), *(shell(f"echo first {n}") for n in range(4)), flood],
     )
-    said = [text for text in came.begun_last if "Used so far: 4 of 5 commands" in text]
+    said = [text for text in came.last_request_texts if "Used so far: 4 of 5 commands" in text]
     assert len(said) == 1
     assert came.outcome.stop_reason is StopReason.BUDGET
     assert "The limit of 5 commands is reached" in came.outcome.reason
@@ -42,7 +42,7 @@ def test_a_run_that_is_given_no_commands_goes_on_without_them(stage: Stage) -> N
     """And the checks that the policy names are run, since they do not count."""
     policy = "version: 1\nbudget: {commands: 0}\nchecks: [python3 -m unittest]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = carry_out(
+    came = run_verb(
         stage, request_in(stage, Verb.FIX), [VIEW, shell("touch evil"), Turn(EDITS), DESCRIBE, DONE]
     )
     assert came.outcome.stop_reason is StopReason.END_TURN

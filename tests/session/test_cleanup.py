@@ -12,7 +12,7 @@ import pytest
 
 from bot.session.run_folder import RunFolder, clean_up, clean_up_later, lock_folder
 from tests.session.conftest import Cli
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.workspaces import eventually, running
 
@@ -116,7 +116,7 @@ def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
     """A folder of the run cannot be locked while its trees are removed, and the command is back by then."""
     runs = cli.home / ".local/state/slash-agent/runs"
     old = made(runs, "0", finished=True)
-    with lock_folder(old.root), ModelServer(mending()) as server:
+    with lock_folder(old.root), ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "fix it", model=server)
     assert ran.code == 0, ran.err
     [folder] = [path for path in runs.iterdir() if path != old.root]

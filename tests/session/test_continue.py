@@ -17,11 +17,11 @@ import pytest
 from bot.agent.journal_file import read_journal
 from bot.contracts.journal import Note
 from tests.session.conftest import Cli, command
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending
-from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
-from tests.support.stage import Ran
+from tests.support.stage import CommandResult
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -39,13 +39,13 @@ def first_run(cli: Cli, repo: Path, model: str = MODELS[0], steps: list[Step] | 
 
 def go_on(
     cli: Cli, repo: Path, run: Path, *words: str, model: str = MODELS[0], steps: list[Step] | None = None
-) -> tuple[Ran, list[dict[str, Any]]]:
+) -> tuple[CommandResult, list[dict[str, Any]]]:
     with ModelServer(steps or [VIEW, Turn((EDITS[1],)), DESCRIBE, DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", model, "--json", "--continue", run, *words, model=server)
         return ran, [request.json for request in server.requests]
 
 
-def noted(ran: Ran) -> str:
+def noted(ran: CommandResult) -> str:
     """What the run's own journal says of it, whole; a line on the terminal is cut."""
     notes = read_journal(Path(ran.json["bundle"]) / "journal.jsonl").records(Note)
     return "\n".join(note.text for note in notes)
@@ -57,14 +57,14 @@ def test_a_question_that_nobody_is_there_to_answer_ends_the_run_and_the_answer_g
     ask = Call("ask_user", {"question": "Round or truncate?"})
     with ModelServer([VIEW, ask, Say("not reached")]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix the rounding", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "Round or truncate?" in ran.out
     [answer] = [line.strip() for line in ran.out.splitlines() if "--continue" in line]
     *options, given, _ = shlex.split(answer.removeprefix("answer"))
     assert options == ["slash-agent", "fix", "--repo", str(repo), "--model", MODELS[0], "--continue"]
     run = Path(given)
     for model, kept in ((MODELS[0], True), (MODELS[1], False)):
-        ran, asked = go_on(cli, repo, run, "Round it.", model=model, steps=mending())
+        ran, asked = go_on(cli, repo, run, "Round it.", model=model, steps=fix_steps())
         assert ran.code == 0, ran.err
         first = json.dumps(asked[0])
         assert "Round or truncate?" in first
@@ -91,7 +91,7 @@ def test_the_list_goes_on_too_and_its_open_items_are_recalled(cli: Cli, repo: Pa
 def test_the_list_is_a_file_that_the_model_can_read(cli: Cli, repo: Path) -> None:
     items = [{"text": "Mend it", "status": "pending"}]
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         if asked.number == 1:
             path = re.search(r"the file (\S+todo\.md)", asked.results[-1])
             assert path
@@ -147,7 +147,7 @@ def test_what_went_on_can_be_gone_on_with_and_replays(cli: Cli, repo: Path) -> N
     ] * 4
     assert "Go on where the last run ended" in said
     replayed = cli("replay", "--repo", repo, Path(third.json["bundle"]) / "journal.jsonl")
-    assert replayed.code == 0, replayed.said
+    assert replayed.code == 0, replayed.output
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_long_output_of_the_run_before_can_be_looked_up(cli: Cli, repo: Path) ->
         def __init__(self) -> None:
             self.asked = 0
 
-        def __call__(self, asked: Asked) -> Step:
+        def __call__(self, asked: ScriptRequest) -> Step:
             self.asked += 1
             if self.asked > 1:
                 return Say("Seen.")
@@ -273,7 +273,7 @@ def test_a_folder_of_no_run_or_of_another_repository_is_refused_before_a_model_i
     nothing, asked = go_on(cli, repo, tmp_path / "none")
     assert (nothing.code, asked) == (2, [])
     assert "There is no run folder" in nothing.err
-    run = first_run(cli, repo, steps=mending())
+    run = first_run(cli, repo, steps=fix_steps())
     repo.rename(tmp_path / "moved")
     other, asked = go_on(cli, tmp_path / "moved", run)
     assert (other.code, asked) == (2, [])

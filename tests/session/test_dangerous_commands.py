@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.conftest import Cli
 from tests.support.fix_script import shell
-from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_script import ScriptRequest, Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 
@@ -32,7 +32,7 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
     ]
     results: list[str] = []
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         results[:] = asked.results
         if asked.number < len(steps):
             return steps[asked.number]
@@ -51,4 +51,4 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
     ]
     assert results[2].startswith("x\n")
     replayed = cli("replay", "--repo", repo, Path(ran.json["bundle"]) / "journal.jsonl")
-    assert replayed.code == 0, replayed.said
+    assert replayed.code == 0, replayed.output

@@ -18,7 +18,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import DiagnosticsRecord
 from tests.session.conftest import Cli, command
 from tests.support.machines import without_sandbox
-from tests.support.stage import Ran, processes_naming
+from tests.support.stage import CommandResult, processes_naming
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.checkers]
 
@@ -28,7 +28,7 @@ LIMIT = 20
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[CommandResult, float, Path]:
     home = tmp_path_factory.mktemp("newcomer")
     started = os.times()
     ran = Cli(home)("demo")
@@ -38,9 +38,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, float, Path]:
     return ran, spent, home
 
 
-def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran, float, Path]) -> None:
+def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[CommandResult, float, Path]) -> None:
     ran, _, _ = demo
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.03"
     assert headline in ran.out.splitlines()
     assert "slash-agent demo --keep, to see it in a browser" in ran.out
@@ -52,7 +52,7 @@ def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[Ran,
     assert ran.err == ""
 
 
-def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
+def test_the_report_is_where_it_says(demo: tuple[CommandResult, float, Path]) -> None:
     ran, _, _ = demo
     found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
     assert found
@@ -60,7 +60,7 @@ def test_the_report_is_where_it_says(demo: tuple[Ran, float, Path]) -> None:
 
 
 def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_error_seen_while_editing(
-    demo: tuple[Ran, float, Path],
+    demo: tuple[CommandResult, float, Path],
 ) -> None:
     ran, _, _ = demo
     found = re.search(r"^  report    (.+)$", ran.out, re.MULTILINE)
@@ -88,13 +88,13 @@ def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_erro
     assert [error.message for error in Draft202012Validator(schema).iter_errors(outcome)] == []
 
 
-def test_it_takes_less_than_twenty_seconds(demo: tuple[Ran, float, Path]) -> None:
+def test_it_takes_less_than_twenty_seconds(demo: tuple[CommandResult, float, Path]) -> None:
     _, spent, _ = demo
     assert spent < LIMIT
 
 
 @pytest.mark.slow
-def test_it_leaves_no_process(demo: tuple[Ran, float, Path]) -> None:
+def test_it_leaves_no_process(demo: tuple[CommandResult, float, Path]) -> None:
     _, _, home = demo
     assert processes_naming(str(home)) == []
 
@@ -112,7 +112,7 @@ def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
         SLASH_AGENT_MODEL="anthropic/none",
         GIT_DIR="/nowhere",
     )
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     kept = [file.read_bytes() for file in cli.home.rglob("*") if file.is_file()]
     assert kept
     assert not any(b"canary-51d0c2a" in content for content in kept)
@@ -121,7 +121,7 @@ def test_no_key_and_no_actions_around_it_get_in(cli: Cli) -> None:
 @pytest.mark.slow
 def test_without_a_sandbox_it_goes_on_and_says_so(cli: Cli) -> None:
     ran = cli("demo", inside=without_sandbox())
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "sandbox   off" in ran.out
     assert "This demo ran without a sandbox: bubblewrap (bwrap) is not installed" in ran.out
     assert "Install one: sudo apt-get install bubblewrap" in ran.out

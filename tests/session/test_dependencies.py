@@ -15,7 +15,7 @@ import bot.maintenance
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -65,7 +65,7 @@ def prepared(stage: Stage) -> Path:
     return workspace
 
 
-def run(stage: Stage, workspace: Path, *steps: Step) -> tuple[Ran, list[Any]]:
+def run(stage: Stage, workspace: Path, *steps: Step) -> tuple[CommandResult, list[Any]]:
     event = {"schedule": "23 4 * * 1", "repository": stage.sample.event["repository"]}
     with ModelServer([*steps, Say("Done.")]) as model:
         ran = stage.run(
@@ -75,7 +75,7 @@ def run(stage: Stage, workspace: Path, *steps: Step) -> tuple[Ran, list[Any]]:
     return ran, [request.json for request in model.requests]
 
 
-def publish(stage: Stage) -> Ran:
+def publish(stage: Stage) -> CommandResult:
     return stage.publish(
         GITHUB_EVENT_NAME="schedule",
         GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
@@ -99,11 +99,11 @@ def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: P
         shell("cp .agent-input/package-lock.json . && sed -i 's/1[.]2[.]0/1.2.9/' package.json"),
         DESCRIBED,
     )
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "1.2.9" in json.dumps(asked[1]["messages"])
     assert {file["path"] for file in stage.outcome()["files"]} == {"package.json", "package-lock.json"}
     done = publish(stage)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-update-dependencies"
     assert [label["name"] for label in pull["labels"]] == ["dependencies"]

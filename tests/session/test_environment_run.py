@@ -83,7 +83,7 @@ def fixed(cli: Cli, repo: Path, sandbox: str, *steps: Step) -> dict[str, Any]:
     with ModelServer([*steps, DONE, DONE]) as server:
         chosen = "auto" if sandbox == "bubblewrap" else sandbox
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     outcome: dict[str, Any] = ran.json["outcome"]
     assert outcome["sandbox"].lower().startswith(sandbox)
     return outcome

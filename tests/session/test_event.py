@@ -10,7 +10,7 @@ import pytest
 
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
@@ -24,9 +24,9 @@ BRANCH = re.compile(r"agent/issue-1-[a-z0-9-]+")
 def run_and_publish(stage: Stage, steps: list[Step]) -> None:
     with ModelServer(steps) as server:
         ran = stage.run(model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     published = stage.publish()
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +34,12 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """One request carried out and published, for tests that only look."""
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("published") / "stage")
-        with ModelServer(mending()) as server:
+        with ModelServer(fix_steps()) as server:
             ran = stage.run(model=server)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         check_that_the_runs_token_cannot_push(stage)
         done = stage.publish()
-        assert done.code == 0, done.said
+        assert done.code == 0, done.output
         yield stage
 
 
@@ -48,7 +48,7 @@ def check_that_the_runs_token_cannot_push(stage: Stage) -> None:
     assert refused.code == 6
     assert set(stage.branches()) == {"main"}
     assert (stage.bundle / "outcome.json").exists()
-    assert "Traceback" not in refused.said
+    assert "Traceback" not in refused.output
 
 
 def test_a_comment_becomes_a_draft_pull_request(published: Stage) -> None:
@@ -98,7 +98,7 @@ def test_publishing_twice_changes_nothing(published: Stage) -> None:
 
 
 def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
-    run_and_publish(stage, mending())
+    run_and_publish(stage, fix_steps())
     event = stage.ask("/agent fix this, and write it down in the README")
     steps: list[Step] = [VIEW, Turn(EDITS), shell("echo 'Rounds first.' >> README.md"), DESCRIBE, DONE]
     with ModelServer(steps) as server:
@@ -113,7 +113,7 @@ def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
 def test_a_branch_name_that_a_person_took_is_left_to_them(stage: Stage) -> None:
     taken = "agent/issue-1-round-durations-before-splitting-them"
     theirs = stage.forge.commit(stage.repo, {"mine.txt": "mine\n"}, branch=taken, author=MAINTAINER)
-    run_and_publish(stage, mending())
+    run_and_publish(stage, fix_steps())
     assert stage.branches()[taken] == theirs
     assert stage.pulls()[0]["head"]["ref"] == f"{taken}-2"
 
@@ -121,7 +121,7 @@ def test_a_branch_name_that_a_person_took_is_left_to_them(stage: Stage) -> None:
 @pytest.mark.slow
 def test_where_opening_is_forbidden_the_branch_stays_and_the_thread_has_the_link(stage: Stage) -> None:
     stage.forge.allow_actions_pull_requests(stage.repo, False)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         assert stage.run(model=server).code == 0
     published = stage.publish()
     assert published.code == 6
@@ -169,9 +169,9 @@ def test_failing_checks_open_a_marked_pull_request_and_exit_with_nought(stage: S
 
 @pytest.mark.slow
 def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run("--dry-run", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     for said in (
         "would comment on riverbend/tidytime#1",
         "would push: make agent/issue-1-",
@@ -187,7 +187,7 @@ def test_a_dry_run_says_every_write_and_makes_none(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
     event = stage.ask("/agent fix this --dry-run")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server, event=event)
     published = stage.publish()
     assert "would open a draft pull request" in ran.out + published.out
@@ -198,7 +198,7 @@ def test_a_comment_can_ask_for_a_dry_run(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_comment_can_ask_for_a_pull_request_that_is_ready(stage: Stage) -> None:
     event = stage.ask("/agent fix this --no-draft")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         assert stage.run(model=server, event=event).code == 0
     stage.publish()
     assert stage.pulls()[0]["draft"] is False
@@ -227,7 +227,7 @@ def test_a_commented_model_is_never_a_file_on_the_runner(stage: Stage) -> None:
 def test_a_commented_base_is_what_the_run_works_on(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"only-here.txt": "x\n"}, branch="next")
     event = stage.ask("/agent --base next fix this")
-    with ModelServer([shell("ls"), *mending()]) as server:
+    with ModelServer([shell("ls"), *fix_steps()]) as server:
         assert stage.run(model=server, event=event).code == 0
         assert "only-here.txt" in json.dumps(server.requests[1].json["messages"][-1])
     stage.publish()
@@ -236,7 +236,7 @@ def test_a_commented_base_is_what_the_run_works_on(stage: Stage) -> None:
 
 def test_a_bundle_for_publishing_carries_no_secret(stage: Stage) -> None:
     look = shell("env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'; git config --list; cat .git/config")
-    with ModelServer([look, *mending()]) as server:
+    with ModelServer([look, *fix_steps()]) as server:
         stage.run(model=server, GH_TOKEN="canary-3b8e0f11aa")
         sent = b"".join(request.body for request in server.requests)
     secrets = [stage.sample.run_token, "canary-3b8e0f11aa", "test-key"]

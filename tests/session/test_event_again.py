@@ -8,10 +8,10 @@ import shutil
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -28,7 +28,7 @@ def actions_run(stage: Stage) -> int:
 
 def act(
     stage: Stage, steps: list[Step], event: object = None, run: int = 0, **more: str
-) -> tuple[Ran, int, list[str]]:
+) -> tuple[CommandResult, int, list[str]]:
     """One run as Actions has it, its bundle kept as an artifact. What was said, the run, the requests to the model."""
     run = run or actions_run(stage)
     token = stage.forge.token(
@@ -44,7 +44,7 @@ def act(
             **more,
         )
         asked = [json.dumps(request.json) for request in server.requests]
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     stage.forge.set_run(stage.repo, run, conclusion="success")
     if (stage.bundle / "outcome.json").exists():
         files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
@@ -75,12 +75,12 @@ def progress(stage: Stage, comment: int, run: int = 77, login: str = BOT) -> int
 def test_retry_does_the_last_request_again_and_is_published(stage: Stage) -> None:
     event = stage.ask("/agent fix the carry, and nothing else")
     act(stage, [Say("I will not.")], event)
-    ran, _, asked = act(stage, mending(), retry := stage.ask("/agent retry"))
-    assert ran.code == 0, ran.said
+    ran, _, asked = act(stage, fix_steps(), retry := stage.ask("/agent retry"))
+    assert ran.code == 0, ran.output
     assert "fix the carry, and nothing else" in asked[0]
     file = stage.event_file(retry)
     published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     assert len(stage.pulls()) == 1
 
 
@@ -177,12 +177,12 @@ def test_a_budget_above_the_limit_is_told_with_the_result(stage: Stage) -> None:
 def test_a_request_that_is_done_is_not_paid_for_again(stage: Stage) -> None:
     """The event is delivered twice: the action begins a second comment, and the queue lets the run start later."""
     event = stage.ask("/agent fix this")
-    act(stage, mending(), event)
+    act(stage, fix_steps(), event)
     assert stage.publish().code == 0
     before = stage.bot_comments()
     second = progress(stage, event["comment"]["id"])
     ran = stage.run(event=event, SLASH_AGENT_COMMENT=str(second))
-    assert (ran.code, stage.bot_comments()) == (0, before), ran.said
+    assert (ran.code, stage.bot_comments()) == (0, before), ran.output
     assert (
         f"This request is done already, see {stage.forge.url}/{stage.repo}/issues/1#issuecomment-" in ran.out
     )
@@ -219,14 +219,14 @@ def test_a_request_whose_run_failed_is_done_again(stage: Stage) -> None:
 def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
     """Publishing failed, and somebody chose "Re-run all jobs"."""
     event = stage.ask("/agent fix this")
-    _, run, _ = act(stage, mending(), event)
+    _, run, _ = act(stage, fix_steps(), event)
     patch = (stage.bundle / "changes.patch").read_bytes()
     shutil.rmtree(stage.bundle)
     token = stage.forge.token(
         BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
     )
     ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert (stage.bundle / "changes.patch").read_bytes() == patch
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
@@ -238,12 +238,12 @@ def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(stage: Stage) -> None:
     ran, _, _ = act(stage, [VIEW, Turn(EDITS), ASKS, Say("not reached")], stage.ask("/agent fix this"))
-    assert stage.outcome()["status"] == "needs_input", ran.said
+    assert stage.outcome()["status"] == "needs_input", ran.output
     assert stage.publish().code == 0
     [question] = [body for body in stage.bot_comments() if "Which of the two roundings is meant?" in body]
     assert "Answer with `/agent continue`" in question
     ran, _, asked = act(stage, [DONE], event := stage.ask("/agent continue the first one"))
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "the first one" in asked[0]
     assert "Which of the two roundings is meant?" in asked[0]
     # The conversation itself is gone on with: its calls and their results are there.
@@ -251,7 +251,7 @@ def test_a_question_stands_in_the_thread_and_its_answer_goes_on_from_the_bundle(
     assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
     file = stage.event_file(event)
     published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     assert len(stage.pulls()) == 1
 
 
@@ -269,7 +269,7 @@ def test_only_who_asked_or_a_maintainer_goes_on(stage: Stage) -> None:
     assert f"{REPORTER} did not ask for the last run" in nothing_asked(stage, "/agent continue yes", REPORTER)
     act(stage, [ASKS], stage.ask("/agent fix this", REPORTER))
     ran, _, asked = act(stage, [DONE], stage.ask("/agent continue yes", REPORTER))
-    assert asked, ran.said
+    assert asked, ran.output
 
 
 def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
@@ -279,8 +279,8 @@ def test_without_anything_to_go_on_from_it_says_so(stage: Stage) -> None:
 @pytest.mark.slow
 def test_where_the_bundle_is_gone_the_thread_has_to_do(stage: Stage) -> None:
     progress(stage, stage.sample.comment, run=actions_run(stage))
-    ran, _, asked = act(stage, mending(), stage.ask("/agent continue with the carry"))
-    assert ran.code == 0, ran.said
+    ran, _, asked = act(stage, fix_steps(), stage.ask("/agent continue with the carry"))
+    assert ran.code == 0, ran.output
     assert "which are not kept any more: go by the thread" in asked[0]
     assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
 
@@ -306,7 +306,7 @@ def test_a_bundle_that_is_none_is_refused_with_a_sentence(
 
 def test_a_bundle_of_another_thread_is_refused(stage: Stage) -> None:
     other = stage.new_issue()
-    _, run, _ = act(stage, mending(), stage.ask("/agent fix this", number=other))
+    _, run, _ = act(stage, fix_steps(), stage.ask("/agent fix this", number=other))
     progress(stage, stage.sample.comment, run=run)
     ran, _, asked = act(stage, [Say("Asked!")], stage.ask("/agent continue"))
     assert (ran.code, asked) == (2, [])
@@ -319,14 +319,14 @@ def test_paths_in_an_archive_are_not_followed(stage: Stage) -> None:
     stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle", files)
     progress(stage, stage.sample.comment, run=run)
     ran, _, _ = act(stage, [shell("true"), DONE], stage.ask("/agent continue"))
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     assert not list(stage.folder.rglob("evil.txt"))
 
 
 # -- a plan
 
 
-def published(stage: Stage, event: object) -> Ran:
+def published(stage: Stage, event: object) -> CommandResult:
     file = stage.event_file(event)
     return stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
 
@@ -343,10 +343,10 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
     [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
     approve = comment.partition("`/agent approve ")[2][:12]
     ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"))
-    assert ran.code == 5, ran.said
+    assert ran.code == 5, ran.output
     event = stage.ask("/agent continue and say why.")
     ran, _, asked = act(stage, [DESCRIBE, DONE], event)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "and say why." in asked[0]
     assert "Round first." in asked[0]
     assert published(stage, event).code == 0
@@ -358,7 +358,7 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
 
 @pytest.mark.slow
 def test_what_waited_and_never_ran_is_nothing_to_go_on_from(stage: Stage) -> None:
-    _, run, _ = act(stage, mending())
+    _, run, _ = act(stage, fix_steps())
     lost = stage.ask("/agent fix that")["comment"]["id"]
     mark = f"<!-- slash-agent progress request={lost} state=over run=1 queued=yes -->"
     stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Not carried out**\n\n{mark}\n")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support import warm
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
-from tests.support.model_script import Asked, Step, Turn
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
+from tests.support.model_script import ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, Stage
 
@@ -25,21 +25,21 @@ def test_without_any_token_the_variable_is_named(stage: Stage) -> None:
     assert ran.code == 2
     assert "GITHUB_TOKEN" in ran.err
     assert len(ran.err.splitlines()) == 1
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
 
 
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_a_token_that_may_only_read_costs_the_comments_and_keeps_the_bundle(stage: Stage) -> None:
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server, token=reading)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "the progress comment was not kept up to date" in ran.out
     assert MENDED in (stage.bundle / "changes.patch").read_bytes()
     published = stage.publish(token=reading)
     assert published.code == 6
-    assert "Traceback" not in published.said
+    assert "Traceback" not in published.output
     assert MENDED in (stage.bundle / "changes.patch").read_bytes()
     assert stage.pulls() == []
 
@@ -63,7 +63,7 @@ def running(stage: Stage, token: str) -> Iterator[warm.Running]:
     """A run whose model answers the third of its requests when the block ends."""
     go_on = threading.Event()
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         assert asked.number != 2 or go_on.wait(240)
         return STEPS[asked.number]
 
@@ -71,14 +71,14 @@ def running(stage: Stage, token: str) -> Iterator[warm.Running]:
         environment = stage.environment(token, **{**server.environment(), "SLASH_AGENT_MODEL": MODEL})
         with warm.running(stage.run_command(), environment) as program:
             try:
-                until(lambda: len(server.requests) >= 3 or program.ended.done())
+                until(lambda: len(server.requests) >= 3 or program.completed.done())
                 yield program
             finally:
                 go_on.set()
 
 
 def said(program: warm.Running) -> str:
-    return program.ended.result().stdout + program.ended.result().stderr
+    return program.completed.result().stdout + program.completed.result().stderr
 
 
 STEPS: list[Step] = [VIEW, Turn(EDITS), shell("true"), DESCRIBE, DONE]
@@ -91,13 +91,13 @@ def test_a_token_that_expires_half_way_costs_the_comments_and_keeps_the_bundle(s
     with running(stage, token) as program:
         stage.forge.revoke_token(token)
     words = said(program)
-    assert program.ended.result().returncode == 0, words
+    assert program.completed.result().returncode == 0, words
     assert "the progress comment was not kept up to date" in words
     assert token not in words
     expired = stage.publish(token=token)
     assert expired.code != 0
     assert "wrong or has expired" in expired.err
-    assert "Traceback" not in expired.said
+    assert "Traceback" not in expired.output
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
     assert not any("Working on it" in body for body in stage.bot_comments())
@@ -114,7 +114,7 @@ def test_a_comment_that_is_deleted_during_the_run_ends_nothing(stage: Stage, whi
         until(lambda: bool(progress()))
         gone = stage.sample.comment if which == "asking" else progress()[0]["id"]
         stage.forge.delete_comment(stage.repo, gone)
-    assert program.ended.result().returncode == 0, said(program)
+    assert program.completed.result().returncode == 0, said(program)
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
     left = [body for body in stage.bot_comments() if "<!-- slash-agent progress" in body]
@@ -127,5 +127,5 @@ def test_an_event_of_a_repository_that_is_gone_ends_with_a_sentence(stage: Stage
     stage.forge.delete_repository(stage.repo)
     ran = stage.run(event=event, token=stage.sample.maintainer_token)
     assert ran.code == 3
-    assert "Traceback" not in ran.said
-    assert len(ran.said.splitlines()) == 1
+    assert "Traceback" not in ran.output
+    assert len(ran.output.splitlines()) == 1

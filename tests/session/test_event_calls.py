@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT
 from tests.support.stage import MODEL, Stage
@@ -18,7 +18,7 @@ MOST_OF_A_FIX = 12
 
 
 def api_calls(stage: Stage, since: int = 0) -> list[str]:
-    return [line for line in stage.asked_by_bot()[since:] if " /api/" in line]
+    return [line for line in stage.bot_requests()[since:] if " /api/" in line]
 
 
 def is_progress_edit(line: str) -> bool:
@@ -37,23 +37,23 @@ def test_a_whole_fix_costs_at_most_twelve_calls_besides_progress_edits(stage: St
         "GITHUB_RUN_ID": str(run),
         "GITHUB_WORKFLOW_REF": f"{stage.repo}/{WORKFLOW}@refs/heads/main",
     }
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         more = {**actions, **server.environment(), "SLASH_AGENT_MODEL": MODEL}
         output = stage.folder / "output"
         own = {"SLASH_AGENT_GITHUB_TOKEN": stage.sample.run_token, "GITHUB_OUTPUT": str(output)}
         step = stage.environment(**{**actions, **own, "GITHUB_ACTIONS": "true"})
         first = stage.call([sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_MODE": "gate"})
         found = re.search(r"gate<<\S+\ngo (\d+)\n", output.read_text())
-        assert found, first.said
+        assert found, first.output
         before = len(api_calls(stage))
         again = stage.call(
             [sys.executable, "-I", str(FIRST)], {**step, "SLASH_AGENT_GATE": f"go {found.group(1)}"}
         )
-        assert (again.code, len(api_calls(stage))) == (0, before), again.said
+        assert (again.code, len(api_calls(stage))) == (0, before), again.output
         ran = stage.run(**more, SLASH_AGENT_COMMENT=found.group(1))
-    assert (first.code, ran.code) == (0, 0), first.said + ran.said
+    assert (first.code, ran.code) == (0, 0), first.output + ran.output
     published = stage.publish(**actions)
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     assert len(stage.pulls()) == 1
     assert len(stage.bot_comments()) == 1
     calls = [line for line in api_calls(stage) if not is_progress_edit(line)]

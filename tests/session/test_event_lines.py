@@ -41,11 +41,11 @@ def test_an_explanation_stands_under_the_lines_and_its_progress_in_the_conversat
         ran = stage.run(
             model=server, event=event, name=EVENT, token=stage.forge.token(BOT, READING, repo=stage.repo)
         )
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     [progress] = stage.bot_comments(number)
     assert f"<!-- slash-agent progress request=r{comment} " in progress
     published = stage.publish()
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     [answer] = replies(stage, number, comment)
     assert "It is a comment." in answer
     [progress] = stage.bot_comments(number)

@@ -25,7 +25,7 @@ from bot.session.event.quota import check_quota
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 BOT = "github-actions[bot]"
 WORKFLOW = ".github/workflows/agent.yml"
@@ -37,7 +37,7 @@ def run_of(stage: Stage, conclusion: str | None = "success", login: str = MAINTA
     return stage.forge.add_run(stage.repo, name="agent", **given)
 
 
-def act(stage: Stage, event: Any = None, run: int = 0, **permissions: str) -> tuple[Ran, int]:
+def act(stage: Stage, event: Any = None, run: int = 0, **permissions: str) -> tuple[CommandResult, int]:
     """One run as Actions has it; what was said, and how often the model was asked."""
     granted: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "read", **permissions}
     token = stage.forge.token(BOT, granted, repo=stage.repo)
@@ -50,7 +50,7 @@ def act(stage: Stage, event: Any = None, run: int = 0, **permissions: str) -> tu
             GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
         )
         asked = len(server.requests)
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     return ran, asked
 
 
@@ -277,7 +277,7 @@ def test_the_next_run_tells_whose_command_was_dropped_once(stage: Stage) -> None
     event = stage.ask("/agent fix this")
     for _ in range(2):
         ran, asked = act(stage, event)
-        assert asked == 1, ran.said
+        assert asked == 1, ran.output
     [bodies] = [body for body in stage.bot_comments() if "Not carried out" in body]
     assert (
         f"[`/agent plan`]({stage.forge.url}/{stage.repo}/issues/1#issuecomment-{lost}) of {MAINTAINER}"
@@ -369,6 +369,6 @@ def test_a_command_on_lines_that_was_dropped_is_told_of_in_the_conversation(stag
         later = (datetime.now(UTC) + timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
         _, event = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent explain {word}", at=later)
         ran, asked = act(stage, event, pull_requests="read")
-        assert asked == 1, ran.said
+        assert asked == 1, ran.output
     [bodies] = [body for body in stage.bot_comments(number) if "Not carried out" in body]
     assert f"#discussion_r{lost}) of {MAINTAINER}" in bodies

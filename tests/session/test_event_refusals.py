@@ -11,7 +11,7 @@ import pytest
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 
 @pytest.fixture
@@ -23,17 +23,17 @@ def model() -> Iterator[ModelServer]:
 
 
 def assert_nothing_began(stage: Stage) -> None:
-    assert not [line for line in stage.asked_by_bot() if ".git/" in line], "something was fetched"
+    assert not [line for line in stage.bot_requests() if ".git/" in line], "something was fetched"
     assert list(stage.temp.iterdir()) == []
     assert not stage.bundle.exists()
-    assert stage.left_over() == []
+    assert stage.remaining_processes() == []
 
 
-def assert_one_sentence(ran: Ran) -> None:
-    assert "Traceback" not in ran.said
+def assert_one_sentence(ran: CommandResult) -> None:
+    assert "Traceback" not in ran.output
     # What the runner is told to mask is for the runner.
-    lines = [line for line in ran.said.splitlines() if line.strip() and not line.startswith("::add-mask::")]
-    assert len(lines) == 1, ran.said
+    lines = [line for line in ran.output.splitlines() if line.strip() and not line.startswith("::add-mask::")]
+    assert len(lines) == 1, ran.output
 
 
 def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: ModelServer) -> None:
@@ -84,8 +84,8 @@ def test_a_refusal_that_github_does_not_take_is_still_a_refusal(stage: Stage, mo
     stage.forge.fail_next("POST", "/comments", status=403, body={"message": "Resource not accessible"})
     ran = stage.run(model=model, event=event)
     assert ran.code == 3
-    assert "the thread could not be told" in ran.said
-    assert "Traceback" not in ran.said
+    assert "the thread could not be told" in ran.output
+    assert "Traceback" not in ran.output
 
 
 def test_the_payloads_word_on_who_somebody_is_counts_for_nothing(stage: Stage, model: ModelServer) -> None:
@@ -157,7 +157,7 @@ def test_what_is_no_command_is_ignored_with_a_word(
     assert ran.code == 0
     assert said in ran.out
     assert_one_sentence(ran)
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
     assert_nothing_began(stage)
 
 
@@ -174,13 +174,13 @@ def test_another_event_is_ignored_with_a_word(stage: Stage, model: ModelServer, 
     assert ran.code == 0
     assert said in ran.out
     assert_one_sentence(ran)
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
 
 
 def test_an_edited_comment_is_ignored(stage: Stage, model: ModelServer) -> None:
     event = {**stage.sample.event, "action": "edited"}
     ran = stage.run(model=model, event=event)
-    assert (ran.code, stage.asked_by_bot()) == (0, [])
+    assert (ran.code, stage.bot_requests()) == (0, [])
     assert "edited" in ran.out
 
 
@@ -258,7 +258,7 @@ def test_a_broken_payload_is_one_sentence(
     assert ran.code == 2
     assert said in ran.err
     assert_one_sentence(ran)
-    assert stage.asked_by_bot() == []
+    assert stage.bot_requests() == []
 
 
 def test_an_event_file_that_is_not_there_is_one_sentence(stage: Stage) -> None:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.machines import with_small_disk
 from tests.support.model_script import Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.stage import MODEL, Ran, Stage, command
+from tests.support.stage import MODEL, CommandResult, Stage, command
 
 pytestmark = pytest.mark.bubblewrap
 
 MENDED = b"round(abs(seconds))"
 
 
-def assert_told(stage: Stage, ran: Ran, said: str, number: int = 0) -> None:
+def assert_told(stage: Stage, ran: CommandResult, said: str, number: int = 0) -> None:
     """One sentence on the log, the same in the thread, no comment that is still at work, no process."""
-    assert said in ran.err, ran.said
-    assert "Traceback" not in ran.said
+    assert said in ran.err, ran.output
+    assert "Traceback" not in ran.output
     comments = stage.bot_comments(number)
     assert any("The run failed" in body for body in comments), comments
     assert not any("Working on it" in body for body in comments), comments
-    assert stage.left_over() == []
+    assert stage.remaining_processes() == []
 
 
 # -- repositories that cannot be worked on
@@ -41,7 +41,7 @@ def test_an_empty_repository_is_said_so(stage: Stage) -> None:
         assert server.requests == []
     assert ran.code == 2
     assert "has no commits yet" in ran.err
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
 
 
 @pytest.mark.slow
@@ -78,9 +78,9 @@ def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stag
     )
     with ModelServer([VIEW, DONE]) as server:
         ran = stage.run(model=server, GITHUB_ACTIONS="true")
-    assert "exit code 9" in ran.said, ran.said
-    assert "::add-mask::e" not in ran.said.splitlines()
-    assert "Traceback" not in ran.said
+    assert "exit code 9" in ran.output, ran.output
+    assert "::add-mask::e" not in ran.output.splitlines()
+    assert "Traceback" not in ran.output
     assert not any("Working on it" in body for body in stage.bot_comments())
 
 
@@ -97,7 +97,7 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
     words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
     with ModelServer([Say(words)]) as server:
         ran = stage.run(model=server, GITHUB_ACTIONS="true")
-    lines = ran.said.splitlines()
+    lines = ran.output.splitlines()
     inside = outside = 0
     token = ""
     for line in lines:
@@ -108,7 +108,7 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
             token = ""
         elif any(word in line for word in ("add-mask::e", "[add-path", "error::boo")):
             inside, outside = inside + bool(token), outside + (not token)
-    assert (inside > 0, outside) == (True, 0), ran.said
+    assert (inside > 0, outside) == (True, 0), ran.output
     assert not [line for line in lines if line.startswith(("::add-mask::e", "##[add-path", "::error"))]
 
 
@@ -118,7 +118,7 @@ def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_progress_comment_that_github_does_not_take_costs_the_run_nothing(stage: Stage) -> None:
     stage.forge.fail_next("POST", "/issues/1/comments", status=403, body={"message": "Blocked"})
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server)
     assert ran.code == 0
     assert "the progress comment was not kept up to date" in ran.out
@@ -156,7 +156,7 @@ def run_on_a_small_disk(stage: Stage, steps: list[Step], bundle: str) -> tuple[l
         )
         done = stage.call(with_small_disk(stage.temp, 12_000_000, script, *argv), environment)
     codes = [line for line in done.out.splitlines() if line.startswith("code ")]
-    return codes, done.said
+    return codes, done.output
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_salvage_works_when_there_i
     assert MENDED in (stage.bundle / "changes.patch").read_bytes()
     assert not any("Working on it" in body for body in stage.bot_comments())
     assert any("No space left" in body for body in stage.bot_comments())
-    assert stage.left_over() == []
+    assert stage.remaining_processes() == []
     assert stage.publish().code == 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -31,15 +31,15 @@ def _labelled(stage: Stage, login: str = MAINTAINER) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stage) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(
             "--instruction", "mend how durations carry", model=server, event={"schedule": "0 4 * * *"}, name="schedule"
         )  # fmt: skip
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     file = stage.event_file({"schedule": "0 4 * * *"})
     given = {"SLASH_AGENT_INSTRUCTION": "mend how durations carry"}
     published = stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(file), **given)
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     [pull] = stage.pulls()
     assert pull["base"]["ref"] == "main"
 
@@ -47,12 +47,12 @@ def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stag
 def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
     event = _labelled(stage)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server, event=event, name="issues")
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     file = stage.event_file(event)
     published = stage.publish(GITHUB_EVENT_NAME="issues", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     assert len(stage.pulls()) == 1
 
 
@@ -69,7 +69,7 @@ def test_a_label_that_somebody_else_set_is_refused_in_silence(stage: Stage) -> N
 def test_without_the_policys_word_a_label_asks_for_nothing(stage: Stage) -> None:
     ran = stage.run(event=_labelled(stage), name="issues")
     assert ran.code == 0
-    assert "the policy makes no command of this label" in ran.said
+    assert "the policy makes no command of this label" in ran.output
     assert stage.bot_comments() == []
 
 

@@ -15,7 +15,7 @@ from bot.agent.journal import read_journal
 from bot.contracts.journal import ProviderRetry
 from tests.session.conftest import Cli, command
 from tests.support import warm
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Hangup, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git, make_repository
@@ -30,7 +30,7 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
     cli: Cli, repo: Path, tmp_path: Path, model: str
 ) -> None:
     before, out = git(repo, "rev-parse", "HEAD"), tmp_path / "bundle"
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli(
             "fix", "--repo", repo, "--model", model, "--out", out, "--json", "fix the rounding", model=server
         )
@@ -81,7 +81,7 @@ def test_open_items_of_the_list_are_named_only_while_nothing_is_handed_over(
     last = DESCRIBE if described else DONE
     with ModelServer([VIEW, Turn(EDITS), items, last, DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", "fix it", model=server)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         asked = ["your list has open items" in json.dumps(one.json["messages"]) for one in server.requests]
     assert asked[:4] == [False] * 4
     assert any(asked) is not described
@@ -94,7 +94,7 @@ def test_dirty_files_and_the_index_stay_as_they_are(cli: Cli, repo: Path) -> Non
     (repo / "staged.txt").write_text("staged\n")
     git(repo, "add", "staged.txt")
     before = git(repo, "status", "--porcelain=v1")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "fix it", model=server)
     assert git(repo, "status", "--porcelain=v1") == before
     assert (repo / "README.md").read_text() == "mine\n"
@@ -106,14 +106,14 @@ def test_a_change_that_nobody_described_gets_a_title_of_its_own(cli: Cli, repo: 
     asked = "The durations are rounded too late, so that 59.7 seconds are shown as 60s and never as a minute."
     with ModelServer([VIEW, Turn(EDITS), DONE, Say("Round durations first.")]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--json", asked, model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert git(repo, "log", "-1", "--format=%s", ran.json["branch"]).strip() == "Round durations first"
 
 
 @pytest.mark.slow
 def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     patch = tmp_path / "change.patch"
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--patch", patch, "fix it", model=server)
     assert ran.code == 0
     assert git(repo, "branch", "--list", "agent/*") == ""
@@ -124,7 +124,7 @@ def test_a_patch_file_takes_the_place_of_the_branch(cli: Cli, repo: Path, tmp_pa
 def test_an_odd_work_tree_path_works(cli: Cli, tmp_path: Path, repo: Path) -> None:
     odd = tmp_path / 'it\'s a "tést" folder'
     repo.rename(odd)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", odd, "--model", MODELS[0], "--json", "fix it", model=server)
     assert ran.json["outcome"]["status"] == "changed", ran.err
 
@@ -200,7 +200,7 @@ def test_no_change_says_why_after_a_first_request_of_nine_kilobytes_and_six_of_t
 def test_of_an_answer_that_was_cut_off_the_beginning_is_printed(cli: Cli, repo: Path) -> None:
     with ModelServer([Turn((Say("It is in two hal"),), stop="max_tokens")]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "where is it?", model=server)
-    assert ran.code == 4, ran.said
+    assert ran.code == 4, ran.output
     assert ran.out.startswith("✘ Failed (the model's answer was cut off)")
     assert "\nIt is in two hal\n" in ran.out
 
@@ -515,9 +515,9 @@ def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path
         out = tmp_path / f"bundle-{deleted}"
         with ModelServer([shell("rm -r old; echo x > new.txt"), DONE]) as server:
             ran = cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, *flags, "x", model=server)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         assert (out / "changes.patch").read_bytes().count(b"deleted file") == deleted
-        assert ("--allow-deletions" in ran.said) == (not flags)
+        assert ("--allow-deletions" in ran.output) == (not flags)
         assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
 
 
@@ -565,8 +565,8 @@ def test_a_question_is_answered_in_full_and_makes_no_branch(cli: Cli, repo: Path
     )
     with ModelServer([Say(answer)]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODELS[0], "why does 59.7 become 60s?", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert ran.out.startswith("✔ Answered, no file was changed")
     assert answer.strip() in ran.out
-    assert "last words" not in ran.said
+    assert "last words" not in ran.output
     assert git(repo, "branch", "--list", "agent/*") == ""

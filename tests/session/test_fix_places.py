@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.fix_script import DONE, mending, shell
-from tests.support.model_script import Asked, Step
+from tests.support.fix_script import DONE, fix_steps, shell
+from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git, make_repository
 
@@ -27,7 +27,7 @@ def runs_of(cli: Cli) -> list[Path]:
 
 
 def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path) -> None:
-    with ModelServer([shell("pwd"), *mending()[:1], DONE]) as server:
+    with ModelServer([shell("pwd"), *fix_steps()[:1], DONE]) as server:
         cli("fix", "--repo", repo / "tidytime", "--model", MODEL, "x", model=server)
         first, second = (request.json["messages"] for request in server.requests[:2])
     assert f"repository root: {repo}, a git repository\n" in first[0]["content"][0]["text"]
@@ -38,7 +38,7 @@ def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: 
 def test_a_linked_work_tree_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     git(repo, "worktree", "add", "-q", "-b", "other", str(linked))
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", linked, "--model", MODEL, "--json", "x", model=server)
     assert git(repo, "rev-parse", f"{ran.json['branch']}~1") == git(linked, "rev-parse", "other")
     assert git(linked, "status", "--porcelain") == ""
@@ -48,7 +48,7 @@ def test_a_linked_work_tree_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path
 def test_a_shallow_clone_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     shallow = tmp_path / "shallow"
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repo}", str(shallow))
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", shallow, "--model", MODEL, "--json", "x", model=server)
     assert git(shallow, "rev-parse", f"{ran.json['branch']}~1") == git(shallow, "rev-parse", "HEAD")
 
@@ -56,7 +56,7 @@ def test_a_shallow_clone_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -
 @pytest.mark.slow
 def test_a_detached_head_stays_detached(cli: Cli, repo: Path) -> None:
     git(repo, "checkout", "-q", "--detach")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
     assert ran.json["branch"].startswith("agent/")
     assert git(repo, "rev-parse", "--abbrev-ref", "HEAD") == "HEAD"
@@ -66,7 +66,7 @@ def test_a_detached_head_stays_detached(cli: Cli, repo: Path) -> None:
 def test_a_bare_repository_gets_the_branch(cli: Cli, repo: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare.git"
     git(tmp_path, "clone", "-q", "--bare", str(repo), str(bare))
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", bare, "--model", MODEL, "--json", "x", model=server)
     assert git(bare, "rev-parse", f"{ran.json['branch']}~1") == git(bare, "rev-parse", "HEAD")
 
@@ -79,7 +79,7 @@ def test_a_submodule_is_named_as_not_fetched(cli: Cli, repo: Path, tmp_path: Pat
     steps: Sequence[Step] = [shell("echo y > README.md"), DONE]
     with ModelServer(steps) as server:
         ran = cli("fix", "--repo", outer, "--model", MODEL, "x", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "Submodules were not fetched; their folders are empty: `vendor/tidy`." in ran.out
 
 
@@ -146,9 +146,9 @@ def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
     out, patch = tmp_path / "bundle", tmp_path / "folder" / "x.patch"
     patch.parent.mkdir()
 
-    def remove_folder(asked: Asked) -> Step:
+    def remove_folder(asked: ScriptRequest) -> Step:
         shutil.rmtree(patch.parent, ignore_errors=True)
-        return mending()[{0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)]
+        return fix_steps()[{0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)]
 
     with ModelServer(remove_folder) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "--patch", patch, "x", model=server)
@@ -173,7 +173,7 @@ def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: b
     else:
         with (repo / ".github" / "agent.yml").open("a") as policy:
             policy.write("# more\n")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     assert note in ran.out
     assert note in ran.err
@@ -181,7 +181,7 @@ def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: b
 
 @pytest.mark.slow
 def test_a_budget_above_the_limit_is_said_with_what_is_used(cli: Cli, repo: Path) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--budget", "300", "x", model=server)
     note = "A budget of $300.00 was asked for; the policy allows $5.00 a run, so that is the limit."
     assert note in ran.err
@@ -201,7 +201,7 @@ def test_a_git_that_is_too_old_is_named(
         f'#!/bin/sh\n[ "$1" = version ] && echo "git version {version}" && exit\nexec {real} "$@"\n'
     )
     (programs / "git").chmod(0o755)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli(
             "fix",
             "--repo",
@@ -212,7 +212,7 @@ def test_a_git_that_is_too_old_is_named(
             model=server,
             PATH=f"{programs}:{os.environ['PATH']}",
         )
-    assert ran.code == code, ran.said
+    assert ran.code == code, ran.output
     assert ("git version 2.34.1 is too old: install git 2.39 or later" in ran.err) == (code == 75)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER
 from slash_forge.forge import ACTIONS_BOT
-from tests.support.fix_script import DESCRIBE, DONE, mending
+from tests.support.fix_script import DESCRIBE, DONE, fix_steps
 from tests.support.model_script import Call, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -39,17 +39,17 @@ def carry_out(
         token = stage.forge.token(ACTIONS_BOT, permissions or RUN, repo=stage.repo)
         ran = stage.run(model=server, event=event, token=token, GITHUB_RUN_ID=str(run))
         asked = [json.dumps(request.json) for request in server.requests]
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     stage.forge.add_artifact(stage.repo, run, "slash-agent", b"gone", expired=True)
     file = stage.event_file(event)
     published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     return asked
 
 
 def fixed(stage: Stage) -> Any:
     """A pull request that `fix` made."""
-    carry_out(stage, "/agent fix this", mending())
+    carry_out(stage, "/agent fix this", fix_steps())
     [pull] = stage.pulls()
     return pull
 
@@ -78,7 +78,7 @@ def test_a_question_is_read_again_from_its_comment_where_its_bundle_is_gone(stag
     question = "Which of the two roundings is meant?\n\n- `round` first\n- *truncate* first"
     carry_out(stage, "/agent fix only the carry", [VIEW, Call("ask_user", {"question": question})])
     [posted] = [body for body in stage.bot_comments() if "A question before this goes on" in body]
-    asked = carry_out(stage, "/agent continue the first one", mending())
+    asked = carry_out(stage, "/agent continue the first one", fix_steps())
     last = asked[0].partition("# The last run")[2]
     assert (
         "It asked:\\nWhich of the two roundings is meant?\\n\\n- `round` first\\n- *truncate* first" in last
@@ -115,7 +115,7 @@ def test_nobodys_commit_is_lost_where_others_have_committed_to_the_branch(stage:
     first = fixed(stage)
     branch = first["head"]["ref"]
     theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch=branch, author=MAINTAINER)
-    asked = carry_out(stage, "/agent continue", mending())
+    asked = carry_out(stage, "/agent continue", fix_steps())
     assert "go by the thread" in asked[0]
     assert "Its change is in the work tree already." not in asked[0]
     assert stage.branches()[branch] == theirs
@@ -130,7 +130,7 @@ def test_a_commit_that_somebody_put_in_place_of_the_bots_is_not_gone_on_from(sta
     theirs = stage.forge.commit(stage.repo, {"mine.txt": "x\n"}, branch="aside", author=MAINTAINER)
     folder = stage.forge.git_folder(stage.repo)
     subprocess.run(["git", "-C", str(folder), "update-ref", f"refs/heads/{branch}", theirs], check=True)
-    asked = carry_out(stage, "/agent continue", mending())
+    asked = carry_out(stage, "/agent continue", fix_steps())
     assert "go by the thread" in asked[0]
     assert any("others have committed" in note for note in stage.outcome()["notes"])
     assert b"mine.txt" not in (stage.bundle / "changes.patch").read_bytes()
@@ -141,7 +141,7 @@ def test_a_commit_that_somebody_put_in_place_of_the_bots_is_not_gone_on_from(sta
 def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
     first = fixed(stage)
     stage.forge.set_thread(stage.repo, first["number"], state="closed")
-    asked = carry_out(stage, "/agent continue", mending())
+    asked = carry_out(stage, "/agent continue", fix_steps())
     assert "which are not kept any more: go by the thread" in asked[0]
     assert not any("goes on from #" in note for note in stage.outcome()["notes"])
 
@@ -157,7 +157,7 @@ def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: 
     fork = stage.forge.fork(stage.repo, "mallory")
     stage.forge.commit(fork, {"evil.txt": "x\n"}, branch=first["head"]["ref"], author="mallory")
     stage.forge.open_pull(stage.repo, "mallory", f"mallory:{first['head']['ref']}", body=text)
-    asked = carry_out(stage, "/agent continue", mending())
+    asked = carry_out(stage, "/agent continue", fix_steps())
     assert "which are not kept any more: go by the thread" in asked[0]
     assert b"evil.txt" not in (stage.bundle / "changes.patch").read_bytes()
     assert stage.branches()[branch] == evil
@@ -168,6 +168,6 @@ def test_without_a_look_at_pull_requests_the_thread_has_to_do(stage: Stage) -> N
     fixed(stage)
     stage.forge.make_private(stage.repo)
     blind = {name: level for name, level in RUN.items() if name != "pull_requests"}
-    asked = carry_out(stage, "/agent continue", mending(), blind)
+    asked = carry_out(stage, "/agent continue", fix_steps(), blind)
     assert "which are not kept any more: go by the thread" in asked[0]
     assert any("could not be seen" in note for note in stage.outcome()["notes"])

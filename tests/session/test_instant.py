@@ -10,7 +10,7 @@ import pytest
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 BOT = "github-actions[bot]"
 WORKFLOW = ".github/workflows/agent.yml"
@@ -32,7 +32,7 @@ def token(stage: Stage, **more: str) -> str:
 
 def ask(
     stage: Stage, model: ModelServer, body: str, login: str = MAINTAINER, *args: str, **environment: str
-) -> Ran:
+) -> CommandResult:
     stage.forge.grant(stage.repo, MAINTAINER, "maintain")
     given = {
         "GITHUB_RUN_ID": "900001",
@@ -40,7 +40,7 @@ def ask(
         **environment,
     }
     ran = stage.run(*args, model=model, event=stage.ask(body, login), token=token(stage), **given)
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
     return ran
 
 
@@ -128,7 +128,7 @@ def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServ
 
 def test_nothing_is_checked_out_and_nothing_is_left(stage: Stage, model: ModelServer) -> None:
     ask(stage, model, "/agent help")
-    assert not [line for line in stage.asked_by_bot() if ".git/" in line]
+    assert not [line for line in stage.bot_requests() if ".git/" in line]
     assert list(stage.temp.iterdir()) == []
     assert not stage.bundle.exists()
 
@@ -194,7 +194,7 @@ def test_stop_with_nothing_to_stop_says_so(stage: Stage, model: ModelServer) -> 
     progress(stage, run_of(stage, "success"), "**Done**", state="over")
     ask(stage, model, "/agent stop")
     assert answer(stage).startswith("**Nothing is running for this thread.**")
-    assert not [line for line in stage.asked_by_bot() if line.endswith("/cancel")]
+    assert not [line for line in stage.bot_requests() if line.endswith("/cancel")]
 
 
 @pytest.mark.parametrize("login", [MAINTAINER, REPORTER])
@@ -269,6 +269,6 @@ def test_a_dry_run_says_that_it_would_cancel_and_cancels_nothing(stage: Stage, m
 @pytest.mark.parametrize("verb", ["help", "status", "stop"])
 def test_an_instant_answer_costs_few_calls(stage: Stage, model: ModelServer, verb: str) -> None:
     progress(stage, run_of(stage))
-    before = len(stage.asked_by_bot())
+    before = len(stage.bot_requests())
     ask(stage, model, f"/agent {verb}")
-    assert len(stage.asked_by_bot()) - before <= 8
+    assert len(stage.bot_requests()) - before <= 8

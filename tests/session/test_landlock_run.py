@@ -9,7 +9,7 @@ import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
-from tests.support.fix_script import DONE, mending, shell
+from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -48,7 +48,7 @@ def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
         ran = cli(
             "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--json", "x", model=server
         )
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     outcome = ran.json["outcome"]
     [check] = outcome["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed")
@@ -79,7 +79,7 @@ def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) 
             "fix", "--repo", repo, "--model", MODEL, "--sandbox", "landlock", "--out", out, "--json", "fix it",
             model=server,
         )  # fmt: skip
-        assert len(server.requests) > 1, ran.said
+        assert len(server.requests) > 1, ran.output
         asked = json.dumps(server.requests[0].json["messages"])
         seen = json.dumps(server.requests[1].json["messages"][-1])
     outcome = ran.json["outcome"]
@@ -93,7 +93,7 @@ def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) 
     again = cli(
         "replay", out / "journal.jsonl", "--repo", repo, "--patch", tmp_path / "p", "--sandbox", "landlock"
     )
-    assert again.code == 0, again.said
+    assert again.code == 0, again.output
     assert (tmp_path / "p").read_bytes() == (out / "changes.patch").read_bytes()
 
 
@@ -104,9 +104,9 @@ def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stag
     ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
     files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}
     stage.forge.commit(stage.repo, files)
-    with ModelServer(mending()) as model:
+    with ModelServer(fix_steps()) as model:
         ran = stage.run(model=model, SLASH_AGENT_PREPARE="auto", SLASH_AGENT_SANDBOX="landlock")
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     [note] = [note for note in stage.outcome()["notes"] if "was not installed" in note]
     assert "setup-sandbox" in note
     assert "`bring:`" in note

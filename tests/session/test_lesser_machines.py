@@ -17,7 +17,7 @@ import pytest
 from tests.support import denied, warm
 from tests.support.attacks import KEY
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Asked, Step
+from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.stage import MODEL
@@ -68,7 +68,7 @@ def test_a_whole_run_comes_to_its_end(world: World, place: Path) -> None:
 
     seen: list[str] = []
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         seen[:] = asked.results
         command = COMMAND.format(port=server.port, place=place)
         return DONE if asked.results else shell(command)

@@ -10,7 +10,7 @@ import pytest
 
 from bot.contracts.errors import UsageError
 from bot.session.local.review import find_range
-from tests.session.conftest import Cli, Ran
+from tests.session.conftest import Cli, CommandResult
 from tests.support.fix_script import VIEW
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -44,7 +44,7 @@ def report(**given: Any) -> Call:
     return Call("report_finding", {**arguments, **given})
 
 
-def reviewed(cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()) -> tuple[Ran, list[str]]:
+def reviewed(cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()) -> tuple[CommandResult, list[str]]:
     """The run, and what the model was told after each turn but its first look and the last."""
     with ModelServer([VIEW, *steps, DONE]) as server:
         ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)
@@ -141,7 +141,7 @@ def test_a_review_can_be_replayed_and_its_page_shows_the_findings(
     out = tmp_path / "bundle"
     reviewed(cli, topic, report(suggestion="    return 0.0"), options=("--out", out))
     ran = cli("replay", out / "journal.jsonl", "--repo", topic)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "Fails on nothing" in (out / "report.html").read_text()
 
 

@@ -15,10 +15,10 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
 from bot.recovery.replay_run import ReplayOptions, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
-from tests.support.model_script import Asked, Call, Say, Step, Tokens, Turn
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Tokens, Turn
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import Came, carry_out, request_in
+from tests.support.verb_runs import VerbRun, run_verb, request_in
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -35,7 +35,7 @@ class Script:
         self._steps: Iterator[Step] = iter([*steps, DESCRIBE, DONE])
         self._looked = False
 
-    def __call__(self, asked: Asked) -> Step:
+    def __call__(self, asked: ScriptRequest) -> Step:
         named = re.search(r"searched or viewed: ([^\s\\]+)", str(asked.body["messages"][-1]["content"]))
         if named and not self._looked:
             self._looked = True
@@ -43,14 +43,14 @@ class Script:
         return next(self._steps)
 
 
-def long_run(stage: Stage) -> Came:
-    return carry_out(stage, request_in(stage, Verb.FIX, "round first"), Script())
+def long_run(stage: Stage) -> VerbRun:
+    return run_verb(stage, request_in(stage, Verb.FIX, "round first"), Script())
 
 
 def test_a_run_that_fills_the_window_goes_on_from_a_summary(stage: Stage) -> None:
     came = long_run(stage)
     assert came.outcome.status is Status.CHANGED, came.outcome.reason
-    summary = json.dumps(came.asked[-1]["messages"][0])
+    summary = json.dumps(came.model_requests[-1]["messages"][0])
     assert "round first" in summary
     assert "- Round first." in summary
     assert "1. [x] Round first" in summary
@@ -65,13 +65,13 @@ def test_a_run_that_fills_the_window_goes_on_from_a_summary(stage: Stage) -> Non
 @pytest.mark.slow
 def test_the_model_cannot_change_the_transcript(stage: Stage) -> None:
     class Wrecker(Script):
-        def __call__(self, asked: Asked) -> Step:
+        def __call__(self, asked: ScriptRequest) -> Step:
             step = super().__call__(asked)
             if isinstance(step, Call) and step.name == "grep":
                 return Call("bash", {"command": f"echo no > {step.arguments['path']}"})  # type: ignore[index]
             return step
 
-    came = carry_out(stage, request_in(stage, Verb.FIX, "round first"), Wrecker())
+    came = run_verb(stage, request_in(stage, Verb.FIX, "round first"), Wrecker())
     assert came.outcome.status is Status.CHANGED, came.outcome.reason
     [wrecked] = [
         one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "bash"

@@ -30,7 +30,7 @@ def tasks(stage: Stage) -> None:
 
 def plan(stage: Stage, *args: str, **environment: str) -> Any:
     ran = stage.cli("maintain", "--plan", "--json", *args, GITHUB_TOKEN=stage.sample.run_token, **environment)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     return ran.json
 
 
@@ -75,7 +75,7 @@ def test_the_plan_is_one_line_of_json_and_words_go_elsewhere(stage: Stage) -> No
 def test_a_plan_writes_nothing_and_asks_little(stage: Stage) -> None:
     plan(stage)
     assert stage.writes() == []
-    assert len(stage.asked_by_bot()) <= 9
+    assert len(stage.bot_requests()) <= 9
 
 
 def test_an_open_pull_request_of_a_task_is_refreshed_until_people_commit_to_it(stage: Stage) -> None:
@@ -95,7 +95,7 @@ def test_a_commit_that_github_signed_for_us_is_no_persons(stage: Stage) -> None:
     number = stage.forge.open_pull(stage.repo, ACTIONS_BOT, branch, title="links", body=body, draft=True)
     planned = plan(stage)
     assert next(one for one in planned["decided"] if one["task"] == "links")["pull"] == number
-    assert not [line for line in stage.asked_by_bot() if line.endswith("/commits")]
+    assert not [line for line in stage.bot_requests() if line.endswith("/commits")]
     stage.forge.commit(stage.repo, {"a.txt": "c\n"}, branch=branch, author="mira-okafor")
     assert "People have committed" in why(plan(stage), "links")
 
@@ -213,7 +213,7 @@ def token(stage: Stage) -> str:
 
 def planned_since(stage: Stage, this_run: int = 0) -> list[str]:
     ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=token(stage), GITHUB_RUN_ID=str(this_run), **WORKFLOW)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     return due(ran.json)
 
 
@@ -289,7 +289,7 @@ def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> No
     stage.forge.commit(stage.repo, {**files, ".github/agent.yml": policy})
     ran = stage.cli("maintain", "--plan", "--task", ",".join([*(f"t{n}" for n in range(256)), "links"]),
                     GITHUB_TOKEN=stage.sample.run_token)  # fmt: skip
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert (ran.json["count"], ran.json["left"]) == (256, 1)
     assert "A matrix holds 256 jobs, and 1 more were to be in it" in ran.err
 
@@ -299,7 +299,7 @@ def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> No
 
 def keep_dashboard(stage: Stage, **environment: str) -> str:
     ran = stage.cli("maintain", "--dashboard", GITHUB_TOKEN=token(stage), **environment)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     return ran.err
 
 

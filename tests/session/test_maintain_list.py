@@ -14,10 +14,10 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
 from tests.support.apps import App, make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_script import ScriptRequest, Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -35,7 +35,7 @@ class Entries:
     app: App
     token: str
 
-    def call(self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str) -> Ran:
+    def call(self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str) -> CommandResult:
         served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-4-5"} if model else {}
         event = {"schedule": "17 * * * *", "repository": self.stage.sample.event["repository"]}
         environment = {
@@ -48,14 +48,14 @@ class Entries:
         }
         return self.stage.cli(*args, **environment)
 
-    def plan(self, *repositories: str, **more: Any) -> Ran:
+    def plan(self, *repositories: str, **more: Any) -> CommandResult:
         return self.call("maintain", "--plan", "--repositories", ",".join(repositories), **more)
 
-    def run(self, repository: str, model: ModelServer, **more: Any) -> Ran:
+    def run(self, repository: str, model: ModelServer, **more: Any) -> CommandResult:
         entry = {"SLASH_AGENT_REPOSITORY": repository, "SLASH_AGENT_TASK": "links"}
         return self.call("run", "--out", self.stage.bundle, model=model, **{**entry, **more})
 
-    def publish(self, repository: str, **more: Any) -> Ran:
+    def publish(self, repository: str, **more: Any) -> CommandResult:
         entry = {"SLASH_AGENT_REPOSITORY": repository, "SLASH_AGENT_TASK": "links"}
         return self.call("publish", "--bundle", self.stage.bundle, **{**entry, **more})
 
@@ -91,16 +91,16 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
 
 def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: Entries, stage: Stage) -> None:
     planned = entries.plan(stage.repo, NOTES)
-    assert planned.code == 0, planned.said
+    assert planned.code == 0, planned.output
     due = [(job["repository"], job["name"]) for job in planned.json["matrix"]["include"]]
     assert sorted(due) == [(NOTES, "riverbend.notes.links"), (stage.repo, "riverbend.tidytime.links")]
     for repository, _ in due:
         with ModelServer(writing()) as model:
             ran = entries.run(repository, model)
-            assert ran.code == 0, ran.said
+            assert ran.code == 0, ran.output
             assert f"Write down what {repository} is" in json.dumps(model.requests[0].json)
         done = entries.publish(repository)
-        assert done.code == 0, done.said
+        assert done.code == 0, done.output
     for repository, _ in due:
         [pull] = all_in(stage, repository, "pulls")
         assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links")
@@ -113,7 +113,7 @@ def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: En
 @pytest.mark.slow
 def test_the_dashboard_of_each_is_in_its_own_repository(entries: Entries, stage: Stage) -> None:
     kept = entries.call("maintain", "--dashboard", "--repositories", f"{stage.repo},{SHUT},{NOTES}")
-    assert kept.code == 0, kept.said
+    assert kept.code == 0, kept.output
     assert f"{SHUT}: The app" in kept.err
     for repository in (stage.repo, NOTES):
         [issue] = all_in(stage, repository, "issues?labels=maintenance")
@@ -191,7 +191,7 @@ def test_each_token_reaches_one_repository_and_only_the_publishing_one_can_push(
 def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, stage: Stage) -> None:
     """A model that learned it says it in words, in a command, in a file's text, in its account of the change."""
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
         steps: list[Step] = [
             Call("bash", {"command": f"echo {secret} {secret[::-1]}"}),
@@ -203,10 +203,10 @@ def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, sta
 
     with ModelServer(script) as model:
         ran = entries.run(NOTES, model)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     [secret] = [token.value for token in stage.forge.tokens_of(BOT)]
     done = entries.publish(NOTES)
-    said = [ran.said, done.said, *(json.dumps(pull) for pull in all_in(stage, NOTES, "pulls"))]
+    said = [ran.output, done.output, *(json.dumps(pull) for pull in all_in(stage, NOTES, "pulls"))]
     said += [file.read_text(errors="replace") for file in stage.bundle.iterdir()]
     assert not [text for text in said if secret in text or secret[::-1] in text]
     assert "[redacted GITHUB_APP_TOKEN]" in (stage.bundle / "journal.jsonl").read_text()
@@ -233,7 +233,7 @@ def test_who_starts_a_task_elsewhere_by_hand_must_be_allowed_it_there(
     }
     with ModelServer(writing()) as model:
         ran = entries.run(NOTES, model, **by_hand)
-        assert ran.code == code, ran.said
+        assert ran.code == code, ran.output
         assert bool(model.requests) == (code == 0)
     if code == 0:
         assert entries.publish(NOTES, **by_hand).code == 0
@@ -252,5 +252,5 @@ def test_a_plan_each_hour_does_not_use_up_the_days_runs(entries: Entries, stage:
     }
     with ModelServer(writing()) as model:
         ran = entries.run(stage.repo, model, **here)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "changed"

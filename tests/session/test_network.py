@@ -22,7 +22,7 @@ from tests.support.outcomes import REQUEST
 from tests.support.registry import registry
 from tests.support.stage import Stage
 from tests.support.tls import make_authority, tls_server
-from tests.support.verb_runs import carry_out, fork_pull, request_in, request_on
+from tests.support.verb_runs import run_verb, fork_pull, request_in, request_on
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -82,7 +82,7 @@ def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
 ) -> None:
     give_policy(stage, mirror.port)
     get = f"curl -sS --max-time 20 https://{HOST}:{mirror.port}/simple/tidyhello/"
-    came = carry_out(
+    came = run_verb(
         stage,
         request_in(stage, Verb.FIX),
         [shell(get), shell("curl -sS --max-time 20 https://evil.test/"), Turn((Say("Done."),))],
@@ -104,7 +104,7 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> N
     number = fork_pull(stage, {"tidytime/new.py": "x = 1\n"})
     asked = request_on(stage, number, Verb.FIX)
     assert asked.pull is not None
-    came = carry_out(
+    came = run_verb(
         stage, request_on(stage, number, Verb.FIX, trusted_sha=asked.pull.head_sha),
         [shell(PROBE), Turn((Say("Done."),))],
         more=mirror.environment,
@@ -116,7 +116,7 @@ def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> N
 
 def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage) -> None:
     with pytest.raises(UsageError, match="mirror"):
-        carry_out(
+        run_verb(
             stage,
             request_in(stage, Verb.FIX),
             [Turn((Say("Done."),))],
@@ -164,7 +164,7 @@ def test_two_mirrors_of_one_preset_are_refused_before_the_model_is_asked(stage: 
     """Package managers would ask one, and the policy's other could stay unused unseen."""
     two = "python=https://a.test/simple node=https://b.test python=https://c.test/simple"
     with pytest.raises(UsageError, match="more than one mirror for python"):
-        carry_out(
+        run_verb(
             stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more={"SLASH_AGENT_MIRRORS": two}
         )
 
@@ -177,7 +177,7 @@ def test_setup_that_could_not_fetch_says_what_the_network_refused(stage: Stage, 
     )
     stage.forge.commit(stage.repo, {".github/agent.yml": setup})
     with pytest.raises(UsageError) as failed:
-        carry_out(stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more=mirror.environment)
+        run_verb(stage, request_in(stage, Verb.FIX), [Turn((Say("Done."),))], more=mirror.environment)
     assert "ended with exit code 3" in str(failed.value)
     refusal = "Network: evil.test was refused (1 tunnel): not on the list of allowed hosts."
     assert str(failed.value).endswith(refusal)

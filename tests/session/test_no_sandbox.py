@@ -10,10 +10,10 @@ import pytest
 
 from tests.session.conftest import Cli
 from tests.support.denied import prefix
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.machines import with_program, without_bubblewrap, without_sandbox
 from tests.support.model_server import ModelServer
-from tests.support.stage import MODEL, Ran, Stage
+from tests.support.stage import MODEL, CommandResult, Stage
 
 # Another bubblewrap around the test makes the machine on which none works.
 pytestmark = pytest.mark.bubblewrap
@@ -27,7 +27,7 @@ exit 1
 
 @pytest.fixture
 def model() -> Iterator[ModelServer]:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         yield server
 
 
@@ -38,12 +38,12 @@ def program(folder: Path, text: str) -> Path:
     return file
 
 
-def assert_refused(ran: Ran, *said: str) -> None:
-    assert ran.code == 78, ran.said
+def assert_refused(ran: CommandResult, *said: str) -> None:
+    assert ran.code == 78, ran.output
     for words in said:
         assert words in ran.err
     assert len(ran.err.splitlines()) == 1
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output
 
 
 def test_without_sandbox_a_fix_is_refused_with_the_remedy(cli: Cli, repo: Path, model: ModelServer) -> None:
@@ -72,8 +72,8 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     ran = cli(
         "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside
     )
-    assert ran.code == 0, ran.said
-    [warning] = [line for line in ran.said.splitlines() if line.startswith("  warning ")]
+    assert ran.code == 0, ran.output
+    [warning] = [line for line in ran.output.splitlines() if line.startswith("  warning ")]
     assert "setting up uid map: Permission denied" in warning
     assert "used instead" in warning
     wall = json.loads((tmp_path / "out/outcome.json").read_text())["wall"]
@@ -97,7 +97,7 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
     ran = cli(
         "fix", "--repo", repo, "--model", MODEL, "--sandbox", "off", "x", model=model, inside=without_sandbox()
     )  # fmt: skip
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "sandbox   off" in ran.out
     assert "1 file changed on agent/" in ran.out
 
@@ -134,7 +134,7 @@ def test_an_event_is_refused_and_its_thread_told(stage: Stage, model: ModelServe
     comments = stage.bot_comments()
     assert any("is not installed" in body for body in comments)
     assert not any("Working on it" in body for body in comments)
-    assert not [line for line in stage.asked_by_bot() if ".git/" in line], "something was fetched"
+    assert not [line for line in stage.bot_requests() if ".git/" in line], "something was fetched"
 
 
 @pytest.mark.slow

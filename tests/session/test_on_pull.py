@@ -13,11 +13,11 @@ import pytest
 from slash_forge.bundled import MAINTAINER
 from slash_forge.runs import Step as JobStep
 from tests.session.test_event_bad_input import running, said
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
 from tests.support.model_script import Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 from tests.support.verb_runs import fork_pull
 
 pytestmark = pytest.mark.bubblewrap
@@ -36,25 +36,25 @@ READING: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Came:
+class VerbRun:
     """One run: what it said, and the first message of each request to the model."""
 
-    ran: Ran
+    ran: CommandResult
     told: list[str]
 
 
-def act(stage: Stage, event: Any, name: str, steps: Sequence[Step]) -> Came:
+def act(stage: Stage, event: Any, name: str, steps: Sequence[Step]) -> VerbRun:
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with ModelServer(steps) as server:
         ran = stage.run(model=server, event=event, name=name, token=token)
         told = [json.dumps(one.json["messages"][0], ensure_ascii=False) for one in server.requests]
-    assert "Traceback" not in ran.said
-    return Came(ran, told)
+    assert "Traceback" not in ran.output
+    return VerbRun(ran, told)
 
 
-def publish(stage: Stage, event: Any, name: str) -> Ran:
+def publish(stage: Stage, event: Any, name: str) -> CommandResult:
     done = stage.publish(GITHUB_EVENT_NAME=name, GITHUB_EVENT_PATH=str(stage.event_file(event)))
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     return done
 
 
@@ -86,8 +86,8 @@ def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: 
     stage.forge.commit(stage.repo, {POLICY: "triggers: {failed_runs: true}\n"})
     number = theirs(stage)
     event = failed_run(stage, number)
-    came = act(stage, event, "workflow_run", mending())
-    assert came.ran.code == 0, came.ran.said
+    came = act(stage, event, "workflow_run", fix_steps())
+    assert came.ran.code == 0, came.ran.output
     assert "it shows 60 seconds" in came.told[0]
     publish(stage, event, "workflow_run")
     [made] = others(stage, number)
@@ -115,8 +115,8 @@ def test_a_comment_on_lines_is_about_these_lines_and_answered_there(stage: Stage
     number = theirs(stage)
     asked = stage.forge.review_comment(stage.repo, number, MAINTAINER, "notes.md", 1, body="/agent fix this")
     event = stage.forge.review_comment_event(stage.repo, asked)
-    came = act(stage, event, "pull_request_review_comment", mending())
-    assert came.ran.code == 0, came.ran.said
+    came = act(stage, event, "pull_request_review_comment", fix_steps())
+    assert came.ran.code == 0, came.ran.output
     assert "Fix what the review thread below is about." in came.told[0]
     for _ in range(2):
         publish(stage, event, "pull_request_review_comment")
@@ -137,7 +137,7 @@ def test_a_fix_that_fits_on_a_forks_diff_is_suggestions_and_nothing_else(stage: 
     head = stage.get(f"pulls/{number}")["head"]["sha"]
     event = stage.ask("/agent fix the rounding", number=number)
     came = act(stage, event, "issue_comment", [VIEW, EDITS[0], DESCRIBE, DONE])
-    assert came.ran.code == 0, came.ran.said
+    assert came.ran.code == 0, came.ran.output
     for _ in range(2):
         done = publish(stage, event, "issue_comment")
     assert f"Pull request #{number} has the change as suggestions" in done.out
@@ -161,7 +161,7 @@ def test_a_head_that_moves_during_the_run_is_left_alone_and_the_result_is_beside
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with running(stage, token) as process:
         later = stage.forge.commit(stage.repo, {"notes.md": "later\n"}, branch="topic", author=MAINTAINER)
-    assert process.ended.result().returncode == 0, said(process)
+    assert process.result.result().returncode == 0, said(process)
     publish(stage, event, "issue_comment")
     assert stage.branches()["topic"] == later
     [made] = others(stage, number)
@@ -173,7 +173,7 @@ def test_a_head_that_moves_during_the_run_is_left_alone_and_the_result_is_beside
 def test_a_head_that_is_rewritten_during_the_run_gets_nothing_and_the_thread_is_told(stage: Stage) -> None:
     number = theirs(stage)
     event = stage.ask("/agent fix the rounding", number=number)
-    assert act(stage, event, "issue_comment", mending()).ran.code == 0
+    assert act(stage, event, "issue_comment", fix_steps()).ran.code == 0
     served = stage.forge.git_folder(stage.repo)
     git(served, "update-ref", "refs/heads/topic", "refs/heads/main")
     rewritten = stage.forge.commit(stage.repo, {"notes.md": "other\n"}, branch="topic", author=MAINTAINER)
@@ -198,8 +198,8 @@ def test_a_pull_requests_branch_may_have_any_name_that_git_allows(stage: Stage, 
     stage.forge.commit(stage.repo, {POLICY: "push_to_head: true\n"})
     number = theirs(stage, name)
     event = stage.ask("/agent fix the rounding", number=number)
-    came = act(stage, event, "issue_comment", mending())
-    assert came.ran.code == 0, came.ran.said
+    came = act(stage, event, "issue_comment", fix_steps())
+    assert came.ran.code == 0, came.ran.output
     publish(stage, event, "issue_comment")
     assert others(stage, number) == []
     assert MENDED in content(stage, stage.get(f"pulls/{number}")["head"]["sha"])
@@ -212,7 +212,7 @@ def test_a_pull_requests_branch_may_have_any_name_that_git_allows(stage: Stage, 
 def test_a_patch_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     number = theirs(stage)
     event = stage.ask("/agent fix the rounding", number=number)
-    assert act(stage, event, "issue_comment", mending()).ran.code == 0
+    assert act(stage, event, "issue_comment", fix_steps()).ran.code == 0
     patch = stage.bundle / "changes.patch"
     patch.write_bytes(patch.read_bytes().replace(b"round(abs(seconds))", b"evil(abs(seconds))_"))
     done = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(stage.event_file(event)))

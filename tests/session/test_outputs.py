@@ -12,7 +12,7 @@ import pytest
 from bot.session.job.large_outputs import OUTPUTS, bring_back, gather
 from bot.session.run_folder import RunFolder
 from tests.session.conftest import Cli
-from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.model_script import ScriptRequest, Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.stage import MODEL
@@ -144,7 +144,7 @@ def test_what_was_printed_before_the_checks_can_be_looked_up_after_them(cli: Cli
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "made": "", "a.txt": "one\n"})
     places: list[str] = []
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         said = json.dumps(asked.body["messages"][-1])
         turn = sum(message["role"] == "assistant" for message in asked.body["messages"])
         if turn == 0:

@@ -39,7 +39,7 @@ def run(cli: Cli, repo: Path, out: Path, *steps: Step) -> Path:
     """The journal of a run of `steps`."""
     with ModelServer([LOOK, *steps, DONE, DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "--out", out, "x", model=server)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     return out / "journal.jsonl"
 
 
@@ -178,7 +178,7 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
 
     def restored(path: str, version: int, *more: str) -> str:
         ran = cli("restore", journal, "--repo", repo, "--path", path, "--version", version, *more)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         return ran.out
 
     original = (repo / FORMAT).read_bytes()

@@ -28,10 +28,10 @@ from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from tests.attachments.archives import zipped
 from tests.attachments.pictures import noise, opened
-from tests.support.model_script import Asked, Call, Say, Script, Step
+from tests.support.model_script import ScriptRequest, Call, Say, Script, Step
 from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
-from tests.support.verb_runs import Came, carry_out, request_in
+from tests.support.verb_runs import VerbRun, run_verb, request_in
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -45,7 +45,7 @@ class Explained:
     stage: Stage
     bundle: Path
     request: Request
-    came: Came
+    came: VerbRun
     first: Any
 
 
@@ -64,7 +64,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explained]:
         yield Explained(stage, kept, request, came, first_of(came, 0))
 
 
-def reads_the_log(asked: Asked) -> Step:
+def reads_the_log(asked: ScriptRequest) -> Step:
     if asked.number:
         return Say("It shows 60 seconds.")
     place = re.search(r"in (\S+/attachments/1)/ ", str(asked.body["messages"][0]["content"]))
@@ -72,13 +72,13 @@ def reads_the_log(asked: Asked) -> Step:
     return Call("view", {"path": f"{place[1]}/a/app.log"})
 
 
-def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> Came:
+def run(stage: Stage, request: Request, steps: Sequence[Step] | Script, **job: Any) -> VerbRun:
     where = read_github_environment(stage.environment(stage.sample.run_token))
-    return carry_out(stage, request, steps, load_attachments=github_attachments(where), **job)
+    return run_verb(stage, request, steps, load_attachments=github_attachments(where), **job)
 
 
-def first_of(came: Came, request: int) -> Any:
-    parts = came.asked[request]["messages"][0]["content"]
+def first_of(came: VerbRun, request: int) -> Any:
+    parts = came.model_requests[request]["messages"][0]["content"]
     return [{name: value for name, value in part.items() if name != "cache_control"} for part in parts]
 
 
@@ -126,7 +126,7 @@ def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
     came = run(stage, later, [Say("The same.")], resume=bundle)
     assert first_of(came, 0) == explained.first
     # Breaks: bot/session/job/attachments.py "if image.data not in seen".
-    now = came.asked[0]["messages"][-1]["content"]
+    now = came.model_requests[0]["messages"][-1]["content"]
     assert [part["type"] for part in now] == ["text"]
     assert "1568 × 39, shown above already" in now[0]["text"]
 

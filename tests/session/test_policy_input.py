@@ -7,7 +7,7 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.policy.load import policy_file
 from slash_forge.bundled import MAINTAINER
-from tests.support.fix_script import DONE, mending
+from tests.support.fix_script import DONE, fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 
@@ -45,8 +45,8 @@ def test_it_decides_who_may_what(stage: Stage) -> None:
     with ModelServer([DONE]) as server:
         ran = stage.run(model=server, **GIVEN)
         assert server.requests == []
-    assert ran.code == 3, ran.said
-    assert f"{MAINTAINER} may not use `/agent fix` here" in ran.said
+    assert ran.code == 3, ran.output
+    assert f"{MAINTAINER} may not use `/agent fix` here" in ran.output
 
 
 def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
@@ -56,7 +56,7 @@ def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
         ran = stage.run(model=server, event=stage.ask("/agent fix --base lax this"), **GIVEN)
         assert server.requests == []
     assert ran.code == 2
-    assert f"There is no policy {NAMED}" in ran.said
+    assert f"There is no policy {NAMED}" in ran.output
 
 
 @pytest.mark.bubblewrap
@@ -64,15 +64,15 @@ def test_one_that_is_not_there_lets_nobody_in(stage: Stage) -> None:
 def test_both_jobs_go_by_it_and_the_agent_cannot_change_it(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {NAMED: "version: 1\npull_request: {draft: false}\nchecks: ['true']\n"})
     event = stage.ask("/agent fix this")
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server, event=event, **GIVEN)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert [check["command"] for check in stage.outcome()["checks"]] == ["true"]
     file = str(stage.event_file(event))
     refused = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=file)
     assert (refused.code, stage.pulls()) == (6, [])
-    assert "the policy" in refused.said
+    assert "the policy" in refused.output
     done = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=file, **GIVEN)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     [pull] = stage.pulls()
     assert not pull["draft"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.conftest import Ran, command
+from tests.session.conftest import CommandResult, command
 from tests.support import warm
 from tests.support.fix_script import VIEW, shell
 from tests.support.model_script import Call, Say, Step
@@ -49,16 +49,16 @@ def run_token(stage: Stage) -> str:
     return stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
 
 
-def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review") -> tuple[Ran, list[str]]:
+def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review") -> tuple[CommandResult, list[str]]:
     """The run and its publishing; what the model was told, by request but the one after its first look."""
     _, event = stage.forge.comment(stage.repo, number, MIRA, said)
     with ModelServer([VIEW, *steps, DONE]) as server:
         ran = stage.run(model=server, event=event, token=run_token(stage))
         told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     published = stage.publish()
-    assert published.code == 0, published.said
-    assert "no pull request" not in published.said
+    assert published.code == 0, published.output
+    assert "no pull request" not in published.output
     return ran, [*told[:1], *told[2:]]
 
 
@@ -128,10 +128,10 @@ def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -
     salvaged = stage.call(
         command("salvage", "--newest", "--out", stage.bundle), stage.environment(run_token(stage))
     )
-    assert salvaged.code == 0, salvaged.said
+    assert salvaged.code == 0, salvaged.output
     assert stage.outcome()["status"] == "partial"
     published = stage.publish()
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     assert "This review is not finished." in reviews(stage, number)[0]["body"]
     (remark,) = remarks(stage, number)
     assert "```suggestion" in remark["body"]
@@ -168,7 +168,7 @@ def test_a_push_after_a_review_that_had_nothing_to_say_is_looked_at_alone(stage:
     assert (reviews(stage, number), stage.get(f"issues/{number}/comments")) == ([], conversation)
 
 
-def pushed(stage: Stage, number: int, action: str) -> tuple[Ran, list[str]]:
+def pushed(stage: Stage, number: int, action: str) -> tuple[CommandResult, list[str]]:
     """An event that nobody wrote, in the two jobs of `review.yml` with their tokens."""
     event = stage.forge.pull_request_event(stage.repo, number, action)
     granted = {"contents": "read", "issues": "read", "pull_requests": "read", "checks": "read"}
@@ -176,10 +176,10 @@ def pushed(stage: Stage, number: int, action: str) -> tuple[Ran, list[str]]:
     with ModelServer([DONE]) as server:
         ran = stage.run(model=server, event=event, name="pull_request", token=token)
         told = [json.dumps(one.json["messages"][-1]) for one in server.requests]
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     granted = {"contents": "read", "issues": "write", "pull_requests": "write", "checks": "write"}
     token = stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
     file = str(stage.event_file(event))
     published = stage.publish(token=token, GITHUB_EVENT_NAME="pull_request", GITHUB_EVENT_PATH=file)
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     return ran, told

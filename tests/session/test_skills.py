@@ -20,12 +20,12 @@ from bot.session.tools.skills import RunSkills, SkillModels
 from bot.skills.find import SkillSet
 from bot.workspace.sandbox.backends import Off
 from tests.skills.corpus import skill
-from tests.support.fix_script import mending, shell
+from tests.support.fix_script import fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.outcomes import make_request
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
+from tests.support.verb_runs import VerbRun, run_verb, fork_pull, request_in, request_on
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -39,8 +39,8 @@ GREET = {
 LOAD = Call("skill", {"command": "greet"})
 
 
-def fixing(stage: Stage, *steps: Step, **request: Any) -> Came:
-    return carry_out(stage, request_in(stage, Verb.FIX, "greet", **request), [*steps, Say("Done.")])
+def fixing(stage: Stage, *steps: Step, **request: Any) -> VerbRun:
+    return run_verb(stage, request_in(stage, Verb.FIX, "greet", **request), [*steps, Say("Done.")])
 
 
 def user_texts(asked: Any) -> list[str]:
@@ -49,8 +49,8 @@ def user_texts(asked: Any) -> list[str]:
     return [block["text"] for block in content if block["type"] == "text"]
 
 
-def catalogue(came: Came) -> str:
-    [tool] = [tool for tool in came.asked[0]["tools"] if tool["name"] == "skill"]
+def catalogue(came: VerbRun) -> str:
+    [tool] = [tool for tool in came.model_requests[0]["tools"] if tool["name"] == "skill"]
     return str(tool["description"])
 
 
@@ -58,12 +58,12 @@ def test_the_body_follows_all_results_of_the_turn(stage: Stage) -> None:
     stage.forge.commit(stage.repo, GREET)
     came = fixing(stage, Turn((LOAD, Call("ls", {"path": "."}), shell("echo third"))), Say("Hm."))
     assert "- greet: Says hello." in catalogue(came)
-    assert "Run scripts/greet.sh" not in json.dumps(came.asked[0])
+    assert "Run scripts/greet.sh" not in json.dumps(came.model_requests[0])
     assert came.results[0] == "Loaded the skill greet; its instructions follow."
-    after = came.asked[1]["messages"][-1]["content"] if len(came.asked[1]["messages"]) else []
-    kinds = [block["type"] for message in came.asked[1]["messages"][2:] for block in message["content"]]
+    after = came.model_requests[1]["messages"][-1]["content"] if len(came.model_requests[1]["messages"]) else []
+    kinds = [block["type"] for message in came.model_requests[1]["messages"][2:] for block in message["content"]]
     assert kinds == ["tool_result", "tool_result", "tool_result", "text"], after
-    [body] = user_texts(came.asked[1])
+    [body] = user_texts(came.model_requests[1])
     assert body.startswith(f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n')
     assert "scripts/greet.sh" in body
     assert "moin" not in body
@@ -108,11 +108,11 @@ def test_a_skill_in_the_head_of_a_pull_request_is_not_seen(stage: Stage) -> None
     home.parent.mkdir(parents=True)
     home.write_text(skill("name: mine\ndescription: Of the machine.\n"))
     steps = [LOAD, Call("skill", {"command": "hidden"}), Say("Reviewed.")]
-    came = carry_out(stage, request_on(stage, number, Verb.REVIEW), steps)
+    came = run_verb(stage, request_on(stage, number, Verb.REVIEW), steps)
     assert "hidden" not in catalogue(came)
     assert "mine" not in catalogue(came), "an event of GitHub's has no person at the machine"
     assert "- greet: Says hello." in catalogue(came)
-    [body] = user_texts(came.asked[1])
+    [body] = user_texts(came.model_requests[1])
     assert "# Greet" in body
     assert "Evil." not in body
     assert '"hidden"' in came.results[1] or "hidden" in came.results[1]
@@ -136,7 +136,7 @@ def granting(allowed: str) -> dict[str, str]:
     }
 
 
-def denied(came: Came) -> list[bool]:
+def denied(came: VerbRun) -> list[bool]:
     return ["denied" in result.lower() for result in came.results if not result.startswith("Loaded")]
 
 
@@ -173,7 +173,7 @@ def test_a_wildcard_gets_nothing(stage: Stage, allowed: str) -> None:
 @pytest.mark.slow
 def test_a_run_with_a_skill_and_a_grant_replays_to_the_same_patch(stage: Stage) -> None:
     stage.forge.commit(stage.repo, granting("Bash(git log:*)"))
-    came = carry_out(stage, request_in(stage, Verb.FIX, "mend it"), [LOAD, shell("git log -1"), *mending()])
+    came = run_verb(stage, request_in(stage, Verb.FIX, "mend it"), [LOAD, shell("git log -1"), *fix_steps()])
     assert came.outcome.stop_reason is StopReason.END_TURN
     repo = stage.folder / "clone"
     stage.call(["git", "clone", "-q", stage.forge.clone_url(stage.repo), str(repo)], stage.environment())
@@ -194,7 +194,7 @@ def test_what_is_wrong_with_skills_is_in_the_journal(stage: Stage) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", [Verb.FIX, Verb.PLAN, Verb.EXPLAIN])
 def test_every_verb_with_a_model_has_the_bundled_skills(stage: Stage, verb: Verb) -> None:
-    came = carry_out(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
+    came = run_verb(stage, request_in(stage, verb, "this"), [Say("Done."), Say("Done.")])
     assert "fix-failing-test, " in catalogue(came)
 
 
@@ -237,9 +237,9 @@ def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_oth
         Say("Done."),
         Say("Done."),
     ]
-    came = carry_out(stage, request_in(stage, Verb.FIX, "sort it"), steps)
+    came = run_verb(stage, request_in(stage, Verb.FIX, "sort it"), steps)
     # The list is open, so that the model is sent back once: that is a new turn of its own.
-    assert [one["model"] for one in came.asked] == [own, other, other, own, other, own]
+    assert [one["model"] for one in came.model_requests] == [own, other, other, own, other, own]
     assert (
         "It asks for the model 'anthropic/claude-haiku-4-5', which answers until the turn ends"
         in came.results[0]

@@ -101,7 +101,7 @@ def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dol
     earlier = str(run_of(one_dollar))
     ran(one_dollar, 0.98, run=earlier)
     done, asked = act(one_dollar)
-    assert asked == 1, done.said
+    assert asked == 1, done.output
     fields = [found for body in one_dollar.bot_comments() if (found := read_mark(body, PROGRESS))]
     mine = next(found for found in fields if found["run"] != earlier)
     assert (mine["by"], mine["on"]) == (str(actor(one_dollar).id), now()[:10])
@@ -113,4 +113,4 @@ def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dolla
     token = one_dollar.forge.token(BOT, {"contents": "read", "issues": "write"}, repo=one_dollar.repo)
     done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
     assert done.code == 3
-    assert "Turn on `progress`" in done.said
+    assert "Turn on `progress`" in done.output

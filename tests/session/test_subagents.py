@@ -32,11 +32,11 @@ from bot.skills.find import SkillSet
 from bot.workspace.sandbox.backends import Off
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
-from tests.support.model_script import Asked, Call, Say, Step, Turn
+from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
 from tests.support.repositories import git
 from tests.support.scripted import INFO
 from tests.support.stage import Stage
-from tests.support.verb_runs import Came, carry_out, fork_pull, request_in, request_on
+from tests.support.verb_runs import VerbRun, run_verb, fork_pull, request_in, request_on
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -57,18 +57,18 @@ class Cast:
         }
         self.tools: dict[str, set[str]] = {}
 
-    def __call__(self, asked: Asked) -> Step:
+    def __call__(self, asked: ScriptRequest) -> Step:
         system = str(asked.body["system"])
         who = next((name for words, name in WHO.items() if words in system), "")
         self.tools[who] = set(asked.tools)
         return next(self._steps[who])
 
 
-def played(stage: Stage, cast: Cast, verb: Verb = Verb.FIX) -> Came:
-    return carry_out(stage, request_in(stage, verb, "round first"), cast)
+def played(stage: Stage, cast: Cast, verb: Verb = Verb.FIX) -> VerbRun:
+    return run_verb(stage, request_in(stage, verb, "round first"), cast)
 
 
-def replayed(stage: Stage, folder: Path, came: Came) -> None:
+def replayed(stage: Stage, folder: Path, came: VerbRun) -> None:
     clone = folder / "clone"
     git(folder, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
     again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
@@ -149,7 +149,7 @@ def test_what_a_subagent_has_seen_the_run_has_not(stage: Stage) -> None:
 @pytest.mark.slow
 def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
     cast = Cast([task("code"), Say("Planned.")] * 2, code=[])
-    came = carry_out(stage, request_in(stage, Verb.PLAN), cast)
+    came = run_verb(stage, request_in(stage, Verb.PLAN), cast)
     refused = next(read_journal(stage.bundle / "journal.jsonl").records(Result))
     assert refused.is_error
     assert "agent_type" in refused.content
@@ -160,7 +160,7 @@ def test_a_reading_verb_has_no_type_that_writes(stage: Stage) -> None:
 def test_on_a_forks_head_a_subagent_runs_nothing_either(stage: Stage) -> None:
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
     cast = Cast([task("code"), DESCRIBE, DONE], code=[shell("touch x"), VIEW, Turn(EDITS), Say("Mended.")])
-    carry_out(stage, request_on(stage, number, Verb.FIX), cast)
+    run_verb(stage, request_on(stage, number, Verb.FIX), cast)
     assert "bash" not in cast.tools["code"]
     first = next(read_journal(stage.bundle / "journal.jsonl").of("code-1").records(Result))
     assert 'There is no tool "bash"' in first.content
@@ -191,7 +191,7 @@ def test_a_subagent_that_changes_things_loads_skills_for_itself_and_readers_have
     assert "skill" in cast.tools[""] & cast.tools["code"]
     assert "skill" not in cast.tools["explore"]
     assert "task" not in cast.tools["code"]
-    [_, after] = [one for one in came.asked if "You make one change" in str(one["system"])]
+    [_, after] = [one for one in came.model_requests if "You make one change" in str(one["system"])]
     told = json.dumps(after["messages"][-1])
     assert "Loaded the skill greet; its instructions follow." in told
     assert "Greet them." in told
@@ -205,5 +205,5 @@ def test_the_silence_of_a_subagents_provider_is_told_with_its_name(
     told: list[str] = []
     monkeypatch.setattr("bot.session.progress.waits.IdleReporter", partial(IdleReporter, first=0.0))
     cast = Cast([task("explore"), Say("Done.")], explore=[VIEW, Turn((Say("Seen."),), delay=0.3)])
-    carry_out(stage, request_in(stage, Verb.FIX, "round first"), cast, say=told.append)
+    run_verb(stage, request_in(stage, Verb.FIX, "round first"), cast, say=told.append)
     assert "explore-1: the provider has sent nothing for 0 s; still waiting" in told

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
-from tests.support.fix_script import mending
-from tests.support.model_script import Asked, Call, Say, Step
+from tests.support.fix_script import fix_steps
+from tests.support.model_script import ScriptRequest, Call, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -40,21 +40,21 @@ def event(stage: Stage) -> Any:
     }
 
 
-def run(stage: Stage, model: ModelServer, task: str = "rounding") -> Ran:
+def run(stage: Stage, model: ModelServer, task: str = "rounding") -> CommandResult:
     return stage.run(model=model, event=event(stage), name="schedule", SLASH_AGENT_TASK=task)
 
 
-def publish(stage: Stage) -> Ran:
+def publish(stage: Stage) -> CommandResult:
     return stage.publish(GITHUB_EVENT_NAME="schedule", GITHUB_EVENT_PATH=str(stage.folder / "event.json"),
                          SLASH_AGENT_TASK="rounding")  # fmt: skip
 
 
 def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> None:
-    with ModelServer(mending()) as model:
+    with ModelServer(fix_steps()) as model:
         ran = run(stage, model)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     done = publish(stage)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     [pull] = stage.pulls()
     assert pull["head"]["ref"] == "agent/task-rounding"
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
@@ -64,7 +64,7 @@ def test_a_task_becomes_its_one_pull_request_with_its_labels(stage: Stage) -> No
 
 @pytest.mark.slow
 def test_the_model_is_asked_in_the_words_of_the_file(stage: Stage) -> None:
-    with ModelServer(mending()) as model:
+    with ModelServer(fix_steps()) as model:
         run(stage, model)
     assert "Look for times that are rounded wrongly" in json.dumps(model.requests[0].json)
 
@@ -72,7 +72,7 @@ def test_the_model_is_asked_in_the_words_of_the_file(stage: Stage) -> None:
 @pytest.mark.slow
 @pytest.mark.checks
 def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
-    with ModelServer(mending()) as model:
+    with ModelServer(fix_steps()) as model:
         run(stage, model)
     assert [check["command"] for check in stage.outcome()["checks"]] == [
         "python3 -m unittest",
@@ -81,7 +81,7 @@ def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
 
 
 def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage) -> None:
-    steps = [Call("bash", {"command": "echo more >> README.md"}), *mending()]
+    steps = [Call("bash", {"command": "echo more >> README.md"}), *fix_steps()]
     with ModelServer(steps) as model:
         assert run(stage, model).code == 0
     outcome = stage.outcome()
@@ -93,7 +93,7 @@ def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage)
 @pytest.mark.slow
 def test_the_next_time_the_same_pull_request_is_refreshed(stage: Stage) -> None:
     for _ in range(2):
-        with ModelServer(mending()) as model:
+        with ModelServer(fix_steps()) as model:
             run(stage, model)
         assert publish(stage).code == 0
     assert len(stage.pulls()) == 1
@@ -101,7 +101,7 @@ def test_the_next_time_the_same_pull_request_is_refreshed(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_a_plan_knows_the_pull_request_again(stage: Stage) -> None:
-    with ModelServer(mending()) as model:
+    with ModelServer(fix_steps()) as model:
         run(stage, model)
     publish(stage)
     planned = stage.cli(
@@ -122,7 +122,7 @@ def test_nothing_to_do_says_nothing(stage: Stage) -> None:
 def test_the_tasks_limit_ends_the_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/rounding.md": TASK.format(turns=2)})
 
-    def looking(asked: Asked) -> Step:
+    def looking(asked: ScriptRequest) -> Step:
         return Call("bash", {"command": f"echo {asked.number}"}, id=f"call_{asked.number}")
 
     with ModelServer(looking) as model:
@@ -137,4 +137,4 @@ def test_a_task_that_is_not_there_is_one_sentence(stage: Stage, name: str) -> No
     assert ran.code == 2
     assert model.requests == []
     assert "task" in ran.err
-    assert "Traceback" not in ran.said
+    assert "Traceback" not in ran.output

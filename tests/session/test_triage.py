@@ -16,7 +16,7 @@ from bot.publish.thread.markers import WRITE, read_mark
 from slash_forge import Forge
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage, open_stage
+from tests.support.stage import CommandResult, Stage, open_stage
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -69,7 +69,7 @@ def speak(number: int) -> list[Call]:
     return [propose("comment", number, body=ASKING), propose("add_label", number, label="stale")]
 
 
-def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[Ran, list[Any]]:
+def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[CommandResult, list[Any]]:
     """The run, and the bodies of the model's requests."""
     repository = stage.sample.event["repository"]
     event = {
@@ -79,11 +79,11 @@ def run(stage: Stage, *steps: Step, task: str = "stale-triage") -> tuple[Ran, li
     }
     with ModelServer([*steps, Say("Looked at them.")]) as model:
         ran = stage.run(model=model, event=event, name="schedule", SLASH_AGENT_TASK=task)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     return ran, [request.json for request in model.requests]
 
 
-def publish(stage: Stage, *more: str) -> Ran:
+def publish(stage: Stage, *more: str) -> CommandResult:
     return stage.publish(
         *more,
         GITHUB_EVENT_NAME="schedule",
@@ -94,7 +94,7 @@ def publish(stage: Stage, *more: str) -> Ran:
 
 def published(stage: Stage, *more: str) -> str:
     done = publish(stage, *more)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     return done.out
 
 
@@ -122,7 +122,7 @@ def test_what_the_model_is_shown_is_fenced_and_only_what_the_task_is_about(stage
     assert "Fresh" not in first
     assert "Held" not in first
     assert "Locked" not in first
-    assert "1 thread to look at" in ran.said
+    assert "1 thread to look at" in ran.output
     names = {tool["name"] for tool in asked[0]["tools"]}
     assert "propose_write" in names
     assert not names & {"edit", "write", "describe_change"}
@@ -267,7 +267,7 @@ def test_the_policy_of_the_default_branch_is_asked_again(stage: Stage, old: int)
     stage.forge.commit(stage.repo, {".github/agent.yml": "writes: { comment: 0 }\n"})
     done = publish(stage)
     assert done.code == 6
-    assert "no write of the kind `comment`" in done.said
+    assert "no write of the kind `comment`" in done.output
     assert (stage.bot_comments(old), labels(stage, old)) == ([], [])
 
 
@@ -286,4 +286,4 @@ def test_a_recorded_run_replays_as_it_was(stage: Stage, old: int) -> None:
     git = ["git", "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone)]
     subprocess.run(git, check=True, timeout=60, capture_output=True)
     again = stage.cli("replay", stage.bundle / "journal.jsonl", "--repo", clone)
-    assert again.code == 0, again.said
+    assert again.code == 0, again.output

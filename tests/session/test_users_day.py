@@ -12,7 +12,7 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER
 from slash_forge.forge import ACTIONS_BOT
-from tests.support.fix_script import VIEW, mending
+from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
@@ -52,10 +52,10 @@ class Day:
         token = self.stage.forge.token(ACTIONS_BOT, READING, repo=self.stage.repo)
         with ModelServer(steps) as server:
             ran = self.stage.run(model=server, event=event, name=name, token=token, **environment)
-        assert ran.code == 0, ran.said
+        assert ran.code == 0, ran.output
         file = str(self.stage.event_file(event))
         done = self.stage.publish(GITHUB_EVENT_NAME=name, GITHUB_EVENT_PATH=file, **environment)
-        assert done.code == 0, done.said
+        assert done.code == 0, done.output
 
     def comments(self, number: int, body: str, steps: Sequence[Step], login: str = MAINTAINER) -> None:
         self.happens("issue_comment", self.stage.ask(body, login, number), steps)
@@ -77,7 +77,7 @@ def test_from_a_comment_to_a_merge_and_the_task_of_the_night(stage: Stage) -> No
 
     # They approve it. A draft pull request that names plan and approver, and no other branch moved.
     main = stage.branches()["main"]
-    day.comments(issue, approve[1], mending())
+    day.comments(issue, approve[1], fix_steps())
     [pull] = stage.pulls()
     number = pull["number"]
     assert (pull["draft"], pull["base"]["ref"], pull["user"]["login"]) == (True, "main", ACTIONS_BOT)

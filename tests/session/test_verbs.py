@@ -21,11 +21,11 @@ from bot.publish.thread.ref import thread_ref_of
 from bot.recovery.replay_run import ReplayOptions, replay
 from bot.report.page import render_page
 from bot.session.job.outcome import exit_code
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import Came, carry_out, fork_pull, github, request_in, request_on
+from tests.support.verb_runs import VerbRun, run_verb, fork_pull, github, request_in, request_on
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -47,7 +47,7 @@ def code(outcome: Outcome) -> ExitCode:
 
 def published(stage: Stage) -> None:
     ran = stage.publish()
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
 
 
 # what the host says when the model says that it is done
@@ -59,11 +59,11 @@ def listed(*items: tuple[str, str]) -> Call:
 
 def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
     half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
-    came = carry_out(
+    came = run_verb(
         stage, request_in(stage, Verb.FIX, "mend it"), [VIEW, half, Say("Done."), Say("Not needed.")]
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
-    said = came.asked[-1]["messages"][-1]
+    said = came.model_requests[-1]["messages"][-1]
     assert "2. [ ] Say so in the README" in json.dumps(said)
     assert "This is said once" in json.dumps(said)
 
@@ -72,9 +72,9 @@ def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is
 def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": "agent:\n  stop_hook: {todos: false}\n"})
     half = listed(("Mend it", "pending"))
-    came = carry_out(stage, request_in(stage, Verb.FIX, "mend it"), [half, Say("Done.")])
+    came = run_verb(stage, request_in(stage, Verb.FIX, "mend it"), [half, Say("Done.")])
     assert came.outcome.stop_reason is StopReason.END_TURN
-    assert len(came.asked) == 2
+    assert len(came.model_requests) == 2
 
 
 def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
@@ -84,13 +84,13 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
     stage.forge.commit(stage.repo, {"tsconfig.json": "{ // comments\n}\n"})
     wreck = shell("echo 'def f(:' > tidytime/new.py; echo '// more' >> tsconfig.json; echo '[x' > a.toml")
     mend = shell("echo 'X = 1' > tidytime/new.py")
-    came = carry_out(
+    came = run_verb(
         stage,
         request_in(stage, Verb.FIX, "mend it"),
         [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
-    told = [text for text in came.begun_last if "files have errors that were not there before" in text]
+    told = [text for text in came.last_request_texts if "files have errors that were not there before" in text]
     assert len(told) == 2
     assert "| tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
     assert "| a.toml: no valid TOML" in told[0]
@@ -100,16 +100,16 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
 
 @pytest.mark.slow
 def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
-    came = carry_out(
+    came = run_verb(
         stage, request_in(stage, Verb.PLAN), [listed(("Look", "pending")), SUBMIT, Say("Planned.")]
     )
     assert came.outcome.status is Status.PLANNED
-    assert len(came.asked) == 2, "the plan ends the run"
+    assert len(came.model_requests) == 2, "the plan ends the run"
 
 
 def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
-    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
+    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
     assert "# Instructions in `AGENTS.md`" in came.first
     assert "Use British spelling." in came.first
 
@@ -118,7 +118,7 @@ def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
 
 
 def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> None:
-    planned = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     assert planned.outcome.status is Status.PLANNED
     assert planned.bundle.patch == b""
     published(stage)
@@ -132,7 +132,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
     assert place is not None
     found = find_plan(github(stage), place, plan.hash[:12])
     assert found == plan
-    done = carry_out(stage, replace(asked, plan=found), mending())
+    done = run_verb(stage, replace(asked, plan=found), fix_steps())
     assert done.outcome.status is Status.CHANGED
     assert "Round before splitting off the larger units." in done.first
     assert "Carry out the approved plan below, exactly." in done.first
@@ -152,13 +152,13 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
 
 @pytest.mark.slow
 def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
-    planned = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     published(stage)
     first, second = (request_in(stage, Verb.APPROVE, plan=planned.bundle.plan) for _ in range(2))
-    carry_out(stage, first, mending())
+    run_verb(stage, first, fix_steps())
     published(stage)
     before = stage.branches()
-    carry_out(stage, second, mending())
+    run_verb(stage, second, fix_steps())
     refused = stage.publish()
     assert refused.code == ExitCode.PUBLISHING
     assert "was carried out already" in refused.err
@@ -167,7 +167,7 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
 
 def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
     plan = Plan("Round durations first", (PlanStep("Round first.", ("tidytime/format.py",)),))
-    carry_out(stage, request_in(stage, Verb.APPROVE, plan=plan), mending())
+    run_verb(stage, request_in(stage, Verb.APPROVE, plan=plan), fix_steps())
     refused = stage.publish()
     assert refused.code == ExitCode.PUBLISHING
     assert "There is no plan" in refused.err
@@ -176,17 +176,17 @@ def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage)
 
 def test_an_approval_without_a_plan_starts_no_model(stage: Stage) -> None:
     with pytest.raises(UsageError, match="There is no approved plan"):
-        carry_out(stage, request_in(stage, Verb.APPROVE), [DONE])
+        run_verb(stage, request_in(stage, Verb.APPROVE), [DONE])
 
 
 @pytest.mark.slow
 def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [Say("All is well."), Say("Nothing to plan.")])
+    came = run_verb(stage, request_in(stage, Verb.PLAN), [Say("All is well."), Say("Nothing to plan.")])
     assert came.outcome.status is Status.FAILED
     assert "without a plan" in came.outcome.reason
     assert came.outcome.answer == "Nothing to plan."
     assert code(came.outcome) is ExitCode.PROVIDER
-    assert "no plan was submitted" in json.dumps(came.asked[1]["messages"])
+    assert "no plan was submitted" in json.dumps(came.model_requests[1]["messages"])
     published(stage)
     [told] = stage.bot_comments()
     assert told.startswith(
@@ -197,7 +197,7 @@ def test_a_plan_run_without_a_plan_is_told_once_and_fails(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_a_plan_that_came_late_counts(stage: Stage) -> None:
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [Say("Done."), SUBMIT, Say("Planned.")])
+    came = run_verb(stage, request_in(stage, Verb.PLAN), [Say("Done."), SUBMIT, Say("Planned.")])
     assert came.outcome.status is Status.PLANNED
 
 
@@ -207,7 +207,7 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
         "version: 1\nsetup: [touch made]\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
     )
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [shell("rm README.md"), SUBMIT, DONE])
+    came = run_verb(stage, request_in(stage, Verb.PLAN), [shell("rm README.md"), SUBMIT, DONE])
     assert came.tools == READING | {"todo", "task", "submit_plan", "ask_user"}
     assert 'There is no tool "bash"' in came.results[0]
     assert "no command is run here" not in came.first
@@ -221,7 +221,7 @@ def test_a_plan_run_reads_only(stage: Stage) -> None:
 
 
 def test_an_explanation_is_the_last_text(stage: Stage) -> None:
-    came = carry_out(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), [VIEW, Say("Because of `round`.")])
+    came = run_verb(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), [VIEW, Say("Because of `round`.")])
     assert (came.outcome.status, came.outcome.answer) == (Status.ANSWERED, "Because of `round`.")
     assert came.tools == READING
     assert code(came.outcome) is ExitCode.DONE
@@ -237,7 +237,7 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
     policy = "version: 1\nrules:\n  - {effect: allow, commands: [[git, log]], examples: [git log]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     steps = [shell("git log --oneline"), shell("rm README.md"), shell("git log; rm README.md"), Say("So.")]
-    came = carry_out(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), steps)
+    came = run_verb(stage, request_in(stage, Verb.EXPLAIN, "why 60?"), steps)
     assert came.tools == READING | {"bash", "bash_output", "bash_kill"}
     assert "denied" not in came.results[0]
     for denied in came.results[1:]:
@@ -250,7 +250,7 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
 
 @pytest.mark.slow
 def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) -> None:
-    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [Turn((Say("It is bec"),), stop="max_tokens")])
+    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [Turn((Say("It is bec"),), stop="max_tokens")])
     assert (came.outcome.status, came.outcome.answer) == (Status.FAILED, "It is bec")
     assert code(came.outcome) is ExitCode.BUDGET
 
@@ -260,11 +260,11 @@ def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) 
 
 def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_path: Path) -> None:
     first = request_in(stage, Verb.FIX)
-    came = carry_out(stage, first, [VIEW, Turn((*EDITS, ASK))])
+    came = run_verb(stage, first, [VIEW, Turn((*EDITS, ASK))])
     assert came.outcome.status is Status.NEEDS_INPUT
     assert came.outcome.question == "Should 59.6 seconds become one minute?"
     assert code(came.outcome) is ExitCode.DONE
-    assert len(came.asked) == 2
+    assert len(came.model_requests) == 2
     assert [file.path for file in came.outcome.files] == ["tidytime/format.py"]
     published(stage)
     assert stage.pulls() == []
@@ -273,9 +273,9 @@ def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_p
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
     on = request_in(stage, Verb.CONTINUE, "Yes, one minute.", resumes=7)
-    went_on = carry_out(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
-    assert "Should 59.6 seconds become one minute?" in went_on.begun_with
-    assert "Yes, one minute." in went_on.begun_with
+    went_on = run_verb(stage, on, [shell("git diff --stat"), DESCRIBE, DONE], resume=last)
+    assert "Should 59.6 seconds become one minute?" in went_on.first_request_text
+    assert "Yes, one minute." in went_on.first_request_text
     assert "tidytime/format.py" in went_on.results[0]
     assert went_on.outcome.status is Status.CHANGED
     assert went_on.bundle.patch == came.bundle.patch
@@ -285,10 +285,10 @@ def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_p
 
 @pytest.mark.slow
 def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> None:
-    carry_out(stage, request_in(stage, Verb.PLAN), [ASK])
+    run_verb(stage, request_in(stage, Verb.PLAN), [ASK])
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
-    came = carry_out(stage, request_in(stage, Verb.CONTINUE, "yes"), [SUBMIT, DONE], resume=last)
+    came = run_verb(stage, request_in(stage, Verb.CONTINUE, "yes"), [SUBMIT, DONE], resume=last)
     assert came.outcome.status is Status.PLANNED
     assert "edit" not in came.tools
     published(stage)
@@ -297,18 +297,18 @@ def test_going_on_from_a_plan_goes_on_planning(stage: Stage, tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_going_on_from_a_bundle_of_another_thread_is_refused(stage: Stage, tmp_path: Path) -> None:
-    carry_out(stage, request_in(stage, Verb.FIX), mending())
+    run_verb(stage, request_in(stage, Verb.FIX), fix_steps())
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
     other = request_in(stage, Verb.CONTINUE)
     assert other.thread is not None
     with pytest.raises(UsageError, match="another thread"):
-        carry_out(stage, replace(other, thread=replace(other.thread, number=99)), [DONE], resume=last)
+        run_verb(stage, replace(other, thread=replace(other.thread, number=99)), [DONE], resume=last)
 
 
 @pytest.mark.slow
 def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
-    came = carry_out(stage, request_in(stage, Verb.CONTINUE), [DONE])
+    came = run_verb(stage, request_in(stage, Verb.CONTINUE), [DONE])
     assert "could not be had" in came.first
     assert any("could not be had" in note for note in came.outcome.notes)
 
@@ -316,14 +316,14 @@ def test_going_on_where_the_bundle_is_gone_says_so(stage: Stage) -> None:
 @pytest.fixture
 def changed(stage: Stage, tmp_path: Path) -> Path:
     """The bundle of a run that mended the sample and asked something."""
-    carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
     last = tmp_path / "last"
     shutil.copytree(stage.bundle, last)
     return last
 
 
-def go_on(stage: Stage, last: Path, *steps: Step) -> Came:
-    return carry_out(stage, request_in(stage, Verb.CONTINUE, "yes"), [*steps, DESCRIBE, DONE], resume=last)
+def go_on(stage: Stage, last: Path, *steps: Step) -> VerbRun:
+    return run_verb(stage, request_in(stage, Verb.CONTINUE, "yes"), [*steps, DESCRIBE, DONE], resume=last)
 
 
 @pytest.mark.slow
@@ -360,7 +360,7 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
     stage.forge.commit(stage.repo, {"tidytime/format.py": after})
     came = go_on(stage, changed)
     assert came.outcome.status is Status.NO_CHANGE
-    assert "left no change in the work tree" in came.begun_with
+    assert "left no change in the work tree" in came.first_request_text
 
 
 @pytest.mark.slow
@@ -381,7 +381,7 @@ def test_a_run_that_went_on_is_replayed_to_the_same_patch(
 
 @pytest.mark.slow
 def test_a_plan_run_is_replayed_and_its_page_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
+    came = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
     again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
@@ -394,7 +394,7 @@ def test_a_plan_run_is_replayed_and_its_page_shows_the_plan(stage: Stage, tmp_pa
 
 @pytest.mark.slow
 def test_a_question_is_replayed_and_shown(stage: Stage, tmp_path: Path) -> None:
-    carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
+    run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
     assert replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {}).difference == ""
@@ -411,7 +411,7 @@ def test_what_a_pull_request_is_about_reaches_the_model(stage: Stage) -> None:
     thread = ReviewThread(5, "extra.py", 1, 0, Side.RIGHT, "@@ -0,0 +1 @@\n+EXTRA = 1", ())
     failure = FailedCheck("ci", "failure", "https://x", steps=(FailedStep("Run tests", "E boom"),))
     asked = request_on(stage, number, Verb.EXPLAIN, "what is this?", anchor=thread, failures=(failure,))
-    came = carry_out(stage, asked, [Call("grep", {"pattern": "EXTRA"}), Say("A constant.")])
+    came = run_verb(stage, asked, [Call("grep", {"pattern": "EXTRA"}), Say("A constant.")])
     assert "+EXTRA = 1" in came.first
     diff = came.first.partition("# Diff")[2]
     assert "EXTRA = 1" in diff
@@ -426,7 +426,7 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
     evil = "version: 1\nchecks:\n  - {name: mine, command: 'true'}\nsetup:\n  - 'touch /tmp/owned'\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": evil}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
     assert "mine" not in [check.name for check in came.outcome.checks]
     assert came.outcome.status is Status.CHANGED
 
@@ -434,7 +434,7 @@ def test_policy_and_checks_come_from_the_base_and_not_from_the_head(stage: Stage
 @pytest.mark.checks
 def test_on_a_forks_head_files_are_edited_and_nothing_is_run(stage: Stage) -> None:
     number = fork_pull(stage, {"conftest.py": "raise SystemExit('mine')\n"})
-    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
     assert came.tools == {
         "view",
         "ls",
@@ -465,8 +465,8 @@ def test_a_fork_is_run_at_the_head_that_a_maintainer_named(stage: Stage) -> None
     number = fork_pull(stage, {"fork.txt": "x\n"})
     asked = request_on(stage, number, Verb.FIX)
     assert asked.pull is not None
-    came = carry_out(
-        stage, replace(asked, trusted_sha=asked.pull.head_sha), [shell("cat fork.txt"), *mending()]
+    came = run_verb(
+        stage, replace(asked, trusted_sha=asked.pull.head_sha), [shell("cat fork.txt"), *fix_steps()]
     )
     assert "x" in came.results[0]
     assert all(check.after.state is CheckState.PASSED for check in came.outcome.checks)
@@ -494,7 +494,7 @@ def test_a_run_on_a_pull_request_is_replayed_by_the_policy_of_its_base(stage: St
     stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
     stage.forge.commit(stage.repo, {"later.md": "on main\n"})
-    came = carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
     assert came.outcome.status is Status.CHANGED
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
@@ -507,7 +507,7 @@ def test_a_replay_without_the_commit_of_the_policy_says_which_to_fetch(stage: St
     stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
     policy = stage.forge.commit(stage.repo, {"later.md": "on main\n"})
-    carry_out(stage, request_on(stage, number, Verb.FIX), mending())
+    run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
     clone = tmp_path / "clone"
     served = str(stage.forge.git_folder(stage.repo))
     git(tmp_path, "clone", "-q", "--no-local", "--single-branch", "--branch", "topic", served, str(clone))

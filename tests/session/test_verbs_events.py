@@ -11,10 +11,10 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
-from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, mending, shell
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, Stage
+from tests.support.stage import CommandResult, Stage
 from tests.support.verb_runs import fork_pull
 
 pytestmark = pytest.mark.bubblewrap
@@ -27,16 +27,16 @@ SUBMIT = Call(
 
 def carried_out(
     stage: Stage, body: str, steps: Sequence[Step], *, login: str = MAINTAINER, code: int = 0
-) -> Ran:
+) -> CommandResult:
     """`run` and, where that went well, `publish` in the job of the same event."""
     event = stage.ask(body, login)
     with ModelServer(steps) as server:
         ran = stage.run(model=server, event=event)
-    assert ran.code == code, ran.said
+    assert ran.code == code, ran.output
     if code == 0:
         file = stage.event_file(event)
         published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-        assert published.code == 0, published.said
+        assert published.code == 0, published.output
     return ran
 
 
@@ -57,7 +57,7 @@ def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     assert stage.pulls() == []
     _, approve = plan_in(stage)
-    carried_out(stage, approve, mending())
+    carried_out(stage, approve, fix_steps())
     [pull] = stage.pulls()
     assert approve.rpartition(" ")[2] in pull["body"]
     assert comments(stage, "**Carried out:** pull request #")
@@ -101,7 +101,7 @@ def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage:
     actions = {"GITHUB_RUN_ID": str(run), "GITHUB_WORKFLOW_REF": f"{stage.repo}/{workflow}@refs/heads/main"}
     with ModelServer([VIEW, Say("It rounds too late.")]) as server:
         ran = stage.run(model=server, event=event, token=token, **actions)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert stage.outcome()["status"] == "answered"
 
 
@@ -130,14 +130,14 @@ def test_an_answer_goes_on_from_the_artifact_of_the_run_that_asked(stage: Stage)
     event = stage.ask("/agent fix this")
     with ModelServer([VIEW, Turn((*EDITS, ask))]) as server:
         ran = stage.run(model=server, event=event, GITHUB_RUN_ID=str(first), token=reading_runs(stage))
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     files = {file.name: file.read_bytes() for file in stage.bundle.iterdir()}
     stage.forge.add_artifact(stage.repo, first, "slash-agent-bundle", files)
     on = stage.ask("/agent continue Yes, one minute.")
     with ModelServer([DESCRIBE, DONE]) as server:
         ran = stage.run(model=server, event=on, token=reading_runs(stage))
         told = json.dumps(server.requests[0].json)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     assert "One minute?" in told
     assert "Yes, one minute." in told
     assert stage.publish().code == 0
@@ -154,7 +154,7 @@ def reading_runs(stage: Stage) -> str:
 @pytest.mark.slow
 def test_a_plan_that_was_not_made_is_a_failure_that_says_why(stage: Stage) -> None:
     ran = carried_out(stage, "/agent plan this", [Say("Fine as it is."), Say("Fine as it is.")], code=5)
-    assert "without a plan" in ran.said
+    assert "without a plan" in ran.output
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_a_plan_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     assert comments(stage, "**Plan:") == []
 
 
-def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
+def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> CommandResult:
     """A maintainer's comment under a pull request, carried out and published."""
     event = stage.ask(body, number=number)
     permissions = {
@@ -183,10 +183,10 @@ def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
     token = stage.forge.token(ACTIONS_BOT, permissions, repo=stage.repo)
     with ModelServer(steps) as server:
         ran = stage.run(model=server, event=event, token=token)
-    assert ran.code == 0, ran.said
+    assert ran.code == 0, ran.output
     file = stage.event_file(event)
     published = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(file))
-    assert published.code == 0, published.said
+    assert published.code == 0, published.output
     return published
 
 
@@ -194,7 +194,7 @@ def on_pull(stage: Stage, number: int, body: str, steps: Sequence[Step]) -> Ran:
 @pytest.mark.checks
 def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
     number = fork_pull(stage, {"mine.py": "raise SystemExit\n"})
-    on_pull(stage, number, "/agent fix the rounding", mending())
+    on_pull(stage, number, "/agent fix the rounding", fix_steps())
     outcome = stage.outcome()
     assert outcome["request"]["pull"]["number"] == number
     assert {check["after"]["state"] for check in outcome["checks"]} == {"not_run"}
@@ -207,7 +207,7 @@ def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
 def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
     number = fork_pull(stage, {"mine.txt": "x\n"})
     sha = stage.get(f"pulls/{number}")["head"]["sha"]
-    on_pull(stage, number, f"/agent fix --sha {sha[:12]} the rounding", [shell("cat mine.txt"), *mending()])
+    on_pull(stage, number, f"/agent fix --sha {sha[:12]} the rounding", [shell("cat mine.txt"), *fix_steps()])
     outcome = stage.outcome()
     assert outcome["request"]["trusted_sha"] == sha
     assert {check["after"]["state"] for check in outcome["checks"]} == {"passed"}

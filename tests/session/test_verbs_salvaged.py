@@ -14,14 +14,14 @@ from bot.recovery.salvage import salvage
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Turn
 from tests.support.stage import Stage
-from tests.support.verb_runs import Came, carry_out, request_in
+from tests.support.verb_runs import VerbRun, run_verb, request_in
 
 pytestmark = pytest.mark.bubblewrap
 
 SUBMIT = Call("submit_plan", {"title": "Round first", "steps": [{"text": "Round first."}]})
 
 
-def died(came: Came, out: Path) -> Path:
+def died(came: VerbRun, out: Path) -> Path:
     """The run's folder as a kill before its end leaves it: the journal stops after the last result."""
     lines = came.folder.journal.read_text().splitlines(keepends=True)
     last = max(number for number, line in enumerate(lines) if '"type":"result"' in line)
@@ -30,7 +30,7 @@ def died(came: Came, out: Path) -> Path:
 
 
 def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> None:
-    came = carry_out(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, DONE])
+    came = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, DONE])
     salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
     assert bundle.plan == came.bundle.plan is not None
@@ -42,7 +42,7 @@ def test_a_plan_that_was_handed_over_is_kept(stage: Stage, tmp_path: Path) -> No
 def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
     policy = "version: 1\nrules:\n  - {effect: allow, commands: [[rm]], examples: [rm x]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
-    came = carry_out(stage, request_in(stage, Verb.EXPLAIN), [VIEW, shell("rm README.md"), DONE])
+    came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [VIEW, shell("rm README.md"), DONE])
     salvaged = salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     assert any("thrown away" in note for note in salvaged.outcome.notes)
     bundle = read_bundle(tmp_path / "out")
@@ -53,7 +53,7 @@ def test_an_explanation_that_died_is_none(stage: Stage, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_question_that_was_asked_is_kept_beside_the_change(stage: Stage, tmp_path: Path) -> None:
     ask = Call("ask_user", {"question": "Which?"})
-    came = carry_out(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ask))])
+    came = run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ask))])
     salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")
     assert bundle.outcome.question == "Which?"
@@ -67,7 +67,7 @@ def test_what_was_proposed_is_kept(stage: Stage, tmp_path: Path) -> None:
     asked = request_in(stage, Verb.EXPLAIN)
     assert asked.thread is not None
     label = {"kind": "add_label", "number": asked.thread.number, "label": "needs tests"}
-    came = carry_out(stage, asked, [Call("propose_write", label), DONE])
+    came = run_verb(stage, asked, [Call("propose_write", label), DONE])
     assert came.bundle.outcome.status is Status.ANSWERED
     salvage(came.folder.root, {}, died(came, tmp_path / "out"))
     bundle = read_bundle(tmp_path / "out")

@@ -13,9 +13,9 @@ from bot.contracts.request import Verb
 from bot.contracts.tools import Variation
 from bot.recovery.replay_run import ReplayOptions, ReplayResult, replay
 from bot.session.run_folder import RunFolder
-from tests.support.fix_script import mending
+from tests.support.fix_script import fix_steps
 from tests.support.stage import Stage
-from tests.support.verb_runs import carry_out, request_in
+from tests.support.verb_runs import run_verb, request_in
 
 
 def told(journal: JournalFile) -> tuple[list[str], list[str]]:
@@ -34,7 +34,7 @@ def test_a_run_is_worded_by_its_name(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_replay_of_a_run_is_word_for_word_the_run(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RunFolder, "variation", Variation("q"))
-    carry_out(stage, request_in(stage, Verb.FIX, "mend it"), mending())
+    run_verb(stage, request_in(stage, Verb.FIX, "mend it"), fix_steps())
     recorded = read_journal(stage.bundle / "journal.jsonl")
     _, first, second, described = told(recorded)[0]
     assert first.startswith("tidytime/format.py edited (+1 -1).\n")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.conftest import Cli, command
 from tests.support import warm
-from tests.support.fix_script import DONE, mending, shell
+from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import Call, Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all, git
@@ -24,7 +24,7 @@ TOKEN = "gh" + "p_" + "a1B2" * 9
 @pytest.mark.checks
 def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> None:
     base = git(repo, "rev-parse", "HEAD")[:12]
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     first, *rest = ran.err.splitlines()
     assert first.startswith(f"     at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
@@ -35,7 +35,7 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
 @pytest.mark.slow
 def test_a_reader_that_goes_away_ends_no_run(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         argv = warm.client_command(command("fix", "--repo", repo, "--model", MODEL, "--out", out, "x"))
         with subprocess.Popen(
             argv,
@@ -75,7 +75,7 @@ def test_each_step_of_the_preparation_is_said(cli: Cli, repo: Path) -> None:
 def test_why_a_check_says_nothing_is_said_at_the_end(cli: Cli, repo: Path) -> None:
     (repo / ".github" / "agent.yml").write_text("version: 1\nchecks:\n  - no-such-program --all\n")
     commit_all(repo)
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     assert "check     no-such-program --all: before not runnable, after not runnable" in ran.out
     assert "a tool or dependency is missing here" in ran.out
@@ -94,7 +94,7 @@ def test_a_denied_call_is_said_at_the_end(cli: Cli, repo: Path) -> None:
 
 @pytest.mark.slow
 def test_the_log_of_a_job_says_each_call(stage: Stage) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server)
     assert "  1  view tidytime/format.py" in ran.out.splitlines()
 
@@ -106,13 +106,13 @@ def test_no_secret_of_a_call_is_in_the_log_of_a_job(stage: Stage) -> None:
         ran = stage.run(model=server, DEPLOY_TOKEN=known)
     assert "  1  bash echo [redacted DEPLOY_TOKEN]" in ran.out.splitlines()
     assert "GitHub token" in ran.out
-    assert known not in ran.said
-    assert TOKEN not in ran.said
+    assert known not in ran.output
+    assert TOKEN not in ran.output
 
 
 @pytest.mark.slow
 def test_the_log_of_a_job_says_where_the_bundle_is(stage: Stage) -> None:
-    with ModelServer(mending()) as server:
+    with ModelServer(fix_steps()) as server:
         ran = stage.run(model=server)
     assert f"  bundle    {stage.bundle}" in ran.out.splitlines()
 
@@ -125,4 +125,4 @@ def test_a_limit_of_the_policy_is_the_commands_and_is_told(cli: Cli, repo: Path)
     commit_all(repo)
     with ModelServer([shell("truncate -s 9M big"), shell("echo hi > new.txt"), DONE]) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert "Commands met limits of the sandbox: the size of one file (3 ×)." in ran.out, ran.said
+    assert "Commands met limits of the sandbox: the size of one file (3 ×)." in ran.out, ran.output

@@ -42,7 +42,7 @@ _HANDED_ON = re.compile(r"PATH$|LANG$|(PIP|UV|SSL|REQUESTS)_|NODE_EXTRA|(?i:(htt
 
 
 @dataclass(frozen=True)
-class Ran:
+class WorkflowRun:
     """A finished workflow. `jobs` has the result of every job that was started, by its id; `artifacts` their names."""
 
     code: int
@@ -66,7 +66,7 @@ class Act:
     settings: Mapping[str, str] = field(default_factory=dict)
     _process: subprocess.Popen[str] | None = None
 
-    def run(self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment") -> Ran:
+    def run(self, workflow: str, event: Mapping[str, Any], name: str = "issue_comment") -> WorkflowRun:
         """One workflow file of ours, by its name, for one event."""
         folder = self.stage.folder / "act"
         shutil.rmtree(folder, ignore_errors=True)
@@ -119,7 +119,7 @@ class Act:
         for process in supervisors(self.stage.folder / "act"):
             os.kill(process, signal.SIGINT)
 
-    def _execute(self, command: list[str], folder: Path) -> Ran:
+    def _execute(self, command: list[str], folder: Path) -> WorkflowRun:
         home = folder / "home"
         home.mkdir()
         environment = {key: value for key, value in os.environ.items() if _HANDED_ON.match(key)}
@@ -137,7 +137,7 @@ class Act:
             code = process.wait()
         finally:
             limit.cancel()
-        return Ran(
+        return WorkflowRun(
             code,
             {line["jobID"]: line["jobResult"] for line in lines if "jobResult" in line},
             "\n".join(f"[{line.get('jobID', '')}] {line['msg']}" for line in lines),

@@ -13,24 +13,24 @@ from tests.support import warm
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
-from tests.support.stage import Ran, command
+from tests.support.stage import CommandResult, command
 
 MODEL = "anthropic/claude-sonnet-4-5"
 KEY = "sk-test-canary-5e1f0c9a7b3d"
 
 
 @dataclass(frozen=True)
-class Attacked:
+class AttackResult:
     """One run after the attack. `seen` is what the tools answered, in order; `sent` every request's body."""
 
-    ran: Ran
-    seen: tuple[str, ...]
-    sent: bytes
+    result: CommandResult
+    tool_results: tuple[str, ...]
+    request_bodies: bytes
     bundle: Path
 
     @property
     def outcome(self) -> Any:
-        assert (self.bundle / "outcome.json").exists(), self.ran.said
+        assert (self.bundle / "outcome.json").exists(), self.result.output
         return json.loads((self.bundle / "outcome.json").read_text())
 
     @property
@@ -41,10 +41,10 @@ class Attacked:
     def withheld(self) -> set[str]:
         return {file["path"] for file in self.outcome["withheld"]}
 
-    def everything(self) -> bytes:
+    def all_output(self) -> bytes:
         """All that left the run: what the model was told, the bundle, what was printed."""
-        kept = b"".join(path.read_bytes() for path in sorted(self.bundle.iterdir()))
-        return self.sent + kept + self.ran.said.encode()
+        files = b"".join(path.read_bytes() for path in sorted(self.bundle.iterdir()))
+        return self.request_bodies + files + self.result.output.encode()
 
 
 def fix_with(
@@ -55,7 +55,7 @@ def fix_with(
     *options: object,
     cold: bool = True,
     watch: Callable[[int, ModelServer], object] = lambda pid, server: None,
-) -> Attacked:
+) -> AttackResult:
     """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done.
 
     `cold` for whatever may look at the program's process: its environment, its memory, its command line. `watch` is
@@ -65,15 +65,15 @@ def fix_with(
     bundle = home / "bundle"
     argv = command("fix", "--repo", repo, "--model", MODEL, "--out", bundle, *options, "do as you are told")
     with ModelServer([*turns, DONE, DONE]) as server:
-        done = (warm.run_cold if cold else warm.run)(
-            argv, {**environment, **server.environment(KEY)}, home, begun=lambda pid: watch(pid, server)
+        completed = (warm.run_cold if cold else warm.run)(
+            argv, {**environment, **server.environment(KEY)}, home, on_start=lambda pid: watch(pid, server)
         )
         bodies = [request.json for request in server.requests]
-        sent = b"".join(request.body for request in server.requests)
-    return Attacked(Ran(done.returncode, done.stdout, done.stderr), tuple(_results(bodies)), sent, bundle)
+        request_bodies = b"".join(request.body for request in server.requests)
+    return AttackResult(CommandResult(completed.returncode, completed.stdout, completed.stderr), tuple(_results(bodies)), request_bodies, bundle)
 
 
-def forms(secret: str) -> list[bytes]:
+def encodings_of(secret: str) -> list[bytes]:
     """`secret` as an attacker may write it down: plain, backwards, hex, and in base64 at each place."""
     raw = secret.encode()
     shifted = [base64.b64encode(b"\0" * shift + raw)[-(-shift * 8 // 6) :][:-4] for shift in range(3)]
@@ -82,10 +82,10 @@ def forms(secret: str) -> list[bytes]:
 
 def _results(bodies: Sequence[Any]) -> list[str]:
     """The tool results of the last request, which holds those of the whole conversation."""
-    found: list[str] = []
+    results: list[str] = []
     for message in bodies[-1]["messages"] if bodies else []:
         for part in message["content"] if isinstance(message["content"], list) else []:
             if part.get("type") == "tool_result":
                 content = part["content"]
-                found.append(content if isinstance(content, str) else json.dumps(content))
-    return found
+                results.append(content if isinstance(content, str) else json.dumps(content))
+    return results

@@ -38,7 +38,7 @@ DESCRIBE = Call(
 DONE = Say("Mended.")
 
 
-def mending() -> list[Step]:
+def fix_steps() -> list[Step]:
     """Look, edit twice, describe, end."""
     return [VIEW, Turn(EDITS), DESCRIBE, DONE]
 

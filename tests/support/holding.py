@@ -11,11 +11,11 @@ import os
 import threading
 
 
-def held() -> tuple[int, int]:
+def open_resources() -> tuple[int, int]:
     """Descriptors and threads, without those that only wait to be collected."""
     gc.collect()
     return len(os.listdir("/proc/self/fd")), threading.active_count()
 
 
-def no_more_than(before: tuple[int, int]) -> bool:
-    return all(now <= then for now, then in zip(held(), before, strict=True))
+def has_not_grown(before: tuple[int, int]) -> bool:
+    return all(now <= then for now, then in zip(open_resources(), before, strict=True))

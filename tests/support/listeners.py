@@ -12,13 +12,13 @@ class Listener:
     """`seen` is every request, as `GET /path`, with its headers in `headers`. Whatever is asked, it answers `data`."""
 
     def __init__(self, data: bytes = b"", content_type: str = "image/png") -> None:
-        self.seen: list[str] = []
+        self.requests: list[str] = []
         self.headers: list[dict[str, str]] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                outer.seen.append(f"{self.command} {self.path}")
+                outer.requests.append(f"{self.command} {self.path}")
                 outer.headers.append({name.lower(): value for name, value in self.headers.items()})
                 self.send_response(200)
                 self.send_header("Content-Type", content_type)

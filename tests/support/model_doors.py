@@ -18,7 +18,7 @@ from typing import Any
 from bot.contracts.model import Event, ModelRequest
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
-from tests.support.model_script import Asked, Call, Part, Say, Status, Step, Think, Tokens, Turn
+from tests.support.model_script import ScriptRequest, Call, Part, Say, Status, Step, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.npm import installed
 
@@ -80,7 +80,7 @@ CASES: Mapping[str, Case] = {
 
 
 @dataclass
-class Door:
+class CaseServer:
     """A server, and how to ask it."""
 
     name: str
@@ -103,12 +103,12 @@ class Door:
 
 
 @contextmanager
-def own_door() -> Iterator[Door]:
+def own_server() -> Iterator[CaseServer]:
     with ModelServer(_played) as server:
-        yield Door("own", server.url)
+        yield CaseServer("own", server.url)
 
 
-def _played(asked: Asked) -> Step:
+def _played(asked: ScriptRequest) -> Step:
     case = CASES[_last_user_text(asked.body)]
     if case.refused is not None:
         return case.refused
@@ -135,7 +135,7 @@ def _last_user_text(body: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def independent_door(folder: Path) -> Iterator[Door]:
+def independent_server(folder: Path) -> Iterator[CaseServer]:
     fixtures = folder / "fixtures.json"
     fixtures.write_text(
         json.dumps({"fixtures": [row for name, case in CASES.items() for row in _rows(name, case)]})
@@ -145,7 +145,7 @@ def independent_door(folder: Path) -> Iterator[Door]:
     log = folder / "log"
     with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT) as process:
         try:
-            yield Door("independent", _url(process, log))
+            yield CaseServer("independent", _url(process, log))
         finally:
             process.terminate()
 

@@ -115,7 +115,7 @@ Script = Callable[["Asked"], Step]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptRequest:
     """A request as a callable script sees it. `number` counts from 0, `results` are all tool results."""
 
     number: int

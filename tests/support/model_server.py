@@ -31,7 +31,7 @@ from typing import Any
 
 from tests.support.model_script import (
     Answer,
-    Asked,
+    ScriptRequest,
     Call,
     Hangup,
     Raw,
@@ -156,7 +156,7 @@ class ModelServer:
             number = len(self.requests) - 1
             try:
                 received.json = json.loads(received.body or b"null")
-                answer = as_answer(self._script(Asked(number, received.path, received.json or {})))
+                answer = as_answer(self._script(ScriptRequest(number, received.path, received.json or {})))
             except Exception as error:
                 answer = Status(400, f"the script failed: {type(error).__name__}: {error}")
         return self._send(connection, received, answer, number)
@@ -204,7 +204,7 @@ class ModelServer:
 
 
 def _from_list(steps: Sequence[Step]) -> Script:
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         if asked.number >= len(steps):
             return Status(400, f"the script has {len(steps)} steps and this is request {asked.number + 1}")
         return steps[asked.number]
@@ -277,7 +277,7 @@ def _shut(endpoint: socket.socket) -> None:
 def echo_hi(turns: int) -> Script:
     """`turns` calls of the request's own shell tool with `echo hi`, then a last word."""
 
-    def script(asked: Asked) -> Step:
+    def script(asked: ScriptRequest) -> Step:
         done = len(asked.results)
         if done >= turns:
             return Say("Done.")

@@ -34,7 +34,7 @@ from tests.support.model_server import ModelServer, Received
 
 MODELS = ("anthropic/claude-sonnet-5-5", "openai-chat/gpt-6.2-sol", "openai-responses/gpt-6.2-sol")
 FRAMES = dict(zip(MODELS, (messages_frames, chat_frames, responses_frames), strict=True))
-AT_ONCE = RetryPolicy(base=0.0)
+NO_DELAY = RetryPolicy(base=0.0)
 BASH = ToolSpec(
     "bash",
     "Run a command.",
@@ -56,7 +56,7 @@ def run(
     script: Sequence[Step] | Script,
     request: ModelRequest | None = None,
     *,
-    policy: RetryPolicy = AT_ONCE,
+    policy: RetryPolicy = NO_DELAY,
     cancel: CancelToken | None = None,
 ) -> tuple[list[Event], list[Received]]:
     """All events of one stream, and what the server was sent."""
@@ -69,7 +69,7 @@ def run(
         return events, server.requests
 
 
-def impatient(
+def provider_with_timeouts(
     model: str, server: ModelServer, *, patience: float = 30.0, idle: float = 0.2, attempts: int = 1
 ) -> Provider:
     """The adapter for `model` with short time-outs."""
@@ -113,7 +113,7 @@ def check_grammar(events: list[Event]) -> None:
             assert call.arguments == "".join(pieces)
 
 
-def bare(message: Message) -> tuple[Part, ...]:
+def without_extras(message: Message) -> tuple[Part, ...]:
     """The parts without what the vendor wants back with them."""
     return tuple(
         replace(part, extra="") if isinstance(part, Text | Thinking | ToolCall) else part

@@ -22,7 +22,7 @@ READ_TOKEN = {"contents": "read", "issues": "write"}
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """One finished `slash-agent`."""
 
     code: int
@@ -34,7 +34,7 @@ class Ran:
         return json.loads(self.out)
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.out + self.err
 
 
@@ -113,7 +113,7 @@ class Stage:
         name: str = "issue_comment",
         token: str | None = None,
         **environment: str,
-    ) -> Ran:
+    ) -> CommandResult:
         """`slash-agent run` with the run job's token."""
         served = {**model.environment(), "SLASH_AGENT_MODEL": MODEL} if model else {}
         token = self.sample.run_token if token is None else token
@@ -122,19 +122,19 @@ class Stage:
             self.environment(token, **{**served, **environment}),
         )
 
-    def publish(self, *args: object, token: str | None = None, **environment: str) -> Ran:
+    def publish(self, *args: object, token: str | None = None, **environment: str) -> CommandResult:
         """`slash-agent publish` with the publish job's token."""
         token = self.sample.publish_token if token is None else token
         return self.call(
             command("publish", "--bundle", self.bundle, *args), self.environment(token, **environment)
         )
 
-    def cli(self, *args: object, **environment: str) -> Ran:
+    def cli(self, *args: object, **environment: str) -> CommandResult:
         return self.call(command(*args), self.environment(**environment))
 
-    def call(self, argv: list[str], environment: Mapping[str, str]) -> Ran:
+    def call(self, argv: list[str], environment: Mapping[str, str]) -> CommandResult:
         done = (warm.run_cold if self.cold else warm.run)([*self.inside, *argv], environment, self.folder)
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     # -- looking
 
@@ -159,7 +159,7 @@ class Stage:
         """Branch name to tip."""
         return {branch["name"]: branch["commit"]["sha"] for branch in self.get("branches?per_page=100")}
 
-    def asked_by_bot(self) -> list[str]:
+    def bot_requests(self) -> list[str]:
         """Every request that came with a bot's token, as `METHOD path`."""
         return [f"{e.method} {e.path}" for e in self.forge.requests if e.login.endswith("[bot]")]
 
@@ -167,13 +167,13 @@ class Stage:
         """Those of them that write. Git fetches with a POST, and GraphQL is only asked."""
         reads = ("/git-upload-pack", "/graphql")
         return [
-            line for line in self.asked_by_bot() if not line.startswith("GET ") and not line.endswith(reads)
+            line for line in self.bot_requests() if not line.startswith("GET ") and not line.endswith(reads)
         ]
 
     def outcome(self) -> Any:
         return json.loads((self.bundle / "outcome.json").read_text())
 
-    def left_over(self) -> list[str]:
+    def remaining_processes(self) -> list[str]:
         """Command lines of processes that know of this stage, our own apart."""
         return processes_naming(str(self.folder))
 

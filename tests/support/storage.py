@@ -20,13 +20,13 @@ class Storage:
     ranges: bool = True
     redirect: str = ""
     statuses: list[int] = field(default_factory=list)
-    seen: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
 
 @contextmanager
 def storage() -> Iterator[Storage]:
     """On a port of its own on loopback, until the block ends."""
-    kept = Storage()
+    state = Storage()
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
@@ -34,29 +34,29 @@ def storage() -> Iterator[Storage]:
 
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            kept.seen.append((self.path, headers))
-            if kept.statuses:
-                self.send_response(kept.statuses.pop(0))
+            state.requests.append((self.path, headers))
+            if state.statuses:
+                self.send_response(state.statuses.pop(0))
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            if kept.redirect and not self.path.startswith("/signed"):
+            if state.redirect and not self.path.startswith("/signed"):
                 self.send_response(302)
-                self.send_header("Location", kept.redirect)
+                self.send_header("Location", state.redirect)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
-            self._content(headers.get("range", "") if kept.ranges else "")
+            self._content(headers.get("range", "") if state.ranges else "")
 
-        def _content(self, asked: str) -> None:
-            first = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
-            body = kept.content[first:]
-            self.send_response(206 if asked else 200)
-            if kept.size == -1:
+        def _content(self, byte_range: str) -> None:
+            first = int(byte_range.removeprefix("bytes=").removesuffix("-")) if byte_range else 0
+            body = state.content[first:]
+            self.send_response(206 if byte_range else 200)
+            if state.size == -1:
                 self.send_header("Connection", "close")
                 self.close_connection = True
             else:
-                self.send_header("Content-Length", str(len(body) if kept.size is None else kept.size))
+                self.send_header("Content-Length", str(len(body) if state.size is None else state.size))
             self.end_headers()
             try:
                 self.wfile.write(body)
@@ -66,11 +66,11 @@ def storage() -> Iterator[Storage]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    kept.url = f"http://127.0.0.1:{server.server_address[1]}"
+    state.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
-        yield kept
+        yield state
     finally:
         server.shutdown()
         server.server_close()

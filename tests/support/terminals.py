@@ -103,7 +103,7 @@ class Terminal:
     @property
     def screen(self) -> list[str]:
         """What is on the screen and above it, line by line, if the terminal was never resized."""
-        return drawn(self.raw, self.columns, self.rows)
+        return rendered(self.raw, self.columns, self.rows)
 
     def __enter__(self) -> Terminal:
         return self
@@ -134,7 +134,7 @@ class Terminal:
                 return
 
 
-def drawn(raw: bytes, columns: int, rows: int) -> list[str]:
+def rendered(raw: bytes, columns: int, rows: int) -> list[str]:
     """What a terminal shows of `raw`, what scrolled away included. Raises `ValueError` for a sequence that is not one
     of the few that we write: colours, up, to the left, erase the line."""
     lines: list[list[str]] = [[]]

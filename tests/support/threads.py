@@ -48,10 +48,10 @@ def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[
         },
         "sender": dict(OCTOCAT),
     }
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
-def bent(payload: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def with_changes(payload: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     for path, value in changes.items():
         *parents, last = path.split("__")
         target = payload
@@ -82,7 +82,7 @@ class Threads:
 
     permission_answer: Permission = WRITER
     thread: Sequence[CommentData] = ()
-    asked: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     pull_answer: PullRequest | None = None
     push_list: Sequence[PushData] | None = ()
     review: Sequence[ReviewThread] = ()
@@ -92,15 +92,15 @@ class Threads:
     on_issue: bool = False
 
     def permission(self, repository: str, login: str) -> Permission:
-        self.asked.append(f"permission {repository} {login}")
+        self.calls.append(f"permission {repository} {login}")
         return self.permission_answer
 
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
-        self.asked.append(f"comments {repository} {number}")
+        self.calls.append(f"comments {repository} {number}")
         yield from reversed(self.thread)
 
     def issue(self, repository: str, number: int) -> IssueData:
-        self.asked.append(f"issue {repository} {number}")
+        self.calls.append(f"issue {repository} {number}")
         url = f"https://github.example/{repository}/{'issues' if self.on_issue else 'pull'}/{number}"
         return IssueData(
             number, "Mend the sum", "It was off by one.", "reporter", "User", url, AT, AT,
@@ -108,38 +108,38 @@ class Threads:
         )  # fmt: skip
 
     def repository(self, repository: str) -> RepositoryData:
-        self.asked.append(f"repository {repository}")
+        self.calls.append(f"repository {repository}")
         return RepositoryData(repository, "main", private=False, clone_url="https://github.example/x.git")
 
     def pull(self, repository: str, number: int) -> PullRequest:
-        self.asked.append(f"pull {repository} {number}")
+        self.calls.append(f"pull {repository} {number}")
         return self.pull_answer or pull_request(number)
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
-        self.asked.append(f"pushes {repository} {branch}")
+        self.calls.append(f"pushes {repository} {branch}")
         return None if self.push_list is None else list(self.push_list)
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
-        self.asked.append(f"review_threads {repository} {number}")
+        self.calls.append(f"review_threads {repository} {number}")
         return list(self.review)
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
         raise AssertionError("all threads are read at once")
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
-        self.asked.append(f"failed_checks {repository} {sha}")
+        self.calls.append(f"failed_checks {repository} {sha}")
         if isinstance(self.failed, AgentError):
             raise self.failed
         return list(self.failed)
 
     def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
-        self.asked.append(f"failed_statuses {repository} {sha}")
+        self.calls.append(f"failed_statuses {repository} {sha}")
         if isinstance(self.statuses, AgentError):
             raise self.statuses
         return list(self.statuses)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
-        self.asked.append(f"reviews {repository} {number}")
+        self.calls.append(f"reviews {repository} {number}")
         if isinstance(self.reviewed, AgentError):
             raise self.reviewed
         yield from reversed(self.reviewed)
@@ -188,7 +188,7 @@ def pull_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
         "repository": comment_payload()["repository"],
         "sender": dict(OCTOCAT),
     }
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
 def review_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any]:
@@ -200,7 +200,7 @@ def review_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[s
         "submitted_at": AT,
         "user": dict(OCTOCAT),
     }
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
 def review_comment_payload(body: str | None = "/agent fix this", **changes: Any) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def review_comment_payload(body: str | None = "/agent fix this", **changes: Any)
         "diff_hunk": "@@ -9,3 +9,4 @@\n def add(a, b):\n+    return a - b",
         "in_reply_to_id": 4000,
     }
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
 def on_pull(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any]:
@@ -226,14 +226,14 @@ def on_pull(body: str | None = "/agent fix it", **changes: Any) -> dict[str, Any
     payload = comment_payload(body)
     payload["issue"]["pull_request"] = {"url": "https://api.github.example/repos/acme/calc/pulls/7"}
     payload["issue"]["html_url"] = "https://github.example/acme/calc/pull/7"
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
 def issue_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
     payload = comment_payload()
     del payload["comment"]
     payload["action"] = action
-    return bent(payload, changes)
+    return with_changes(payload, changes)
 
 
 def run_payload(**changes: Any) -> dict[str, Any]:
@@ -257,4 +257,4 @@ def run_payload(**changes: Any) -> dict[str, Any]:
         "repository": comment_payload()["repository"],
         "sender": dict(OCTOCAT),
     }
-    return bent(payload, changes)
+    return with_changes(payload, changes)

@@ -31,12 +31,12 @@ from tests.support.stage import MODEL, Stage
 
 
 @dataclass(frozen=True)
-class Came:
+class VerbRun:
     """What came of one run. `asked` are the requests that the model got."""
 
-    ended: RunResult
+    result: RunResult
     bundle: Bundle
-    asked: tuple[Any, ...]
+    model_requests: tuple[Any, ...]
     folder: RunFolder
 
     @property
@@ -46,33 +46,33 @@ class Came:
     @property
     def first(self) -> str:
         """The first user message."""
-        return _text(self.asked[0]["messages"][0])
+        return _text(self.model_requests[0]["messages"][0])
 
     @property
-    def begun_with(self) -> str:
+    def first_request_text(self) -> str:
         """All that users say in the first request: more than `first` where a conversation is gone on with."""
-        return "\n".join(_text(message) for message in self.asked[0]["messages"] if message["role"] == "user")
+        return "\n".join(_text(message) for message in self.model_requests[0]["messages"] if message["role"] == "user")
 
     @property
-    def begun_last(self) -> list[str]:
+    def last_request_texts(self) -> list[str]:
         """What users and the host say in the last request, message by message."""
-        return [_text(message) for message in self.asked[-1]["messages"] if message["role"] == "user"]
+        return [_text(message) for message in self.model_requests[-1]["messages"] if message["role"] == "user"]
 
     @property
     def tools(self) -> set[str]:
-        return {tool["name"] for tool in self.asked[0]["tools"]}
+        return {tool["name"] for tool in self.model_requests[0]["tools"]}
 
     @property
     def results(self) -> list[str]:
         """Every tool result that the model was shown, in order."""
-        found: list[str] = []
-        for message in self.asked[-1]["messages"]:
+        results: list[str] = []
+        for message in self.model_requests[-1]["messages"]:
             blocks = message["content"] if isinstance(message["content"], list) else []
             for block in blocks:
                 if block.get("type") == "tool_result":
                     content = block["content"]
-                    found.append(content if isinstance(content, str) else json.dumps(content))
-        return found
+                    results.append(content if isinstance(content, str) else json.dumps(content))
+        return results
 
 
 def _text(message: Any) -> str:
@@ -110,10 +110,10 @@ def request_on(
     """The same under a pull request."""
     pull = github(stage).pull(stage.repo, number)
     url = f"{stage.forge.url}/{stage.repo}/pull/{number}"
-    asked = request_in(stage, verb, instruction)
+    model_requests = request_in(stage, verb, instruction)
     comment, _ = stage.forge.comment(stage.repo, number, MAINTAINER, f"/agent {verb} {instruction}")
     return replace(
-        asked,
+        model_requests,
         base_ref=pull.base_ref,
         pull=pull,
         thread=Thread(number, "A change", "", REPORTER, url, is_pull_request=True),
@@ -129,10 +129,10 @@ def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> in
     return stage.forge.open_pull(stage.repo, login, f"{login}:topic")
 
 
-def carry_out(
+def run_verb(
     stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None,
     more: Mapping[str, str] = MappingProxyType({}), **job: Any,
-) -> Came:  # fmt: skip
+) -> VerbRun:  # fmt: skip
     """Run `request`, with `more` in its environment; the bundle is where the stage's `publish` looks for it."""
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=stage.folder)))
     pull = request.pull
@@ -143,7 +143,7 @@ def carry_out(
             **server.environment(),
             **more,
         }
-        ended = run_session(
+        result = run_session(
             RunSpec(
                 request=request,
                 source=Source(
@@ -161,6 +161,6 @@ def carry_out(
             ),
             CancelToken(),
         )
-        asked = tuple(one.json for one in server.requests)
-    write_run_bundle(stage.bundle, folder, ended)
-    return Came(ended, read_bundle(stage.bundle), asked, folder)
+        model_requests = tuple(one.json for one in server.requests)
+    write_run_bundle(stage.bundle, folder, result)
+    return VerbRun(result, read_bundle(stage.bundle), model_requests, folder)

@@ -38,7 +38,7 @@ from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 # Seconds that a whole run may take on a machine that does ten other things.
 LIMIT = 300.0
 
-Begun = Callable[[int], object]
+OnStart = Callable[[int], object]
 
 _START = ("-P", "-m", "bot")
 _SERVER = Path(__file__).with_name("warm_server.py")
@@ -59,7 +59,7 @@ def run(
     cwd: Path | str | None = None,
     input: str = "",
     limit: float = LIMIT,
-    begun: Begun = _ignored,
+    on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
     """What `subprocess.run` gives for `argv`; forked if it is the program as `command` names it. Without
     `environment` it is ours. `begun` gets the process id.
@@ -69,22 +69,22 @@ def run(
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
-    asked = json.dumps({
+    request = json.dumps({
         "argv": words[4:], "env": env, "cwd": str(cwd or os.getcwd()), "checkers": start.CHECKERS,
         "leave_out_checks": leaves_out_checks(),
         "leave_out_checkers": run_context.checker_factory is no_checkers,
     }).encode()  # fmt: skip
     if (
         words[:4] != [sys.executable, *_START]
-        or len(asked) > LARGEST
+        or len(request) > LARGEST
         or not _is_ordinary(env)
         or os.environ.get("SLASH_AGENT_TEST_COLD")
     ):
-        return run_cold(words, env, cwd, input, limit, begun)
+        return run_cold(words, env, cwd, input, limit, on_start)
     with tempfile.TemporaryFile() as stdin:
         stdin.write(input.encode())
         stdin.seek(0)
-        return _printed(_run_forked(asked, words, stdin.fileno(), limit, begun))
+        return _printed(_run_forked(request, words, stdin.fileno(), limit, on_start))
 
 
 def run_cold(
@@ -93,7 +93,7 @@ def run_cold(
     cwd: Path | str | None = None,
     input: str = "",
     limit: float = LIMIT,
-    begun: Begun = _ignored,
+    on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
     """The same, and the program is started as it is everywhere else."""
     words = [str(word) for word in argv]
@@ -106,7 +106,7 @@ def run_cold(
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        begun(process.pid)
+        on_start(process.pid)
         try:
             out, err = process.communicate(input, timeout=limit)
         except BaseException:
@@ -120,7 +120,7 @@ def _printed(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProc
     return done
 
 
-def run_struck(
+def run_with_signal(
     argv: Sequence[object],
     environment: Mapping[str, str],
     by: signal.Signals,
@@ -131,18 +131,18 @@ def run_struck(
     """The same as `run`, with a signal to the program once `reached()`, which is asked until then."""
     with running(argv, environment, cwd, limit) as program:
         deadline = time.monotonic() + limit
-        while not reached() and not program.ended.done():
+        while not reached() and not program.completed.done():
             assert time.monotonic() < deadline, "what was waited for did not happen"
             time.sleep(0.05)
         with contextlib.suppress(ProcessLookupError):
             os.kill(program.pid, by)
-        return program.ended.result()
+        return program.completed.result()
 
 
 @dataclass(frozen=True)
 class Running:
     pid: int
-    ended: Future[subprocess.CompletedProcess[str]]
+    completed: Future[subprocess.CompletedProcess[str]]
 
 
 @contextlib.contextmanager
@@ -153,17 +153,17 @@ def running(
     limit: float = LIMIT,
 ) -> Iterator[Running]:
     """The same as `run`, beside the block, whose end waits for it."""
-    begun: queue.SimpleQueue[int] = queue.SimpleQueue()
+    on_start: queue.SimpleQueue[int] = queue.SimpleQueue()
     with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(run, argv, environment, cwd, limit=limit, begun=begun.put)
-        yield Running(begun.get(timeout=limit), ended)
+        completed = pool.submit(run, argv, environment, cwd, limit=limit, on_start=on_start.put)
+        yield Running(on_start.get(timeout=limit), completed)
 
 
 @functools.cache
 def warm_venv() -> Path:
     """A folder like a venv, for scripts: its `bin/python -P -m bot` is the program, forked in the same way. A signal to
     it does not reach the program, and the program's process is not below the script."""
-    folder = Path(_made_folder(), "venv")
+    folder = Path(_temporary_folder(), "venv")
     python = folder / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(
@@ -186,7 +186,7 @@ def _is_ordinary(environment: Mapping[str, str]) -> bool:
 
 
 def _run_forked(
-    asked: bytes, argv: Sequence[str], stdin: int, limit: float, begun: Begun
+    request: bytes, argv: Sequence[str], stdin: int, limit: float, on_start: OnStart
 ) -> subprocess.CompletedProcess[str]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ours:
         out, err = _Reader(), _Reader()
@@ -194,7 +194,7 @@ def _run_forked(
         try:
             ours.settimeout(limit)
             ours.connect(_address())
-            ours.sendmsg([asked], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+            ours.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
             (pid,) = struct.unpack("i", ours.recv(4))
         except (ConnectionError, struct.error) as error:
             # Starting the program from nothing would pass as well, and take four times as long in silence.
@@ -202,7 +202,7 @@ def _run_forked(
         finally:
             out.begin()
             err.begin()
-        begun(pid)
+        on_start(pid)
         try:
             (code,) = struct.unpack("i", ours.recv(4))
             written = [reader.text(limit) for reader in (out, err)]
@@ -217,7 +217,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self._read_end, self.write_end = os.pipe()
-        self._kept = bytearray()
+        self._data = bytearray()
         self._thread = threading.Thread(target=self._read, daemon=True)
 
     def begin(self) -> None:
@@ -230,19 +230,19 @@ class _Reader:
         self._thread.join(limit)
         if self._thread.is_alive():
             raise TimeoutError
-        return self._kept.decode().replace("\r\n", "\n").replace("\r", "\n")
+        return self._data.decode().replace("\r\n", "\n").replace("\r", "\n")
 
     def so_far(self) -> bytes:
-        return bytes(self._kept)
+        return bytes(self._data)
 
     def _read(self) -> None:
         with open(self._read_end, "rb", buffering=0) as pipe:
             while piece := pipe.read(1 << 16):
-                self._kept += piece
+                self._data += piece
 
 
 @functools.cache
-def _made_folder() -> str:
+def _temporary_folder() -> str:
     folder = tempfile.mkdtemp(prefix="slash-agent-warm-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -251,7 +251,7 @@ def _made_folder() -> str:
 @functools.cache
 def _address() -> str:
     """Where this test worker's server listens. The connections that come before it is ready wait."""
-    address = os.path.join(_made_folder(), "socket")
+    address = os.path.join(_temporary_folder(), "socket")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",

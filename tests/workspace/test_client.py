@@ -16,7 +16,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.workspace import client, process, start
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.sandbox.confinement import AddFile, Mounts
-from tests.support.holding import held, no_more_than
+from tests.support.holding import open_resources, has_not_grown
 from tests.support.workspaces import Bench, bash, eventually, running
 
 PREAMBLE = """
@@ -222,7 +222,7 @@ def test_a_sandbox_that_fails_names_the_step_and_the_fix(bench: Bench, mark: str
 def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench, mark: str) -> None:
     with pytest.raises(WorkspaceError):
         bench.start(Impostor("sys.exit(1)", mark))
-    before = held()
+    before = open_resources()
     for number in range(20):
         folder = bench.folder / f"extra-{number}"
         folder.mkdir()
@@ -234,17 +234,17 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
                 environment={},
                 ask=lambda _: client.Answer(True),
             )
-    assert eventually(lambda: no_more_than(before))
+    assert eventually(lambda: has_not_grown(before))
 
 
 def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(bench: Bench) -> None:
     bench.start().close()
-    before = held()
+    before = open_resources()
     for _ in range(3):
         workspace = bench.start()
         bash(workspace, "echo hi")
         workspace.close()
-    assert eventually(lambda: no_more_than(before))
+    assert eventually(lambda: has_not_grown(before))
 
 
 def test_a_host_killed_during_a_call_ends_the_call(bench: Bench) -> None:

@@ -40,7 +40,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.session.progress.reporter import ProgressReporter
 from tests.support.outcomes import problem
-from tests.support.terminals import drawn
+from tests.support.terminals import rendered
 
 STARTED = StartEvent("m", "bubblewrap", "0" * 40, 80, 5.0, 30.0)
 HOSTILE = (
@@ -80,7 +80,7 @@ class Screen:
     def lines(self) -> list[str]:
         raw = self.closed()
         assert b"\x1b[?25l" not in raw
-        return drawn(raw, self.columns, self.rows)
+        return rendered(raw, self.columns, self.rows)
 
     def _read(self) -> None:
         try:
