@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.support.model_script import ScriptRequest, Call, Part, Say, Think, Tokens, Turn
+from tests.support.model_script import Call, Part, Say, ScriptRequest, Think, Tokens, Turn
 
 ROUND = 50
 ALL_OF_ITS_TURNS = 29
@@ -57,16 +57,16 @@ class LongScript:
         """Of the main conversation and of all subagents; summaries are not counted."""
         return self.turns + sum(self.agents)
 
-    def __call__(self, asked: ScriptRequest) -> Turn:
+    def __call__(self, request: ScriptRequest) -> Turn:
         parts: Sequence[Part]
-        if not asked.tools:
+        if not request.tools:
             parts = (Say(SUMMARY),)
-        elif "task" not in asked.tools:
-            parts = self._agent(asked)
+        elif "task" not in request.tools:
+            parts = self._agent(request)
         else:
             self.seen += 1
-            parts = self.said(self.seen, asked.results[-1:])
-        return Turn(tuple(parts), tokens=_counted(asked.body, self.bytes_a_token))
+            parts = self.said(self.seen, request.results[-1:])
+        return Turn(tuple(parts), tokens=_counted(request.body, self.bytes_a_token))
 
     def said(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
         """What the main conversation's model answers to request number `turn`, having had the results `last`."""
@@ -102,11 +102,11 @@ class LongScript:
             return (Think(f"Turn {turn} needs some thought.", signature=f"sig-{turn}"), Say("Listing."), call)
         return (call,)
 
-    def _agent(self, asked: ScriptRequest) -> Sequence[Part]:
-        looked, prompt = len(asked.results), first_words(asked.body)
+    def _agent(self, request: ScriptRequest) -> Sequence[Part]:
+        looked, prompt = len(request.results), first_words(request.body)
         if looked >= _looks(prompt):
             return (Say(f"{prompt} They are shapes."),)
-        if "write" in asked.tools and looked == 0:
+        if "write" in request.tools and looked == 0:
             return (Call("write", {"path": f"notes/{_number(prompt)}.txt", "content": f"{prompt}\n"}),)
         return (Call("view", {"path": _shape(looked), "offset": looked + 1, "limit": 20}),)
 

@@ -79,12 +79,12 @@ def hold_long(
     where = repository(folder / "repository", script, model, window)
     recorded = Recorded(script, folder / "bundle")
 
-    def answer(asked: ScriptRequest) -> Turn:
-        received = server.requests[asked.number]
+    def answer(request: ScriptRequest) -> Turn:
+        received = server.requests[request.number]
         recorded.sent.append(Sent(received.body if keep_bodies else None, len(received.body), received))
-        if not asked.tools:
-            recorded.summaries.append(asked.number)
-        turn = script(asked)
+        if not request.tools:
+            recorded.summaries.append(request.number)
+        turn = script(request)
         # A long session's bodies are large, and the server would hold each three times.
         received.raw = received.body = b""
         received.json = {key: value for key, value in received.json.items() if key == "stream_options"}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,10 +118,10 @@ def keep_request(vendor: str, repository: Path, folder: Path) -> Path:
 def echo(turns: int) -> Callable[[ScriptRequest], Step]:
     """`echo hi`, `turns` times. The comment varies, since ours ends a run that repeats itself."""
 
-    def step(asked: ScriptRequest) -> Step:
-        if asked.number >= turns:
+    def step(request: ScriptRequest) -> Step:
+        if request.number >= turns:
             return Say("Done.")
-        return Call("bash", {"command": f"echo hi # {asked.number}"}, id=f"call_{asked.number}")
+        return Call("bash", {"command": f"echo hi # {request.number}"}, id=f"call_{request.number}")
 
     return step
 

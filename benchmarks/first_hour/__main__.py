@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.first_hour.counts import tests_in
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 
 HERE = Path(__file__).parent
@@ -222,8 +222,8 @@ def _one_comment(folder: Path, language: str) -> Any:
         Call("describe_change", {"title": "Add a comment", "summary": "Adds one comment."}, id="call_2"),
     ]
 
-    def step(asked: ScriptRequest) -> Step:
-        return calls[asked.number] if asked.number < len(calls) else Say("Done.")
+    def step(request: ScriptRequest) -> Step:
+        return calls[request.number] if request.number < len(calls) else Say("Done.")
 
     return step
 

@@ -25,7 +25,7 @@ from benchmarks.peers.tasks import TASKS, Change, Grep, Run, Step, Task, View, c
 from benchmarks.peers.wire import Conversation, answer, conversation
 from benchmarks.session import clean_environment, program
 from benchmarks.table import align
-from tests.support.model_script import ScriptRequest, Call, Raw, Say
+from tests.support.model_script import Call, Raw, Say, ScriptRequest
 from tests.support.model_script import Step as Scripted
 from tests.support.model_server import ModelServer
 
@@ -139,13 +139,13 @@ class Script:
         self._asked = 0
         self.done = False
 
-    def __call__(self, asked: ScriptRequest) -> Scripted:
-        if not asked.body.get("tools"):
+    def __call__(self, request: ScriptRequest) -> Scripted:
+        if not request.body.get("tools"):
             return Raw(b'{"data":[]}', "application/json")
         number, self._asked = self._asked, self._asked + 1
         answers = self._task.answers
         if number > len(answers):
-            return answer(asked, Say("Done."))
+            return answer(request, Say("Done."))
         steps: Sequence[Step | None] = answers[number].steps if number < len(answers) else (None,)
         sentence = answers[number].sentence if number < len(answers) else "It is done."
         self.done = number == len(answers)
@@ -153,7 +153,7 @@ class Script:
             Call(*self._call(self._task, step), id=f"call_{number}_{place}")
             for place, step in enumerate(steps)
         ]
-        return answer(asked, Say(sentence), *calls)
+        return answer(request, Say(sentence), *calls)
 
 
 def _our_call(task: Task, step: Step | None) -> tuple[str, dict[str, Any]]:

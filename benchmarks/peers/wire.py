@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.model_script import ScriptRequest, Call, Raw, Say, Step
+from tests.support.model_script import Call, Raw, Say, ScriptRequest, Step
 
 _SHELLS = (
     "bash",
@@ -68,19 +68,19 @@ class Script:
         self._last = last
         self._asked = 0
 
-    def __call__(self, asked: ScriptRequest) -> Step:
-        found = conversation(asked.path, asked.body)
+    def __call__(self, request: ScriptRequest) -> Step:
+        found = conversation(request.path, request.body)
         if found is None:
             return Raw(b'{"data":[],"models":[],"totalTokens":1}', _JSON)
         shell = next((name for name in _SHELLS if name in found.tools), None)
         if shell is None:
-            return answer(asked, Say("Shapes"))
+            return answer(request, Say("Shapes"))
         number, self._asked = self._asked, self._asked + 1
         command = f"echo hi # {number}" if number < self._turns else self._last
         if number > self._turns or not command:
-            return answer(asked, Say("Done."))
+            return answer(request, Say("Done."))
         arguments = fill(found.tools[shell], command)
-        return answer(asked, Call(shell, arguments, id=f"call_{number}"))
+        return answer(request, Call(shell, arguments, id=f"call_{number}"))
 
 
 def fill(schema: Json, command: str) -> dict[str, Any]:
@@ -98,16 +98,16 @@ def fill(schema: Json, command: str) -> dict[str, Any]:
     return arguments
 
 
-def answer(asked: ScriptRequest, *parts: Say | Call) -> Step:
+def answer(request: ScriptRequest, *parts: Say | Call) -> Step:
     """The parts in the format of the request's path; only Messages and Chat Completions take more than one."""
-    path = asked.path.split("?")[0]
-    if path.endswith("/messages") or (path.endswith("/chat/completions") and asked.body.get("stream")):
+    path = request.path.split("?")[0]
+    if path.endswith("/messages") or (path.endswith("/chat/completions") and request.body.get("stream")):
         return parts
     if path.endswith("/chat/completions"):
-        return Raw(json.dumps(_completion(parts, asked.number)).encode(), _JSON)
+        return Raw(json.dumps(_completion(parts, request.number)).encode(), _JSON)
     (part,) = parts
     if path.endswith("/responses"):
-        return Raw(_responses(part, asked.number))
+        return Raw(_responses(part, request.number))
     generated = json.dumps(_generated(part))
     if "streamGenerateContent" in path:
         return Raw(f"data: {generated}\n\n".encode())

@@ -17,7 +17,7 @@ from tests.attacks.test_prepared_environment import BASE
 from tests.support.act import Act, WorkflowRun
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.stage import Stage
 from tests.support.warm import warm_venv

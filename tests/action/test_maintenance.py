@@ -14,7 +14,7 @@ from tests.action.test_act import artifacts_of
 from tests.support.act import Act
 from tests.support.apps import make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import WORKFLOWS
 from tests.support.stage import Stage

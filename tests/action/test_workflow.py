@@ -15,7 +15,7 @@ import pytest
 
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DONE, EDITS, VIEW, fix_steps, shell
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.runner import ROOT, Job, Runner, supervisors
 from tests.support.stage import Stage

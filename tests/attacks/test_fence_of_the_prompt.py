@@ -25,7 +25,7 @@ from bot.session.hooks.loop_hooks import NEW_ERRORS
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
 from tests.support.stage import Stage
-from tests.support.verb_runs import run_verb, fork_pull, request_in, request_on
+from tests.support.verb_runs import fork_pull, request_in, request_on, run_verb
 
 SPEAKS = "CANARY"
 URL = "https://github.com/o/r/pull/7"
@@ -54,10 +54,10 @@ def at_the_margin(text: str) -> bool:
     return bool(re.search(rf"^(?:# |- |>>> )?{SPEAKS}", _FENCED.sub("", text), re.MULTILINE))
 
 
-def said_by_users(asked: Any) -> str:
+def user_texts(request: Any) -> str:
     texts = [
         message["content"] if isinstance(message["content"], str) else part.get("text", "")
-        for message in asked["messages"]
+        for message in request["messages"]
         if message["role"] == "user"
         for part in (message["content"] if isinstance(message["content"], list) else [{}])
     ]
@@ -87,14 +87,14 @@ def test_a62_no_field_of_a_strangers_pull_request_speaks_as_the_supervisor(stage
     """The tree, too: names of LFS pointers and of files in the diff."""
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
     files = {".gitattributes": "*.bin filter=lfs\n", f"{text}.bin": pointer, f"{text}.md": text}
-    asked = request_on(stage, fork_pull(stage, files), Verb.EXPLAIN, "this")
+    request = request_on(stage, fork_pull(stage, files), Verb.EXPLAIN, "this")
     fields = everywhere(text, "mallory", "2026-01-02T03:04:05Z")
-    came = run_verb(stage, replace(asked, **fields), [Say("It adds.")])
-    said = said_by_users(came.model_requests[0])
-    assert said.count(SPEAKS) > 12
-    assert SPEAKS not in _FENCED.sub("", said)
-    assert "Git LFS contents were not fetched" in said
-    assert SPEAKS not in str(came.model_requests[0]["system"]) + str(came.model_requests[0]["tools"])
+    run = run_verb(stage, replace(request, **fields), [Say("It adds.")])
+    user_text = user_texts(run.model_requests[0])
+    assert user_text.count(SPEAKS) > 12
+    assert SPEAKS not in _FENCED.sub("", user_text)
+    assert "Git LFS contents were not fetched" in user_text
+    assert SPEAKS not in str(run.model_requests[0]["system"]) + str(run.model_requests[0]["tools"])
 
 
 @pytest.mark.bubblewrap
@@ -106,13 +106,13 @@ def test_a62_no_file_name_or_output_of_a_change_speaks_as_the_supervisor(stage: 
     name = "".join(char for char in text if char.isprintable())  # the gate lets no other name pass
     wreck = [Call("write", {"path": f"{name}.json", "content": "{"}), shell("touch broken")]
     request = request_in(stage, Verb.FIX, "Make it so.\n" * 30, thread=None)
-    came = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
-    said = "\n".join(map(said_by_users, came.model_requests))
-    assert "errors that were not there before" in said
-    assert "these checks fail with your change" in said
-    assert "Give a title" in said
-    assert said.count(SPEAKS) >= 3
-    assert SPEAKS not in outside(said)
+    run = run_verb(stage, request, [*wreck, Say("Done."), Say("Done."), Say("A title")])
+    user_text = "\n".join(map(user_texts, run.model_requests))
+    assert "errors that were not there before" in user_text
+    assert "these checks fail with your change" in user_text
+    assert "Give a title" in user_text
+    assert user_text.count(SPEAKS) >= 3
+    assert SPEAKS not in outside(user_text)
 
 
 @each_payload
@@ -126,15 +126,15 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) ->
     situation = CompactionInput(3, 9, (), Files((text,), (text,)), ())
     failed = CheckRun(CheckState.FAILED, 1, 0.1, text)
     result = CheckResult("tests", text, CheckRun(CheckState.PASSED, 0, 0.1, ""), failed)
-    for said in (
+    for user_text in (
         compose_summary("Nothing.", situation, ""),
         problems.new_errors_message([Problem("ruff", text, 1, 2, Severity.ERROR, text, text, snippet=text)]),
         compare.failing_checks_message([result]),
         NEW_ERRORS.format(errors=quoted_lines(text)),
         f"{quoted(text)} {quoted_names([text, text], 1)}",
     ):
-        assert SPEAKS in said
-        assert SPEAKS not in outside(said)
+        assert SPEAKS in user_text
+        assert SPEAKS not in outside(user_text)
 
 
 def request_of(text: str) -> Any:

@@ -19,7 +19,7 @@ from tests.support.model_server import ModelServer
 from tests.support.registry import registry
 from tests.support.stage import Stage
 from tests.support.tls import make_authority, tls_server
-from tests.support.verb_runs import run_verb, request_in
+from tests.support.verb_runs import request_in, run_verb
 
 HOST = "packages.test"
 

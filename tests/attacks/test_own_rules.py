@@ -23,7 +23,7 @@ POLICY = "version: 1\nchecks: ['true']\ndetector: {rules: .github/secrets.toml}\
 
 
 @dataclass(frozen=True)
-class Said:
+class PublishedTexts:
     """Everything that a run and its publishing let out, by door."""
 
     stage: Stage
@@ -34,7 +34,7 @@ class Said:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Said]:
+def published_texts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PublishedTexts]:
     """A run that says the secret wherever it can, and a bundle in which somebody wrote it once more on its way."""
     folder = tmp_path_factory.mktemp("own")
     with Forge() as forge:
@@ -44,54 +44,64 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Said]:
         summary = folder / "summary.md"
         actions = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
         with ModelServer([VIEW, shell(f"echo {OWN}"), Turn(EDITS), describe, Say(OWN)]) as server:
-            ran = stage.run(model=server, event=stage.ask(f"/agent fix it, with {OWN[:-1]}x"), **actions)
-        assert ran.code == 0, ran.output
+            result = stage.run(model=server, event=stage.ask(f"/agent fix it, with {OWN[:-1]}x"), **actions)
+        assert result.code == 0, result.output
         outcome = stage.outcome()
         assert OWN not in json.dumps(outcome)
         outcome["description"]["summary"] = f"The key is {OWN}."
         outcome["reason"] = f"It ended with {OWN}."
         (stage.bundle / "outcome.json").write_text(json.dumps(outcome))
         dry = stage.publish("--dry-run", **actions)
-        done = stage.publish(**actions)
-        yield Said(stage, ran.output, summary.read_text(), dry.output, done.output)
+        publication = stage.publish(**actions)
+        yield PublishedTexts(stage, result.output, summary.read_text(), dry.output, publication.output)
 
 
-def test_the_log_of_the_job_says_that_it_was_withheld(said: Said) -> None:
-    assert OWN not in said.log
-    assert "acme-key" in said.log
+def test_the_log_of_the_job_says_that_it_was_withheld(published_texts: PublishedTexts) -> None:
+    assert OWN not in published_texts.log
+    assert "acme-key" in published_texts.log
 
 
-def test_no_summary_holds_it(said: Said) -> None:
+def test_no_summary_holds_it(published_texts: PublishedTexts) -> None:
     """Breaks: bot/github/actions.py "self.withhold(text)"."""
-    assert OWN not in said.summary
-    assert "acme-key" in said.summary
+    assert OWN not in published_texts.summary
+    assert "acme-key" in published_texts.summary
 
 
-def test_a_dry_run_prints_what_would_be_written_without_it(said: Said) -> None:
+def test_a_dry_run_prints_what_would_be_written_without_it(published_texts: PublishedTexts) -> None:
     """Breaks: bot/github/transport.py "fields = self._filtered(path, body)"."""
-    assert OWN not in said.dry
-    assert "would " in said.dry
-    assert "acme-key" in said.dry
+    assert OWN not in published_texts.dry
+    assert "would " in published_texts.dry
+    assert "acme-key" in published_texts.dry
 
 
-def test_nothing_on_github_holds_it(said: Said) -> None:
+def test_nothing_on_github_holds_it(published_texts: PublishedTexts) -> None:
     """Breaks: bot/gate/outbound.py "Detector(self._redactor, finder)"."""
-    assert OWN not in said.published
-    texts = [*said.stage.bot_comments(), *(f"{pull['title']}\n{pull['body']}" for pull in said.stage.pulls())]
+    assert OWN not in published_texts.published
+    texts = [
+        *published_texts.stage.bot_comments(),
+        *(f"{pull['title']}\n{pull['body']}" for pull in published_texts.stage.pulls()),
+    ]
     assert texts
     assert not [text for text in texts if OWN in text]
     assert "acme-key" in "\n".join(texts)
 
 
-def test_a_commit_message_with_it_is_not_pushed(said: Said) -> None:
-    (said.stage.bundle / "message.md").write_text(f"Use {OWN}\n")
-    before = said.stage.branches()
-    assert said.stage.publish().code == 7
-    assert said.stage.branches() == before
+def test_a_commit_message_with_it_is_not_pushed(published_texts: PublishedTexts) -> None:
+    (published_texts.stage.bundle / "message.md").write_text(f"Use {OWN}\n")
+    before = published_texts.stage.branches()
+    assert published_texts.stage.publish().code == 7
+    assert published_texts.stage.branches() == before
 
 
-def test_a_rule_file_that_is_gone_stops_publishing_and_says_so(said: Said, tmp_path: Path) -> None:
-    said.stage.forge.commit(said.stage.repo, {".github/agent.yml": POLICY.replace("secrets.", "other.")})
-    done = said.stage.publish()
-    assert done.code != 0
-    assert "names .github/other.toml under `detector: rules`, and there is no such file on main" in done.output
+def test_a_rule_file_that_is_gone_stops_publishing_and_says_so(
+    published_texts: PublishedTexts, tmp_path: Path
+) -> None:
+    published_texts.stage.forge.commit(
+        published_texts.stage.repo, {".github/agent.yml": POLICY.replace("secrets.", "other.")}
+    )
+    publication = published_texts.stage.publish()
+    assert publication.code != 0
+    assert (
+        "names .github/other.toml under `detector: rules`, and there is no such file on main"
+        in publication.output
+    )

@@ -20,7 +20,7 @@ from tests.support.fix_script import DESCRIBE, DONE, shell
 from tests.support.model_script import Call, Say
 from tests.support.outcomes import make_request
 from tests.support.stage import Stage
-from tests.support.verb_runs import run_verb, fork_pull, request_in, request_on
+from tests.support.verb_runs import fork_pull, request_in, request_on, run_verb
 
 pytestmark = [pytest.mark.bubblewrap, pytest.mark.checkers]
 
@@ -49,11 +49,11 @@ THROWN_AWAY = ("a file", "another branch", "a workflow", "a link out", "the whol
 def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, name: str) -> None:
     stage.forge.commit(stage.repo, {"extra.py": "EXTRA = 1\n"}, branch="topic")
     number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    came = run_verb(stage, request_on(stage, number, Verb.REVIEW), [shell(COMMANDS[name]), DONE])
-    assert came.outcome.status is Status.REVIEWED
-    assert came.bundle.patch == came.bundle.withheld == b""
-    assert came.outcome.files == came.outcome.withheld == ()
-    assert any("thrown away" in note for note in came.outcome.notes) or name not in THROWN_AWAY
+    verb_run = run_verb(stage, request_on(stage, number, Verb.REVIEW), [shell(COMMANDS[name]), DONE])
+    assert verb_run.outcome.status is Status.REVIEWED
+    assert verb_run.bundle.patch == verb_run.bundle.withheld == b""
+    assert verb_run.outcome.files == verb_run.outcome.withheld == ()
+    assert any("thrown away" in note for note in verb_run.outcome.notes) or name not in THROWN_AWAY
     assert stage.publish().code == 0
     assert set(stage.branches()) == {"main", "topic"}
     assert len(stage.pulls()) == 1
@@ -62,10 +62,10 @@ def test_whatever_a_command_leaves_in_a_review_does_not_get_out(stage: Stage, na
 @pytest.mark.parametrize("verb", [Verb.PLAN, Verb.EXPLAIN])
 @pytest.mark.parametrize("call", [WRITE, EDIT], ids=["write", "edit"])
 def test_a_writing_tool_that_was_not_offered_is_not_there(stage: Stage, verb: Verb, call: Call) -> None:
-    came = run_verb(stage, request_in(stage, verb), [call, PLAN, Say("Said.")])
-    assert f'There is no tool "{call.name}"' in came.results[0]
-    assert not (came.result.checkout.tree / "owned.txt").exists()
-    assert came.bundle.patch == b""
+    verb_run = run_verb(stage, request_in(stage, verb), [call, PLAN, Say("Said.")])
+    assert f'There is no tool "{call.name}"' in verb_run.results[0]
+    assert not (verb_run.result.checkout.tree / "owned.txt").exists()
+    assert verb_run.bundle.patch == b""
 
 
 def test_a_tool_host_that_was_taken_over_is_denied_every_write(tmp_path: Path) -> None:
@@ -109,17 +109,17 @@ def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
     number = fork_pull(stage, HOSTILE)
     wants = [shell("touch ran-bash"), Call("view", {"path": "setup.py"}), Call("grep", {"pattern": "open"})]
     ends = [PLAN] if verb is Verb.PLAN else [Call("write", {"path": "new.txt", "content": "x\n"}), DESCRIBE]
-    came = run_verb(stage, request_on(stage, number, verb), [*wants, *ends, Say("Said.")])
-    assert "bash" not in came.tools
-    assert 'There is no tool "bash"' in came.results[0]
-    tree = came.result.checkout.tree
+    verb_run = run_verb(stage, request_on(stage, number, verb), [*wants, *ends, Say("Said.")])
+    assert "bash" not in verb_run.tools
+    assert 'There is no tool "bash"' in verb_run.results[0]
+    tree = verb_run.result.checkout.tree
     assert (tree / "conftest.py").exists()
     assert [path.name for path in tree.rglob("ran-*")] == []
     # A language server may be the fork's own program, and cargo runs its build script: ours alone look on.
-    assert {use.name for use in came.outcome.servers if use.model_requests} <= {"ty", "ruff"}
+    assert {use.name for use in verb_run.outcome.servers if use.asked} <= {"ty", "ruff"}
     ran = [
         run
-        for check in came.outcome.checks
+        for check in verb_run.outcome.checks
         for run in (check.before, check.after)
         if run.exit_code is not None
     ]
@@ -129,29 +129,29 @@ def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
 def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:
     number = fork_pull(stage, HOSTILE)
     names = ["bash", "Bash", " bash", "shell", "run"]
-    came = run_verb(
+    verb_run = run_verb(
         stage,
         request_on(stage, number, Verb.FIX),
         [*(Call(n, {"command": "touch ran-it"}) for n in names), DONE],
     )
-    assert all("There is no tool" in result for result in came.results)
-    assert [path.name for path in came.result.checkout.tree.rglob("ran-*")] == []
+    assert all("There is no tool" in result for result in verb_run.results)
+    assert [path.name for path in verb_run.result.checkout.tree.rglob("ran-*")] == []
 
 
 @pytest.mark.parametrize("trusted", ["0" * 40, ""])
 def test_a35_another_sha_than_the_heads_vouches_for_nothing(stage: Stage, trusted: str) -> None:
     number = fork_pull(stage, HOSTILE)
-    asked = request_on(stage, number, Verb.FIX, trusted_sha=trusted)
-    came = run_verb(stage, asked, [shell("touch ran-bash"), DONE])
-    assert "bash" not in came.tools
+    request = request_on(stage, number, Verb.FIX, trusted_sha=trusted)
+    verb_run = run_verb(stage, request, [shell("touch ran-bash"), DONE])
+    assert "bash" not in verb_run.tools
 
 
 def test_a34_a_fork_that_moved_after_it_was_vouched_for_is_not_run(stage: Stage) -> None:
     """The head of the trigger is what counts: what is pushed later is neither fetched nor trusted."""
     number = fork_pull(stage, {"a.txt": "a\n"})
-    asked = request_on(stage, number, Verb.FIX)
-    assert asked.pull is not None
-    sha = asked.pull.head_sha
+    request = request_on(stage, number, Verb.FIX)
+    assert request.pull is not None
+    sha = request.pull.head_sha
     stage.forge.commit("mallory/tidytime", {"b.txt": "b\n"}, branch="topic", author="mallory")
-    came = run_verb(stage, request_on(stage, number, Verb.FIX, trusted_sha=sha), [DONE])
-    assert "bash" not in came.tools
+    verb_run = run_verb(stage, request_on(stage, number, Verb.FIX, trusted_sha=sha), [DONE])
+    assert "bash" not in verb_run.tools

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.attacks import KEY, AttackResult, fix_with, encodings_of
+from tests.support.attacks import KEY, AttackResult, encodings_of, fix_with
 from tests.support.model_script import Call
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
@@ -182,7 +182,9 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(attacked: AttackResult, name: str) -> None:
+def test_a09_a15_no_dump_of_environment_memory_or_files_holds_a_secret(
+    attacked: AttackResult, name: str
+) -> None:
     """A-09, A-10, A-12, A-13 and A-15: whatever the model looks into, with its tools and by commands.
 
     Breaks: bot/workspace/environment.py "names = (*_FROM_HOST"

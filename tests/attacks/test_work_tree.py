@@ -96,7 +96,9 @@ def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_res
     withheld = [(row["path"], row["reason"]) for row in attacked.outcome["withheld"] if not row["in_patch"]]
     for name, (_, path, reason) in rows.items():
         assert [why for where, why in withheld if where.startswith(path) and reason in why], (name, withheld)
-        assert reason.encode() in attacked.request_bodies, name  # the model heard it, once, before the run ended
+        assert reason.encode() in attacked.request_bodies, (
+            name
+        )  # the model heard it, once, before the run ended
     patch = (attacked.bundle / "changes.patch").read_bytes()
     assert [line for line in patch.split(b"\n") if line.startswith(b"diff --git")][-1].endswith(b"b/run.sh")
     assert time.monotonic() - began < 180

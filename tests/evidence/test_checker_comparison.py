@@ -11,7 +11,7 @@ from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity,
 from bot.evidence.checker_comparison import MOST_PROBLEMS, Change, ProjectRun, ProjectRuns, compare_projects
 from bot.evidence.checkers import CHECKERS, Checker
 from bot.evidence.problems import new_errors, new_errors_message
-from tests.support.problems import ONE, other
+from tests.support.outcomes import TY_PROBLEM, ty_problem
 
 RAN = ToolRun(Answer.COMPLETE, 1)
 KNOWN = {checker.name: checker for checker in CHECKERS}
@@ -54,7 +54,7 @@ def one(
 @pytest.mark.parametrize("answer", [Answer.TIMED_OUT, Answer.UNAVAILABLE])
 def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> None:
     silent = ToolRun(answer)
-    for before, after in ((side(run=silent), side(ONE)), (side(ONE), side(run=silent))):
+    for before, after in ((side(run=silent), side(TY_PROBLEM)), (side(TY_PROBLEM), side(run=silent))):
         (result,) = compare_projects([ProjectRuns(KNOWN["ty"], before, after)], change())
         assert not result.complete
         assert (result.new_count, result.fixed_count, result.remaining, result.new, result.fixed) == (
@@ -67,11 +67,11 @@ def test_where_one_side_did_not_answer_nothing_is_compared(answer: Answer) -> No
 
 
 def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there() -> None:
-    syntax = other(code="TS1005")
-    now = one("tsc", [ONE, other(line=9)], [syntax])
+    syntax = ty_problem(code="TS1005")
+    now = one("tsc", [TY_PROBLEM, ty_problem(line=9)], [syntax])
     assert (now.new, now.fixed_count, now.complete) == ((syntax,), 0, True)
     assert "what else is wrong is not known" in now.after.note
-    mended = one("tsc", [syntax], [ONE])
+    mended = one("tsc", [syntax], [TY_PROBLEM])
     assert (mended.complete, mended.new_count) == (False, 0)
     still = one("tsc", [syntax], [syntax])
     assert (still.complete, still.remaining) == (True, 1)
@@ -79,40 +79,44 @@ def test_an_error_at_which_a_tool_stops_fixes_nothing_and_hides_what_was_there()
 
 def test_where_a_new_error_hides_others_none_is_fixed() -> None:
     """As `cargo check` and `go vet` do it, whose errors of a file that does not parse are all that is left."""
-    warned = other(severity=Severity.WARNING, message="just a warning")
-    now = one("cargo", [ONE], [other(code="")])
+    warned = ty_problem(severity=Severity.WARNING, message="just a warning")
+    now = one("cargo", [TY_PROBLEM], [ty_problem(code="")])
     assert (now.new_count, now.fixed, now.fixed_count) == (1, (), 0)
     assert "what is fixed is not known" in now.after.note
-    for name, after in (("cargo", [warned]), ("ruff", [other(code="F401")]), ("cargo", [])):
-        mended = one(name, [ONE], after)
+    for name, after in (("cargo", [warned]), ("ruff", [ty_problem(code="F401")]), ("cargo", [])):
+        mended = one(name, [TY_PROBLEM], after)
         assert (mended.fixed_count, mended.after.note) == (1, "")
 
 
 def test_ten_thousand_new_problems_are_counted_and_some_shown_errors_first() -> None:
-    many = [other(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
-    many[6000] = other(line=6001, message="the one error")
+    many = [ty_problem(line=n, message=f"Name `x{n}` is not defined") for n in range(1, 10_001)]
+    many[6000] = ty_problem(line=6001, message="the one error")
     many = [many[6000]] + [replace(each, severity=Severity.WARNING) for each in many]
-    result = one("ty", [ONE], many)
+    result = one("ty", [TY_PROBLEM], many)
     assert (result.new_count, result.fixed_count, len(result.new)) == (10_001, 1, MOST_PROBLEMS)
     assert result.new[0].severity is Severity.ERROR
 
 
 def test_the_model_is_told_of_new_errors_only_each_with_its_line() -> None:
-    warned = other(severity=Severity.WARNING, message="just a warning")
-    result = one("ty", [ONE], [ONE, warned, other(path="b.py", code="")])
+    warned = ty_problem(severity=Severity.WARNING, message="just a warning")
+    result = one("ty", [TY_PROBLEM], [TY_PROBLEM, warned, ty_problem(path="b.py", code="")])
     message = new_errors_message(new_errors([result]))
     assert "| b.py:3:5 ty: Expected `int`, found `str`\n|   3 | f('x')\n" in message
     assert "a.py" not in message
-    many = one("ty", [], [other(line=n, snippet=str(n), code=str(n)) for n in range(30)])
+    many = one("ty", [], [ty_problem(line=n, snippet=str(n), code=str(n)) for n in range(30)])
     assert "and 20 more" in new_errors_message(new_errors([many]))
 
 
-SYNTAX = other(code="invalid-syntax", message="Expected `:`", line=2)
+SYNTAX = ty_problem(code="invalid-syntax", message="Expected `:`", line=2)
 
 
 def test_what_a_file_that_could_not_be_read_hid_is_uncovered_and_not_new() -> None:
     """On the lines that were there before; what the change wrote, and what is in another file, is its own."""
-    hidden, written, elsewhere = other(line=9), other(line=4, message="mine"), other(path="b.py")
+    hidden, written, elsewhere = (
+        ty_problem(line=9),
+        ty_problem(line=4, message="mine"),
+        ty_problem(path="b.py"),
+    )
     result = one("ruff", [SYNTAX], [hidden, written, elsewhere], change({"a.py": [2, 4]}))
     assert (result.new, result.uncovered, result.fixed) == ((written, elsewhere), (hidden,), (SYNTAX,))
     assert (result.new_count, result.uncovered_count, result.remaining) == (2, 1, 0)
@@ -123,12 +127,12 @@ def test_what_a_file_that_could_not_be_read_hid_is_uncovered_and_not_new() -> No
 
 def test_a_file_that_still_cannot_be_read_uncovers_nothing() -> None:
     """The error of syntax on an untouched line may be what the change did above."""
-    result = one("ruff", [SYNTAX], [other(line=9, code="invalid-syntax")], change({"a.py": [2]}))
+    result = one("ruff", [SYNTAX], [ty_problem(line=9, code="invalid-syntax")], change({"a.py": [2]}))
     assert (result.new_count, result.uncovered_count) == (1, 0)
 
 
 def test_a_file_is_the_same_one_under_its_new_name() -> None:
-    now = other(path="new.py", line=9)
+    now = ty_problem(path="new.py", line=9)
     assert one("ruff", [SYNTAX], [now], change({}, {"new.py": "a.py"})).uncovered == (now,)
     assert one("ruff", [SYNTAX], [now], change({})).uncovered == ()
 
@@ -136,37 +140,40 @@ def test_a_file_is_the_same_one_under_its_new_name() -> None:
 @pytest.mark.parametrize(
     ("name", "note", "uncovers"),
     [
-        ("tsc", other(code="TS1005"), True),
-        ("tsc", other(code="TS2322"), False),
-        ("cargo", other(code="", message="expected one of `;`"), True),
-        ("cargo", other(code="E0308"), False),
-        ("cargo", other(code="", severity=Severity.WARNING), False),
-        ("go-vet", other(code="", message="expected ';', found x"), True),
-        ("go-vet", other(code="", message="syntax error: unexpected x"), True),
-        ("go-vet", other(code="", message="undefined: x"), False),
+        ("tsc", ty_problem(code="TS1005"), True),
+        ("tsc", ty_problem(code="TS2322"), False),
+        ("cargo", ty_problem(code="", message="expected one of `;`"), True),
+        ("cargo", ty_problem(code="E0308"), False),
+        ("cargo", ty_problem(code="", severity=Severity.WARNING), False),
+        ("go-vet", ty_problem(code="", message="expected ';', found x"), True),
+        ("go-vet", ty_problem(code="", message="syntax error: unexpected x"), True),
+        ("go-vet", ty_problem(code="", message="undefined: x"), False),
     ],
 )
 def test_what_a_compiler_could_not_read_blinds_it_to_the_rest_of_its_project(
     name: str, note: Problem, uncovers: bool
 ) -> None:
-    hidden = other(path="elsewhere", line=7, code="TS2304", message="gone")
+    hidden = ty_problem(path="elsewhere", line=7, code="TS2304", message="gone")
     result = one(name, [note], [hidden], change({}))
     assert bool(result.uncovered) is uncovers
     assert bool(result.new) is not uncovers
 
 
 def test_an_error_of_syntax_in_one_project_hides_nothing_in_another() -> None:
-    syntax, there = other(code="TS1005", path="web/a.ts"), other(code="TS2322", path="api/a.ts")
+    syntax, there = ty_problem(code="TS1005", path="web/a.ts"), ty_problem(code="TS2322", path="api/a.ts")
     projects = [looked("tsc", [syntax], [], "web"), looked("tsc", [], [there], "api")]
     (row,) = compare_projects(projects, change({}))
     assert (row.new, row.uncovered) == ((there,), ())
-    projects = [looked("tsc", [other(path="web/b.ts")], [syntax], "web"), looked("tsc", [there], [], "api")]
+    projects = [
+        looked("tsc", [ty_problem(path="web/b.ts")], [syntax], "web"),
+        looked("tsc", [there], [], "api"),
+    ]
     (row,) = compare_projects(projects, change({}))
     assert (row.new, row.fixed) == ((syntax,), (there,))
 
 
 def test_many_projects_are_one_row_that_counts_what_two_of_them_say_once() -> None:
-    shared, own = other(path="lib/a.ts"), other(path="web/a.ts")
+    shared, own = ty_problem(path="lib/a.ts"), ty_problem(path="web/a.ts")
     projects = [looked("tsc", [], [shared, own], "web"), looked("tsc", [], [shared], "api")]
     (row,) = compare_projects(projects, change({}), [f"more/{number}" for number in range(7)])
     assert (row.new_count, row.after.problems, row.projects) == (2, 2, ("web", "api"))
@@ -182,7 +189,7 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
     projects = [
         ProjectRuns(in_folder("tsc", folder), side(run=missing), side(run=missing)) for folder in ("x", "y")
     ]
-    rows = compare_projects([looked("tsc", [ONE], [], "web"), *projects], change({}))
+    rows = compare_projects([looked("tsc", [TY_PROBLEM], [], "web"), *projects], change({}))
     assert [(row.projects, row.complete, row.fixed_count) for row in rows] == [
         (("web",), True, 1),
         (("x", "y"), False, 0),
@@ -191,13 +198,13 @@ def test_one_that_gives_no_answer_has_a_row_of_its_own_and_those_of_one_reason_s
 
 
 def test_a_file_that_moves_to_another_project_takes_its_problems_with_it() -> None:
-    projects = [looked("tsc", [ONE], [], "a"), looked("tsc", [], [other(path="b.py")], "b")]
+    projects = [looked("tsc", [TY_PROBLEM], [], "a"), looked("tsc", [], [ty_problem(path="b.py")], "b")]
     (row,) = compare_projects(projects, change({}, {"b.py": "a.py"}))
     assert (row.new_count, row.fixed_count, row.remaining) == (0, 0, 1)
 
 
 def test_a_project_that_is_gone_is_said_and_only_what_went_with_its_files_is_fixed() -> None:
-    deleted, moved, stays = other(path="old/a"), other(path="old/b"), other(path="old/c")
+    deleted, moved, stays = ty_problem(path="old/a"), ty_problem(path="old/b"), ty_problem(path="old/c")
     projects = [looked("cargo", [], []), looked("cargo", [deleted, moved, stays], None, "old")]
     of = change({}, {"attic/b": "old/b"}, lambda path: path in ("old/a", "old/b"))
     (row,) = compare_projects(projects, of)
@@ -205,7 +212,7 @@ def test_a_project_that_is_gone_is_said_and_only_what_went_with_its_files_is_fix
 
 
 def test_a_project_that_came_with_the_change_is_to_blame_for_what_is_written_only() -> None:
-    old, written = other(path="sub/a.go", line=3), other(path="sub/a.go", line=4)
+    old, written = ty_problem(path="sub/a.go", line=3), ty_problem(path="sub/a.go", line=4)
     projects = [looked("go-vet", [], []), looked("go-vet", None, [old, written], "sub")]
     (row,) = compare_projects(projects, change({"sub/a.go": [4]}))
     assert (row.new, row.uncovered) == ((written,), (old,))

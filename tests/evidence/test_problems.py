@@ -8,36 +8,39 @@ from hypothesis import strategies as st
 
 from bot.contracts.evidence import Problem, Severity
 from bot.evidence.problems import compare, missing_modules
-from tests.support.problems import ONE, other
+from tests.support.outcomes import TY_PROBLEM, ty_problem
 
 
 def gone(module: str, code: str = "import-not-found", path: str = "a.py") -> Problem:
-    return other(code=code, path=path, message=f"Cannot resolve imported module `{module}`", snippet=module)
+    return ty_problem(
+        code=code, path=path, message=f"Cannot resolve imported module `{module}`", snippet=module
+    )
 
 
 @pytest.mark.parametrize(
     ("before", "after", "new", "fixed"),
     [
-        ([ONE], [other(line=90, column=1)], 0, 0),  # it moved
-        ([ONE], [other(snippet="f('y')")], 0, 0),  # the line was edited, the problem stayed
-        ([ONE], [ONE, other(line=9)], 1, 0),  # a second one like it
-        ([ONE, other(line=9)], [ONE], 0, 1),
-        ([ONE], [other(message="Expected `int`, found `bytes`")], 1, 1),
-        ([ONE], [other(code="unsound")], 1, 1),
-        ([ONE], [other(tool="mypy")], 1, 1),
-        ([ONE], [other(path="b.py")], 1, 1),
-        ([other(message="redefined from line 3")], [other(message="redefined from line 40")], 0, 0),
-        ([other(message="unused (column 3)")], [other(message="unused (column 4)")], 0, 0),
-        ([other(message="takes 1 argument")], [other(message="takes 2 arguments")], 1, 1),
-        ([other(message="f has too many lines (53).")], [other(message="f has too many lines (9).")],
+        ([TY_PROBLEM], [ty_problem(line=90, column=1)], 0, 0),  # it moved
+        ([TY_PROBLEM], [ty_problem(snippet="f('y')")], 0, 0),  # the line was edited, the problem stayed
+        ([TY_PROBLEM], [TY_PROBLEM, ty_problem(line=9)], 1, 0),  # a second one like it
+        ([TY_PROBLEM, ty_problem(line=9)], [TY_PROBLEM], 0, 1),
+        ([TY_PROBLEM], [ty_problem(message="Expected `int`, found `bytes`")], 1, 1),
+        ([TY_PROBLEM], [ty_problem(code="unsound")], 1, 1),
+        ([TY_PROBLEM], [ty_problem(tool="mypy")], 1, 1),
+        ([TY_PROBLEM], [ty_problem(path="b.py")], 1, 1),
+        ([ty_problem(message="redefined from line 3")], [ty_problem(message="redefined from line 40")], 0, 0),
+        ([ty_problem(message="unused (column 3)")], [ty_problem(message="unused (column 4)")], 0, 0),
+        ([ty_problem(message="takes 1 argument")], [ty_problem(message="takes 2 arguments")], 1, 1),
+        ([ty_problem(message="f has too many lines (53).")], [ty_problem(message="f has too many lines (9).")],
          0, 0),
-        ([other(message="f has too many lines (53).")], [other(message="g has too many lines (53).")],
+        ([ty_problem(message="f has too many lines (53).")], [ty_problem(message="g has too many lines (53).")],
          1, 1),
-        ([other(message="`f` is too complex (12 > 10)")], [other(message="`f` is too complex (13 > 10)")], 0, 0),
-        ([other(message="f has a complexity of 21.")], [other(message="f has a complexity of 22.")], 0, 0),
-        ([other(message="Too many arguments in call (5)")], [other(message="No argument fits (5)")], 1, 1),
-        ([other(message="Expected (5)")], [other(message="Expected (6)")], 1, 1),
-        ([ONE, ONE], [ONE], 0, 0),  # said twice of one place
+        ([ty_problem(message="`f` is too complex (12 > 10)")], [ty_problem(message="`f` is too complex (13 > 10)")],
+         0, 0),
+        ([ty_problem(message="f has a complexity of 21.")], [ty_problem(message="f has a complexity of 22.")], 0, 0),
+        ([ty_problem(message="Too many arguments in call (5)")], [ty_problem(message="No argument fits (5)")], 1, 1),
+        ([ty_problem(message="Expected (5)")], [ty_problem(message="Expected (6)")], 1, 1),
+        ([TY_PROBLEM, TY_PROBLEM], [TY_PROBLEM], 0, 0),  # said twice of one place
     ],
 )  # fmt: skip
 def test_a_problem_is_known_by_file_tool_code_and_message(
@@ -49,16 +52,25 @@ def test_a_problem_is_known_by_file_tool_code_and_message(
 
 
 def test_of_several_equal_problems_the_one_on_a_new_line_is_new() -> None:
-    first, added, last = other(line=3), other(line=5, snippet="f('new')"), other(line=8, snippet="g('x')")
-    assert compare([first, other(line=7, snippet="g('x')")], [first, added, last]).new == (added,)
+    first, added, last = (
+        ty_problem(line=3),
+        ty_problem(line=5, snippet="f('new')"),
+        ty_problem(line=8, snippet="g('x')"),
+    )
+    assert compare([first, ty_problem(line=7, snippet="g('x')")], [first, added, last]).new == (added,)
 
 
 def test_a_renamed_file_takes_its_problems_with_it() -> None:
-    moved = other(path="src/a.py", line=4)
-    assert compare([ONE], [moved], {"src/a.py": "a.py"}) == ((), (), (), 1)
-    assert len(compare([ONE], [moved]).new) == 1
+    moved = ty_problem(path="src/a.py", line=4)
+    assert compare([TY_PROBLEM], [moved], {"src/a.py": "a.py"}) == ((), (), (), 1)
+    assert len(compare([TY_PROBLEM], [moved]).new) == 1
     # And the name that became free may be given to another file, with problems of its own.
-    assert compare([ONE, other(path="b.py")], [moved, ONE], {"src/a.py": "b.py"}) == ((), (), (), 2)
+    assert compare([TY_PROBLEM, ty_problem(path="b.py")], [moved, TY_PROBLEM], {"src/a.py": "b.py"}) == (
+        (),
+        (),
+        (),
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,9 @@ def test_what_was_missing_already_is_the_environments(missing_before: str, new: 
 
 
 def test_another_problem_that_quotes_a_missing_module_counts() -> None:
-    assert compare([gone("numpy")], [gone("numpy"), other(message="`numpy` is shadowed")]).environment == ()
+    assert (
+        compare([gone("numpy")], [gone("numpy"), ty_problem(message="`numpy` is shadowed")]).environment == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,9 +104,9 @@ def test_another_problem_that_quotes_a_missing_module_counts() -> None:
     ],
 )
 def test_each_tool_says_in_its_own_words_what_is_missing(code: str, message: str, module: str) -> None:
-    said = other(code=code, message=message)
+    said = ty_problem(code=code, message=message)
     assert missing_modules([said, said]) == 1
-    assert len(compare([said], [said, other(code=code, message=message, path="b")]).environment) == 1
+    assert len(compare([said], [said, ty_problem(code=code, message=message, path="b")]).environment) == 1
 
 
 _SOME = st.lists(

@@ -143,7 +143,9 @@ class Scene:
         done = warm.run([*self.inside, *argv], variables, self.stage.folder)
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
-    def play_model(self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str) -> CommandResult:
+    def play_model(
+        self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str
+    ) -> CommandResult:
         with ModelServer(script) as model:
             ran = self.call(argv, **self.model_variables(model), **environment)
             self.requests = len(model.requests)
@@ -196,7 +198,10 @@ class Scene:
         return self.stage.bundle if self.stage.bundle.exists() or not local else local[-1]
 
     def _check_nothing_is_left(self) -> None:
-        wait_for(lambda: not self.stage.remaining_processes(), lambda: f"processes are left: {self.stage.remaining_processes()}")
+        wait_for(
+            lambda: not self.stage.remaining_processes(),
+            lambda: f"processes are left: {self.stage.remaining_processes()}",
+        )
         for root in self.runs:
             if not (
                 self.killed or root.is_relative_to(self.stage.temp)
@@ -727,7 +732,7 @@ def _strike(
 ) -> CommandResult:  # fmt: skip
     scene.killed = by == signal.SIGKILL
     argv = scene.argv(verb, *options)
-    done = warm.run_struck(argv, variables, by, reached, scene.stage.folder, _LIMIT)
+    done = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT)
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 

@@ -20,16 +20,16 @@ from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
-    NO_DELAY,
     FRAMES,
     MODELS,
+    NO_DELAY,
     ask,
-    without_extras,
     check_grammar,
     completed,
     failed,
     provider_with_timeouts,
     run,
+    without_extras,
 )
 
 pytestmark = pytest.mark.parametrize("model", MODELS)

@@ -13,8 +13,8 @@ import pytest
 
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import Event, Failed, Retrying, TextDelta, ThinkingDelta, ToolEnd, ToolStart
-from tests.support.model_doors import CASES, CaseServer, independent_server, own_server, stop_word
-from tests.support.provider_runs import MODELS, ask, without_extras, check_grammar, completed, failed, user
+from tests.support.model_cases import CASES, CaseServer, independent_server, own_server, stop_word
+from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, user, without_extras
 
 pytestmark = pytest.mark.parametrize("model", MODELS)
 
@@ -125,7 +125,9 @@ def test_a_reason_that_nobody_knows_is_an_error_that_keeps_the_word(model: str, 
     assert stop_word(model, "a_reason_of_next_year") == "a_reason_of_next_year"
 
 
-def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(model: str, door: CaseServer) -> None:
+def test_a_stream_cut_in_the_middle_is_sent_again_and_fails_with_its_part(
+    model: str, door: CaseServer
+) -> None:
     events = played(door, model, "severed", attempts=3)
     assert [event.attempt for event in events if isinstance(event, Retrying)] == [1, 2]
     partial = failed(events).partial

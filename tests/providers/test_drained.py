@@ -14,7 +14,7 @@ from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest
 from bot.providers.connect import connect
 from tests.support.model_script import Hangup, Say, Status
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import NO_DELAY, INFO, MODELS, ask
+from tests.support.provider_runs import INFO, MODELS, NO_DELAY, ask
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -21,18 +21,18 @@ from bot.contracts.model import (
 )
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
-from tests.support.model_doors import stop_word
+from tests.support.model_cases import stop_word
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
     FRAMES,
     MODELS,
     ask,
-    without_extras,
     check_grammar,
     completed,
     failed,
     run,
+    without_extras,
 )
 
 ONCE = RetryPolicy(attempts=1)
@@ -190,7 +190,9 @@ def test_any_split_of_the_bytes_gives_the_same_events(
     assert split[:-1] == whole[:-1]
     message = completed(split).message
     # The server puts the request's number into its ids.
-    said, wanted = (re.sub(r"rs_\d+_", "rs_", repr(without_extras(one))) for one in (message, completed(whole).message))
+    said, wanted = (
+        re.sub(r"rs_\d+_", "rs_", repr(without_extras(one))) for one in (message, completed(whole).message)
+    )
     assert said == wanted
     assert message.text == "Grüße\u2028, 世界 🎉"
     assert [call.arguments for call in message.calls] == [parts[2].text, parts[3].text]

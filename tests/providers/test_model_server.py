@@ -14,7 +14,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult
 from bot.providers.connect import connect
-from tests.support.model_script import ScriptRequest, Say, Step
+from tests.support.model_script import Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import MODELS, ask, completed, failed, run, user
 from tests.support.workspaces import eventually

@@ -21,7 +21,7 @@ from bot.providers.presets import VENDORS
 from tests.support.aws_events import chunk, exception, of_sse
 from tests.support.model_script import Call, Raw, Say, Script, Status, Step, Think, Turn, messages_frames
 from tests.support.model_server import ModelServer, Received
-from tests.support.provider_runs import NO_DELAY, ask, without_extras, completed, failed, user
+from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
 

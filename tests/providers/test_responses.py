@@ -11,7 +11,16 @@ import pytest
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Tokens, Turn
-from tests.support.provider_runs import MODELS, ask, without_extras, check_grammar, completed, failed, run, user
+from tests.support.provider_runs import (
+    MODELS,
+    ask,
+    check_grammar,
+    completed,
+    failed,
+    run,
+    user,
+    without_extras,
+)
 
 MODEL = MODELS[2]
 LOOP = Turn(
@@ -212,7 +221,10 @@ def test_where_the_deltas_and_the_whole_item_differ_the_item_counts() -> None:
             )
         ],
     )
-    assert without_extras(completed(events).message) == (Text("Look there."), ToolCall("c1", "view", '{"path":"ab"}'))
+    assert without_extras(completed(events).message) == (
+        Text("Look there."),
+        ToolCall("c1", "view", '{"path":"ab"}'),
+    )
 
 
 def test_a_server_that_announces_no_items_is_read_from_its_deltas() -> None:

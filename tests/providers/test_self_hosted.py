@@ -21,7 +21,7 @@ from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
 from tests.support.model_script import Call, Raw, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import NO_DELAY, ask, without_extras, completed, failed, user
+from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras
 from tests.support.sessions import Bench
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text()

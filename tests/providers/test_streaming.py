@@ -18,15 +18,15 @@ from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (
-    NO_DELAY,
     MODELS,
+    NO_DELAY,
     ask,
-    without_extras,
     check_grammar,
     completed,
     failed,
     run,
     user,
+    without_extras,
 )
 
 MESSAGES, CHAT, _ = MODELS

@@ -20,7 +20,7 @@ from bot.contracts.messages import ToolCall
 from bot.report.page import LARGEST, render_page
 from bot.report.text import blocks
 from tests.report.test_page import read
-from tests.support.report_runs import DESCRIBED, PATCH, sample, write
+from tests.support.report_runs import DESCRIPTION, PATCH, sample, write
 
 
 def spoken(page: str) -> str:
@@ -31,7 +31,7 @@ def test_title_summary_notes_and_net_counts_come_before_any_step(tmp_path: Path)
     text = spoken(render_page(sample(tmp_path / "journal.jsonl")))
     first = text[text.index("fix issue #12") : text.index("What happened", text.index("Evidence Checks"))]
     for part in (
-        DESCRIBED["title"],
+        DESCRIPTION["title"],
         "59.7 seconds are shown as 60s, not as 1m",
         "Changed: 2 files, +7 −6",
         "24 of 24 tests pass",

@@ -30,7 +30,7 @@ from bot.contracts.journal import (
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
-from tests.support.hostile_page import ATTACK, hostile_journal
+from tests.support.hostile_journal import ATTACK, hostile_journal
 from tests.support.report_runs import HEADER, sample, write
 
 

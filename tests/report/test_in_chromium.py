@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.report.page import render_page
-from tests.support.browser import axe_finds, chromium
-from tests.support.hostile_page import hostile_journal
+from tests.support.browser import axe_violations, chromium
+from tests.support.hostile_journal import hostile_journal
 from tests.support.report_runs import sample
 
 if TYPE_CHECKING:
@@ -375,17 +375,19 @@ def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str) -
     page.close()
 
 
-def test_axe_finds_nothing_serious_in_either_theme(page: Page) -> None:
+def test_axe_violations_nothing_serious_in_either_theme(page: Page) -> None:
     page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
     page.keyboard.press("d")
     page.emulate_media(color_scheme="light")
-    assert axe_finds(page) == []
+    assert axe_violations(page) == []
     page.emulate_media(color_scheme="dark")
-    assert axe_finds(page, "color-contrast") == []
+    assert axe_violations(page, "color-contrast") == []
     page.keyboard.press("?")
-    assert axe_finds(page, below="#help") == []
+    assert axe_violations(page, below="#help") == []
     page.evaluate("() => { document.querySelector('#help-close').textContent = '' }")
-    assert axe_finds(page, below="#help") == ["button-name: #help-close"], "it must be able to find something"
+    assert axe_violations(page, below="#help") == ["button-name: #help-close"], (
+        "it must be able to find something"
+    )
 
 
 def test_headings_are_in_order(page: Page) -> None:

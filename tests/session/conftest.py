@@ -15,7 +15,7 @@ from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 from tests.support.stage import CommandResult, Stage, command, open_stage
 
-__all__ = ["Cli", "Ran", "command"]
+__all__ = ["Cli", "CommandResult", "command"]
 
 
 @dataclass(frozen=True)

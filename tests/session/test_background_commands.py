@@ -13,7 +13,7 @@ from bot.contracts.request import Verb
 from bot.session.context.profiles import SHELL_TOOLS, profile_of
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import ScriptRequest, Call, Step, Turn
+from tests.support.model_script import Call, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.outcomes import make_request
 from tests.support.repositories import make_repository

@@ -12,7 +12,7 @@ from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
 from tests.support.model_script import Turn
 from tests.support.stage import Stage
-from tests.support.verb_runs import run_verb, request_in
+from tests.support.verb_runs import request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

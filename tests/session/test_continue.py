@@ -18,7 +18,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import Note
 from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import CommandResult

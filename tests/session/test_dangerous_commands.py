@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.conftest import Cli
 from tests.support.fix_script import shell
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import commit_all
 

@@ -38,7 +38,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[CommandResult, float
     return ran, spent, home
 
 
-def test_it_ends_with_pull_request_title_diff_checks_and_report(demo: tuple[CommandResult, float, Path]) -> None:
+def test_it_ends_with_pull_request_title_diff_checks_and_report(
+    demo: tuple[CommandResult, float, Path],
+) -> None:
     ran, _, _ = demo
     assert ran.code == 0, ran.output
     headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.03"

@@ -347,7 +347,7 @@ def test_a_model_that_says_nothing_is_told_once(cli: Cli, repo: Path) -> None:
 def test_a_signal_keeps_what_there_is(cli: Cli, repo: Path, tmp_path: Path, number: signal.Signals) -> None:
     out = tmp_path / "bundle"
     with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
-        ran = warm.run_struck(
+        ran = warm.run_with_signal(
             command("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x"),
             cli.environment(**server.environment()),
             number,
@@ -363,7 +363,7 @@ def test_a_signal_keeps_what_there_is(cli: Cli, repo: Path, tmp_path: Path, numb
 def test_a_killed_run_is_salvaged(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
     with ModelServer([VIEW, Turn(EDITS), shell("sleep 600")]) as server:
-        warm.run_struck(
+        warm.run_with_signal(
             command("fix", "--repo", repo, "--model", MODELS[0], "x"),
             cli.environment(**server.environment()),
             signal.SIGKILL,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import denied, warm
+from tests.support import machines, warm
 from tests.support.attacks import KEY
 from tests.support.fix_script import DONE, shell
 from tests.support.model_script import ScriptRequest, Step
@@ -76,7 +76,7 @@ def test_a_whole_run_comes_to_its_end(world: World, place: Path) -> None:
     with ModelServer(script) as server:
         ran = warm.run_cold(
             [
-                *denied.prefix(*world.less, python=SYSTEM_PYTHON), python, "-P", "-m", "bot", "fix",
+                *machines.restricted(*world.less, python=SYSTEM_PYTHON), python, "-P", "-m", "bot", "fix",
                 "--repo", place / "app", "--model", MODEL, "--out", place / "bundle", "--json",
                 "make new.txt",
             ],

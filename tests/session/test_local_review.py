@@ -44,7 +44,9 @@ def report(**given: Any) -> Call:
     return Call("report_finding", {**arguments, **given})
 
 
-def reviewed(cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()) -> tuple[CommandResult, list[str]]:
+def reviewed(
+    cli: Cli, repo: Path, *steps: Step, options: tuple[object, ...] = ()
+) -> tuple[CommandResult, list[str]]:
     """The run, and what the model was told after each turn but its first look and the last."""
     with ModelServer([VIEW, *steps, DONE]) as server:
         ran = cli("review", "--repo", repo, "--base", "main", "--model", MODEL, *options, model=server)

@@ -15,10 +15,10 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
 from bot.recovery.replay_run import ReplayOptions, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Tokens, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Tokens, Turn
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, run_verb, request_in
+from tests.support.verb_runs import VerbRun, request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -14,7 +14,7 @@ from slash_forge.bundled import MAINTAINER, REPORTER
 from slash_forge.forge import ACTIONS_BOT
 from tests.support.apps import App, make_app
 from tests.support.fix_script import DONE
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import CommandResult, Stage
@@ -35,7 +35,9 @@ class Entries:
     app: App
     token: str
 
-    def call(self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str) -> CommandResult:
+    def call(
+        self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str
+    ) -> CommandResult:
         served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-4-5"} if model else {}
         event = {"schedule": "17 * * * *", "repository": self.stage.sample.event["repository"]}
         environment = {

@@ -22,7 +22,7 @@ from tests.support.outcomes import REQUEST
 from tests.support.registry import registry
 from tests.support.stage import Stage
 from tests.support.tls import make_authority, tls_server
-from tests.support.verb_runs import run_verb, fork_pull, request_in, request_on
+from tests.support.verb_runs import fork_pull, request_in, request_on, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.session.conftest import Cli
-from tests.support.denied import prefix
 from tests.support.fix_script import fix_steps
-from tests.support.machines import with_program, without_bubblewrap, without_sandbox
+from tests.support.machines import restricted, with_program, without_bubblewrap, without_sandbox
 from tests.support.model_server import ModelServer
 from tests.support.stage import MODEL, CommandResult, Stage
 
@@ -86,7 +85,7 @@ def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
 def test_a_bubblewrap_that_may_not_make_namespaces_is_refused_in_its_own_words(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
 ) -> None:
-    inside = [*with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap"), *prefix("no-landlock")]
+    inside = [*with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap"), *restricted("no-landlock")]
     ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=model, inside=inside)
     assert_refused(ran, "setting up uid map: Permission denied", "--sandbox off")
     assert model.requests == []

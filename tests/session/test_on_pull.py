@@ -161,7 +161,7 @@ def test_a_head_that_moves_during_the_run_is_left_alone_and_the_result_is_beside
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with running(stage, token) as process:
         later = stage.forge.commit(stage.repo, {"notes.md": "later\n"}, branch="topic", author=MAINTAINER)
-    assert process.result.result().returncode == 0, said(process)
+    assert process.completed.result().returncode == 0, said(process)
     publish(stage, event, "issue_comment")
     assert stage.branches()["topic"] == later
     [made] = others(stage, number)

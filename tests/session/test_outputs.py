@@ -12,7 +12,7 @@ import pytest
 from bot.session.job.large_outputs import OUTPUTS, bring_back, gather
 from bot.session.run_folder import RunFolder
 from tests.session.conftest import Cli
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.stage import MODEL

@@ -28,10 +28,10 @@ from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from tests.attachments.archives import zipped
 from tests.attachments.pictures import noise, opened
-from tests.support.model_script import ScriptRequest, Call, Say, Script, Step
+from tests.support.model_script import Call, Say, Script, ScriptRequest, Step
 from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
-from tests.support.verb_runs import VerbRun, run_verb, request_in
+from tests.support.verb_runs import VerbRun, request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -49,7 +49,9 @@ def run_token(stage: Stage) -> str:
     return stage.forge.token(permissions=granted, repo=stage.repo)  # type: ignore[arg-type]
 
 
-def review(stage: Stage, number: int, *steps: Step, said: str = "/agent review") -> tuple[CommandResult, list[str]]:
+def review(
+    stage: Stage, number: int, *steps: Step, said: str = "/agent review"
+) -> tuple[CommandResult, list[str]]:
     """The run and its publishing; what the model was told, by request but the one after its first look."""
     _, event = stage.forge.comment(stage.repo, number, MIRA, said)
     with ModelServer([VIEW, *steps, DONE]) as server:
@@ -118,7 +120,7 @@ def test_what_was_found_before_a_run_died_is_posted(stage: Stage, number: int) -
     _, event = stage.forge.comment(stage.repo, number, MIRA, "/agent review")
     with ModelServer([VIEW, report(suggestion=BETTER), shell("sleep 600")]) as server:
         more = {**server.environment(), "SLASH_AGENT_MODEL": MODEL}
-        warm.run_struck(
+        warm.run_with_signal(
             stage.run_command(event=event),
             stage.environment(run_token(stage), **more),
             signal.SIGKILL,

@@ -26,7 +26,7 @@ def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 60
     """The outcome of a run that is killed once the checks before the change have run and its journal has `until`: in
     its last call, if nothing else is said."""
     with ModelServer([*steps, shell("sleep 600")]) as server:
-        warm.run_struck(
+        warm.run_with_signal(
             command("fix", "--repo", repo, "--model", MODEL, "x"),
             cli.environment(**server.environment()),
             signal.SIGKILL,

@@ -25,7 +25,7 @@ from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.outcomes import make_request
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, run_verb, fork_pull, request_in, request_on
+from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -60,8 +60,12 @@ def test_the_body_follows_all_results_of_the_turn(stage: Stage) -> None:
     assert "- greet: Says hello." in catalogue(came)
     assert "Run scripts/greet.sh" not in json.dumps(came.model_requests[0])
     assert came.results[0] == "Loaded the skill greet; its instructions follow."
-    after = came.model_requests[1]["messages"][-1]["content"] if len(came.model_requests[1]["messages"]) else []
-    kinds = [block["type"] for message in came.model_requests[1]["messages"][2:] for block in message["content"]]
+    after = (
+        came.model_requests[1]["messages"][-1]["content"] if len(came.model_requests[1]["messages"]) else []
+    )
+    kinds = [
+        block["type"] for message in came.model_requests[1]["messages"][2:] for block in message["content"]
+    ]
     assert kinds == ["tool_result", "tool_result", "tool_result", "text"], after
     [body] = user_texts(came.model_requests[1])
     assert body.startswith(f'<skill-loaded name="greet" folder="{FOLDER}">\n# Greet\n')

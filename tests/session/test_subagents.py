@@ -32,11 +32,11 @@ from bot.skills.find import SkillSet
 from bot.workspace.sandbox.backends import Off
 from tests.skills.corpus import skill
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
-from tests.support.model_script import ScriptRequest, Call, Say, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
 from tests.support.repositories import git
 from tests.support.scripted import INFO
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, run_verb, fork_pull, request_in, request_on
+from tests.support.verb_runs import VerbRun, fork_pull, request_in, request_on, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

@@ -9,7 +9,7 @@ import pytest
 
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
 from tests.support.fix_script import fix_steps
-from tests.support.model_script import ScriptRequest, Call, Say, Step
+from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, Stage
 

@@ -121,4 +121,4 @@ def test_it_asks_once_a_thread_and_a_list_a_page(tracker: Tracker) -> None:
         tracker.issue(f"issue {number}", 90 + number)
     tracker.gather()
     # The list by label, the list by age, and the comments of each.
-    assert tracker.model_requests() == 22
+    assert tracker.asked() == 22

@@ -25,7 +25,7 @@ from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, she
 from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.repositories import git
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, run_verb, fork_pull, github, request_in, request_on
+from tests.support.verb_runs import VerbRun, fork_pull, github, request_in, request_on, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -90,7 +90,9 @@ def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_th
         [wreck, Say("Done."), mend, Say("Done."), Say("It must.")],
     )
     assert came.outcome.stop_reason is StopReason.END_TURN
-    told = [text for text in came.last_request_texts if "files have errors that were not there before" in text]
+    told = [
+        text for text in came.last_request_texts if "files have errors that were not there before" in text
+    ]
     assert len(told) == 2
     assert "| tidytime/new.py: no valid Python: line 1: invalid syntax" in told[0]
     assert "| a.toml: no valid TOML" in told[0]

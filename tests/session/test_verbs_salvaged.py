@@ -14,7 +14,7 @@ from bot.recovery.salvage import salvage
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Call, Turn
 from tests.support.stage import Stage
-from tests.support.verb_runs import VerbRun, run_verb, request_in
+from tests.support.verb_runs import VerbRun, request_in, run_verb
 
 pytestmark = pytest.mark.bubblewrap
 

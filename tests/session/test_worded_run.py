@@ -15,7 +15,7 @@ from bot.recovery.replay_run import ReplayOptions, ReplayResult, replay
 from bot.session.run_folder import RunFolder
 from tests.support.fix_script import fix_steps
 from tests.support.stage import Stage
-from tests.support.verb_runs import run_verb, request_in
+from tests.support.verb_runs import request_in, run_verb
 
 
 def told(journal: JournalFile) -> tuple[list[str], list[str]]:

@@ -38,7 +38,7 @@ TIMEOUT = 300
 
 # What the action is made of, and what a package installer must hear of this machine.
 _SOURCE = ("action.yml", ".github", "bot", "pyproject.toml", "requirements.lock")
-_HANDED_ON = re.compile(r"PATH$|LANG$|(PIP|UV|SSL|REQUESTS)_|NODE_EXTRA|(?i:(https?|no)_proxy$)")
+_PASSED_VARIABLES = re.compile(r"PATH$|LANG$|(PIP|UV|SSL|REQUESTS)_|NODE_EXTRA|(?i:(https?|no)_proxy$)")
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ class Act:
             installer = folder / "source" / ".github" / "action" / "install.py"
             installer.write_text(f"import os, sys\nos.symlink({str(self.venv)!r}, sys.argv[1])\n")
         text = (WORKFLOWS / workflow).read_text()
-        given, tokens = self._with_tokens(text)
+        rewritten, tokens = self._with_tokens(text)
         file = folder / workflow
-        file.write_text(given)
+        file.write_text(rewritten)
         command = [
             str(ACT), name,
             "--directory", str(folder / "source"),
@@ -122,7 +122,7 @@ class Act:
     def _execute(self, command: list[str], folder: Path) -> WorkflowRun:
         home = folder / "home"
         home.mkdir()
-        environment = {key: value for key, value in os.environ.items() if _HANDED_ON.match(key)}
+        environment = {key: value for key, value in os.environ.items() if _PASSED_VARIABLES.match(key)}
         caches = {"UV_CACHE_DIR": str(CACHE / "uv"), "PIP_CACHE_DIR": str(CACHE / "pip")}
         self._process = process = subprocess.Popen(
             command, cwd=folder, text=True, start_new_session=True,
@@ -146,22 +146,22 @@ class Act:
 
     def _with_tokens(self, text: str) -> tuple[str, dict[str, str]]:
         """The workflow, with a token for each step that uses the action."""
-        described = yaml.safe_load(text)
+        workflow_data = yaml.safe_load(text)
         tokens: dict[str, str] = {}
         lines: list[str] = []
         job, ours = "", False
         text = re.sub(r"^ +queue: max.*\n", "", text, flags=re.MULTILINE)
         for line in text.splitlines():
             lines.append(line)
-            if found := re.fullmatch(r"  ([\w-]+):", line):
-                job = found.group(1)
-            if found := re.match(r" +(?:- )?uses: (\S+)", line):
-                ours = found.group(1) == "./"
-            if ours and (found := re.fullmatch(r"( +)with:", line)):
+            if match := re.fullmatch(r"  ([\w-]+):", line):
+                job = match.group(1)
+            if match := re.match(r" +(?:- )?uses: (\S+)", line):
+                ours = match.group(1) == "./"
+            if ours and (match := re.fullmatch(r"( +)with:", line)):
                 secret = f"TOKEN_{job.upper().replace('-', '_')}"
-                asked = permissions_of(described["jobs"][job])
-                tokens[secret] = self.stage.forge.token(permissions=asked, repo=self.stage.repo)
-                lines.append(f"{found.group(1)}  github-token: ${{{{ secrets.{secret} }}}}")
+                permissions = permissions_of(workflow_data["jobs"][job])
+                tokens[secret] = self.stage.forge.token(permissions=permissions, repo=self.stage.repo)
+                lines.append(f"{match.group(1)}  github-token: ${{{{ secrets.{secret} }}}}")
                 ours = False
         assert len(lines) == len(text.splitlines()) + text.count("uses: ./")
         return "\n".join(lines) + "\n", tokens
@@ -211,7 +211,7 @@ def _free_port() -> int:
 
 def _read(line: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(line)
+        match = json.loads(line)
     except ValueError:
-        found = None
-    return found if isinstance(found, dict) and "msg" in found else {"msg": line.rstrip("\n")}
+        match = None
+    return match if isinstance(match, dict) and "msg" in match else {"msg": line.rstrip("\n")}

@@ -1,4 +1,4 @@
-"""A GitHub App on a forge, with the key that its tokens are asked for with."""
+"""A GitHub App on a forge, with its private key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of the real program whose model does what an attacker says, and what is left of them to look at."""
+"""Runs of the program whose model follows an attacker, and their results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEY = "sk-test-canary-5e1f0c9a7b3d"
 
 @dataclass(frozen=True)
 class AttackResult:
-    """One run after the attack. `seen` is what the tools answered, in order; `sent` every request's body."""
+    """One finished run. `request_bodies` are the concatenated bodies of the requests to the model."""
 
     result: CommandResult
     tool_results: tuple[str, ...]
@@ -42,7 +42,7 @@ class AttackResult:
         return {file["path"] for file in self.outcome["withheld"]}
 
     def all_output(self) -> bytes:
-        """All that left the run: what the model was told, the bundle, what was printed."""
+        """Everything that left the run: requests to the model, the bundle, and the output."""
         files = b"".join(path.read_bytes() for path in sorted(self.bundle.iterdir()))
         return self.request_bodies + files + self.result.output.encode()
 
@@ -56,10 +56,10 @@ def fix_with(
     cold: bool = True,
     watch: Callable[[int, ModelServer], object] = lambda pid, server: None,
 ) -> AttackResult:
-    """`slash-agent fix` with `steps` as what the model does, a text being a command; then it says it is done.
+    """Run `slash-agent fix` with a model that does `steps` (a text is a command) and ends.
 
-    `cold` for whatever may look at the program's process: its environment, its memory, its command line. `watch` is
-    called with its process id and the model's server once it is started.
+    Use `cold` if a step looks at the program's process: its environment, memory or command line. `watch` is called
+    with the process id and the model's server after the start.
     """
     turns = [shell(step) if isinstance(step, str) else step for step in steps]
     bundle = home / "bundle"
@@ -70,11 +70,16 @@ def fix_with(
         )
         bodies = [request.json for request in server.requests]
         request_bodies = b"".join(request.body for request in server.requests)
-    return AttackResult(CommandResult(completed.returncode, completed.stdout, completed.stderr), tuple(_results(bodies)), request_bodies, bundle)
+    return AttackResult(
+        CommandResult(completed.returncode, completed.stdout, completed.stderr),
+        tuple(_results(bodies)),
+        request_bodies,
+        bundle,
+    )
 
 
 def encodings_of(secret: str) -> list[bytes]:
-    """`secret` as an attacker may write it down: plain, backwards, hex, and in base64 at each place."""
+    """Encodings of `secret` that an attacker may use: plain, reversed, hex, and base64 at each offset."""
     raw = secret.encode()
     shifted = [base64.b64encode(b"\0" * shift + raw)[-(-shift * 8 // 6) :][:-4] for shift in range(3)]
     return [raw, raw[::-1], raw.hex().encode(), base64.b64encode(base64.b64encode(raw))[:-4], *shifted]

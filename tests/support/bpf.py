@@ -1,4 +1,4 @@
-"""A small machine that runs a seccomp filter over one call, as the kernel would, for filters of other computers."""
+"""An interpreter for seccomp filters, for filters of other architectures."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ _FORMAT = struct.Struct("<HBBI")
 
 
 def run(program: bytes, architecture: int, number: int, arguments: Sequence[int] = ()) -> int:
-    """The filter's answer. Raises for what the kernel would refuse to load or what leads out of the program."""
+    """The filter's result for one call. Raises for an invalid program."""
     words = struct.pack("<IIQ6Q", number, architecture, 0, *(*arguments, *(0,) * (6 - len(arguments))))
     instructions = list(_FORMAT.iter_unpack(program))
-    place, held = 0, 0
+    position, accumulator = 0, 0
     while True:
-        code, yes, no, value = instructions[place]
-        place += 1
+        code, if_true, if_false, value = instructions[position]
+        position += 1
         match code:
             case 0x20:
-                held = int.from_bytes(words[value : value + 4], "little")
+                accumulator = int.from_bytes(words[value : value + 4], "little")
             case 0x54:
-                held &= value
+                accumulator &= value
             case 0x15:
-                place += yes if held == value else no
+                position += if_true if accumulator == value else if_false
             case 0x35:
-                place += yes if held >= value else no
+                position += if_true if accumulator >= value else if_false
             case 0x45:
-                place += yes if held & value else no
+                position += if_true if accumulator & value else if_false
             case 0x06:
                 return value
             case _:

@@ -1,4 +1,4 @@
-"""A real Chromium for the tests of pages, and axe-core, which says what bars people from a page."""
+"""Chromium for the tests of pages, and axe-core, which checks accessibility."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-def axe_finds(page: Page, *rules: str, below: str = "html") -> list[str]:
-    """What axe calls serious or critical, as `rule: the first places`. All its rules, or `rules` alone."""
+def axe_violations(page: Page, *rules: str, below: str = "html") -> list[str]:
+    """Serious and critical violations of `rules` (default: all), as `rule: first elements`."""
     if page.evaluate("() => typeof axe") == "undefined":
         page.evaluate(package_file(*_AXE).read_text(encoding="utf-8"))
-    found: Any = page.evaluate(
+    violations: Any = page.evaluate(
         "async ([below, options]) => (await axe.run(below, {resultTypes: ['violations'], ...options})).violations"
         ".map(one => ({...one, nodes: one.nodes.map(node => node.target.join(' '))}))",
         [below, {"runOnly": list(rules)} if rules else {}],
     )
-    grave = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [f"{one['id']}: {', '.join(one['nodes'][:5])}" for one in grave]
+    serious = [one for one in violations if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {', '.join(one['nodes'][:5])}" for one in serious]

@@ -1,4 +1,4 @@
-"""The lines that an edit takes away and adds, as the gate reads them from a patch."""
+"""The removed and added lines of an edit, in the form that the gate reads from a patch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bot.gate.weaker_tests import Line
 
 
 def changed_lines(before: str, after: str) -> tuple[list[Line], list[Line]]:
-    """Those removed, with their numbers before, and those added, with their numbers after."""
+    """Removed lines with their old numbers, and added lines with their new numbers."""
     old, new = before.split("\n"), after.split("\n")
     removed: list[Line] = []
     added: list[Line] = []

@@ -96,11 +96,11 @@ def _publish(world: World, *, plan: Plan | None = None, **fields: Any) -> None:
 
 
 def _progress(world: World) -> None:
-    place = thread_ref_of(world.outcome().request)
-    assert place is not None
+    thread = thread_ref_of(world.outcome().request)
+    assert thread is not None
     lines = ("turn 4: edit", "12,034 tokens, $0.12 so far")
     url = f"{world.forge.url}/{REPO}/actions/runs/7"
-    ProgressWriter(world.github, place).close(ProgressState("Working on it", lines, url))
+    ProgressWriter(world.github, thread).close(ProgressState("Working on it", lines, url))
 
 
 def _last(page: Page, world: World, number: int, name: str) -> None:
@@ -121,8 +121,8 @@ def _pull(demo: subprocess.Popen[str]) -> str:
     assert demo.stdout is not None
     pull = ""
     for line in demo.stdout:
-        if found := re.match(r" *pull +(http\S+)", line):
-            pull = found[1]
+        if match := re.match(r" *pull +(http\S+)", line):
+            pull = match[1]
         if "Ctrl-C" in line and pull:
             return pull
     raise SystemExit("The demo came to no pull request.")

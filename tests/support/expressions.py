@@ -24,7 +24,7 @@ def evaluate(text: str, context: Context, functions: Mapping[str, Callable[..., 
 
 def fill(text: object, context: Context) -> str:
     """`text` with every `${{ … }}` in it replaced."""
-    return _TEMPLATE.sub(lambda found: as_text(evaluate(found.group(1), context)), as_text(text))
+    return _TEMPLATE.sub(lambda match: as_text(evaluate(match.group(1), context)), as_text(text))
 
 
 def holds(condition: str | None, context: Context, *, failed: bool) -> bool:
@@ -149,12 +149,12 @@ def _folded(value: object) -> object:
 
 
 def _tokens(text: str) -> list[str]:
-    found, position = [], 0
+    tokens, position = [], 0
     text = text.rstrip()
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise ValueError(f"not understood: {text[position:]}")
-        found.append(match.group().strip())
+        tokens.append(match.group().strip())
         position = match.end()
-    return found
+    return tokens

@@ -1,4 +1,4 @@
-"""Model turns that mend the sample project, and some that do not, for tests of whole runs."""
+"""Model turns that fix the sample project, and others, for tests of whole runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DONE = Say("Mended.")
 
 
 def fix_steps() -> list[Step]:
-    """Look, edit twice, describe, end."""
+    """View, edit twice, describe, end."""
     return [VIEW, Turn(EDITS), DESCRIBE, DONE]
 
 

@@ -1,4 +1,4 @@
-"""A process that says its id, keeps what is in its environment, and ends with its standard input."""
+"""Prints its process id, and ends with its standard input. Its environment is the target of attacks."""
 
 import os
 import sys

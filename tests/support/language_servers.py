@@ -1,4 +1,4 @@
-"""Scripted language servers (`play_language_server.py`) for tests: made, asked, and what they were sent."""
+"""Scripted language servers (`play_language_server.py`) and a client for each."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bot.toolhost.lsp.server_loop import ServerLoop
 from tests.support.workspaces import eventually
 
 LONG = 60.0
-"""Seconds that nothing here needs."""
+"""A time-out in seconds that no test reaches."""
 
 SHORT = 0.05
-"""Seconds in which an answer that never comes does not come."""
+"""Seconds to wait for a response that never comes."""
 
 FILE = "a.py"
 PLAYER = Path(__file__).with_name("play_language_server.py")
@@ -44,12 +44,12 @@ def script(
 
 
 def pulls(*answers: list[Any], **more: object) -> dict[str, Any]:
-    """One that is asked, and does one list of actions after the other."""
+    """A server with pull diagnostics; each request gets the next list of actions."""
     return script(PULL, {"textDocument/diagnostic": list(answers)}, **more)
 
 
 class Scripted:
-    """One server and the file it is asked about."""
+    """One server and the file that it checks."""
 
     def __init__(self, loop: ServerLoop, folder: Path, what: Mapping[str, Any], **options: Any) -> None:
         self.folder = folder
@@ -67,7 +67,7 @@ class Scripted:
         return self.server.diagnostics([path], seconds)[path]
 
     def said(self, seconds: float = LONG) -> list[str]:
-        """The messages of the problems."""
+        """The messages of the reported problems."""
         return [problem.message for problem in self.ask(seconds).items]
 
     def log(self) -> list[dict[str, Any]]:
@@ -75,11 +75,11 @@ class Scripted:
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     def sent(self, method: str) -> list[dict[str, Any]]:
-        """All messages with that name that have come to it."""
+        """All messages of that method that the server received."""
         return [message for message in self.log() if message.get("method") == method]
 
     def answers(self) -> dict[Any, dict[str, Any]]:
-        """What it was answered, by id."""
+        """The responses that the server received, by id."""
         return {
             message["id"]: message for message in self.log() if "id" in message and "method" not in message
         }

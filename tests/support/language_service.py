@@ -24,6 +24,6 @@ def findings(files: list[Path], folder: Path) -> dict[str, list[str]]:
         ],
         env={"NODE_PATH": str(modules), "PATH": "/usr/local/bin:/usr/bin:/bin"}, check=True,
     )  # fmt: skip
-    done = subprocess.run(["node", bundle, *files], capture_output=True, text=True, check=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    completed = subprocess.run(["node", bundle, *files], capture_output=True, text=True, check=True)
+    lines = [json.loads(line) for line in completed.stdout.splitlines()]
     return {Path(line["path"]).name: line["found"] for line in lines}

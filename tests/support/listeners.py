@@ -1,4 +1,4 @@
-"""A server on loopback that nobody should ask: it remembers whoever does."""
+"""A server on loopback that should get no request; it records those it gets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Listener:
-    """`seen` is every request, as `GET /path`, with its headers in `headers`. Whatever is asked, it answers `data`."""
+    """Answers every request with `data`. `requests` has lines such as `GET /path`, `headers` their headers."""
 
     def __init__(self, data: bytes = b"", content_type: str = "image/png") -> None:
         self.requests: list[str] = []
@@ -29,7 +29,7 @@ class Listener:
             do_HEAD = do_POST = do_GET
 
             def log_message(self, format: str, *args: Any) -> None:
-                """It is remembered, not printed."""
+                """Requests are recorded, not printed."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self._server.server_address[1]

@@ -1,4 +1,4 @@
-"""What a scripted model says: a small vocabulary of turns, and their frames in the wire formats.
+"""The turns of a scripted model, and their frames in the wire formats.
 
 The frames are written by hand from the vendors' descriptions and not with their packages, so that an adapter
 is not checked against its own parser.
@@ -111,7 +111,7 @@ class Hangup:
 
 Answer = Turn | Status | Raw | Hangup
 Step = Answer | Part | Sequence[Part]
-Script = Callable[["Asked"], Step]
+Script = Callable[["ScriptRequest"], Step]
 
 
 @dataclass(frozen=True)
@@ -134,17 +134,19 @@ class ScriptRequest:
 
     @property
     def results(self) -> list[str]:
-        found = []
+        results = []
         for message in self.body.get("messages", []):
             content = message.get("content")
             if message.get("role") == "tool":
-                found.append(content if isinstance(content, str) else json.dumps(content))
+                results.append(content if isinstance(content, str) else json.dumps(content))
             elif isinstance(content, list) and message.get("type") != "message":
-                found += [block.get("content", "") for block in content if block.get("type") == "tool_result"]
+                results += [
+                    block.get("content", "") for block in content if block.get("type") == "tool_result"
+                ]
         for item in self.body.get("input", []):
             if item.get("type") == "function_call_output":
-                found.append(item.get("output", ""))
-        return found
+                results.append(item.get("output", ""))
+        return results
 
 
 def as_answer(step: Step) -> Answer:
@@ -350,16 +352,16 @@ def responses_frames(turn: Turn, number: int) -> bytes:
 def _usage(tokens: Tokens | None) -> dict[str, Any] | None:
     if tokens is None:
         return None
-    given = tokens.input + tokens.cache_read + tokens.cache_write
+    total_input = tokens.input + tokens.cache_read + tokens.cache_write
     return {
-        "input_tokens": given,
+        "input_tokens": total_input,
         "input_tokens_details": {
             "cached_tokens": tokens.cache_read,
             "cache_write_tokens": tokens.cache_write,
         },
         "output_tokens": tokens.output,
         "output_tokens_details": {"reasoning_tokens": tokens.reasoning},
-        "total_tokens": given + tokens.output,
+        "total_tokens": total_input + tokens.output,
     }
 
 

@@ -1,10 +1,10 @@
-"""A model's API on loopback that answers from a script, in the vendors' wire formats, and records what it was sent.
+"""A model's API on loopback that answers from a script, in the vendors' wire formats, and records the requests.
 
     with ModelServer([Call("bash", {"command": "ls"}), Say("Done.")]) as server:
         ...  # ANTHROPIC_BASE_URL=server.url or OPENAI_BASE_URL=server.url + "/v1"
         server.requests[0].json["messages"]
 
-A script is a list of steps, one a request, or a function from `Asked` to a step. A request beyond the list is
+A script is a list of steps, one a request, or a function from `ScriptRequest` to a step. A request beyond the list is
 answered with 400, which no client retries. On its own, for benches:
 
     python -m tests.support.model_server --script echo-hi:50
@@ -31,12 +31,12 @@ from typing import Any
 
 from tests.support.model_script import (
     Answer,
-    ScriptRequest,
     Call,
     Hangup,
     Raw,
     Say,
     Script,
+    ScriptRequest,
     Status,
     Step,
     Turn,
@@ -204,10 +204,10 @@ class ModelServer:
 
 
 def _from_list(steps: Sequence[Step]) -> Script:
-    def script(asked: ScriptRequest) -> Step:
-        if asked.number >= len(steps):
-            return Status(400, f"the script has {len(steps)} steps and this is request {asked.number + 1}")
-        return steps[asked.number]
+    def script(request: ScriptRequest) -> Step:
+        if request.number >= len(steps):
+            return Status(400, f"the script has {len(steps)} steps and this is request {request.number + 1}")
+        return steps[request.number]
 
     return script
 
@@ -277,11 +277,11 @@ def _shut(endpoint: socket.socket) -> None:
 def echo_hi(turns: int) -> Script:
     """`turns` calls of the request's own shell tool with `echo hi`, then a last word."""
 
-    def script(asked: ScriptRequest) -> Step:
-        done = len(asked.results)
-        if done >= turns:
+    def script(request: ScriptRequest) -> Step:
+        calls = len(request.results)
+        if calls >= turns:
             return Say("Done.")
-        tools = asked.tools
+        tools = request.tools
         name = next((shell for shell in _SHELLS if shell in tools), None)
         if name is None:
             return Say("There is no shell tool here.")
@@ -292,7 +292,7 @@ def echo_hi(turns: int) -> Script:
             arguments[key] = {"array": ["echo", "hi"], "integer": 10, "number": 10, "boolean": False}.get(
                 kind, "echo hi"
             )
-        return Call(name, arguments, id=f"call_{done}")
+        return Call(name, arguments, id=f"call_{calls}")
 
     return script
 

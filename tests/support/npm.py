@@ -28,8 +28,8 @@ def package_file(package: str, version: str, member: str, sha256: str) -> Path:
                     source = tar.extractfile(f"package/{member}")
                     assert source is not None, f"{package}@{version} has no file {member}"
                     shutil.copyfileobj(source, out)
-                found = hashlib.sha256(unpacked.read_bytes()).hexdigest()
-                assert found == sha256, f"{package}@{version}: {member} has SHA-256 {found}"
+                digest = hashlib.sha256(unpacked.read_bytes()).hexdigest()
+                assert digest == sha256, f"{package}@{version}: {member} has SHA-256 {digest}"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 unpacked.rename(target)
     return target
@@ -63,8 +63,10 @@ def _packed(package: str, version: str, folder: Path) -> Path:
 
 
 def _npm(*args: str, cwd: Path) -> None:
-    done = subprocess.run(["npm", *args], cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, f"npm {args[0]} failed: {done.stderr.strip()[-500:]}"
+    completed = subprocess.run(
+        ["npm", *args], cwd=cwd, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert completed.returncode == 0, f"npm {args[0]} failed: {completed.stderr.strip()[-500:]}"
 
 
 @contextmanager

@@ -91,11 +91,11 @@ class Finding:
 def findings(exchanges: Iterable[Exchange]) -> list[Finding]:
     """What is wrong with these exchanges. Git's own and pages for people are passed over."""
     description = _description()
-    found = []
+    results = []
     for exchange in exchanges:
         if exchange.path.startswith(_API) and exchange.status:
-            found += description.check(exchange)
-    return found
+            results += description.check(exchange)
+    return results
 
 
 def operations(exchanges: Iterable[Exchange]) -> set[str]:
@@ -111,7 +111,7 @@ def webhook_errors(name: str, payload: object) -> list[str]:
     registry = Registry().with_resource(_SPEC, DRAFT202012.create_resource(description))
     pointer = f"{_SPEC}#/webhooks/{name}/post/requestBody/content/application~1json/schema"
     validator = OAS31Validator({"$ref": pointer}, registry=registry, format_checker=oas31_format_checker)
-    return [_told(error) for error in validator.iter_errors(payload)]
+    return [_message(error) for error in validator.iter_errors(payload)]
 
 
 @cache
@@ -279,7 +279,7 @@ class Description:
         validator = _Validator(
             {"$ref": f"{_SPEC}#{pointer}"}, registry=self._registry, format_checker=oas30_format_checker
         )
-        return [_told(error) for error in validator.iter_errors(value)]
+        return [_message(error) for error in validator.iter_errors(value)]
 
     def _media(self, pointer: str, kind: str) -> str | None:
         if "schema" not in self._at(pointer).get("content", {}).get(kind, {}):
@@ -316,7 +316,7 @@ class Description:
         return value
 
 
-def _told(error: Any) -> str:
+def _message(error: Any) -> str:
     """The error, or the part of a failed alternative that came closest."""
     where = "/".join(str(part) for part in error.absolute_path) or "(top)"
     text = f"{where}: {error.message[:200]}"

@@ -1,4 +1,4 @@
-"""Outcomes for tests: one whole run, with what a test cares about replaced."""
+"""A complete outcome, its parts, and copies of them with some fields replaced."""
 
 from __future__ import annotations
 
@@ -79,9 +79,19 @@ OUTCOME = Outcome(
 
 
 def problem(number: int = 1, tool: str = "ruff", path: str = "invoice.py", **fields: Any) -> Problem:
-    """One find on line `number`, on which nothing else is."""
-    made = Problem(tool, path, number, 5, Severity.WARNING, "F401", f"`module_{number}` is never used")
-    return replace(made, **fields)
+    """A problem on line `number`, different from those on other lines."""
+    default = Problem(tool, path, number, 5, Severity.WARNING, "F401", f"`module_{number}` is never used")
+    return replace(default, **fields)
+
+
+TY_PROBLEM = Problem(
+    "ty", "a.py", 3, 5, Severity.ERROR, "invalid", "Expected `int`, found `str`", snippet="f('x')"
+)
+
+
+def ty_problem(**fields: Any) -> Problem:
+    """`TY_PROBLEM` with some fields replaced."""
+    return replace(TY_PROBLEM, **fields)
 
 
 PASSED, FAILED = (
@@ -107,7 +117,7 @@ TESTED = CheckResult(
         source="JUnit XML",
     ),
 )
-"""A check whose tests are known: of each kind of change one or two, but none that broke."""
+"""A check with test results: one or two of each kind of change, but none that broke."""
 
 EVIDENCE = replace(
     OUTCOME,
@@ -173,7 +183,7 @@ EVIDENCE = replace(
     servers=(ServerUse("ty", "0.0.4", 0.41, 9, 0.8, 120 << 20),),
     coverage=Coverage("coverage.xml", (CoveredFile("invoice.py", 9, 7, (14, 17)),)),
 )
-"""A run that every kind of evidence comes from."""
+"""An outcome with every kind of evidence."""
 
 
 def make_outcome(**fields: Any) -> Outcome:
@@ -189,7 +199,7 @@ class _Log(io.StringIO):
 
 
 def result_lines(outcome: Outcome, **fields: Any) -> list[str]:
-    """What a log has of a run's result."""
+    """The lines that a log gets of a run's result."""
     out = _Log()
     print_result(Result(outcome, **fields), Printer(out, {}))
     return out.getvalue().splitlines()

@@ -47,38 +47,41 @@ class Player:
 
     def play(self, actions: list, message: dict) -> None:
         uri = ((message.get("params") or {}).get("textDocument") or {}).get("uri")
-        for name, *given in actions:
+        for name, *arguments in actions:
             if name == "reply":
-                self.write({"id": message["id"], "result": given[0]})
+                self.write({"id": message["id"], "result": arguments[0]})
             elif name == "items":
-                self.write({"id": message["id"], "result": {"kind": "full", "items": given[0]}})
+                self.write({"id": message["id"], "result": {"kind": "full", "items": arguments[0]}})
             elif name == "error":
-                self.write({"id": message["id"], "error": {"code": given[0], "message": "as scripted"}})
+                self.write({"id": message["id"], "error": {"code": arguments[0], "message": "as scripted"}})
             elif name == "send":
-                self.write(given[0])
+                self.write(arguments[0])
             elif name == "publish":  # the items, and how far off the version is; none without
-                version = {"version": self.versions[uri] + given[1]} if len(given) > 1 else {}
-                params = {"uri": uri, "diagnostics": given[0]} | version
+                version = {"version": self.versions[uri] + arguments[1]} if len(arguments) > 1 else {}
+                params = {"uri": uri, "diagnostics": arguments[0]} | version
                 self.write({"method": "textDocument/publishDiagnostics", "params": params})
             elif name == "progress":
                 self.write(
-                    {"method": "$/progress", "params": {"token": given[0], "value": {"kind": given[1]}}}
+                    {
+                        "method": "$/progress",
+                        "params": {"token": arguments[0], "value": {"kind": arguments[1]}},
+                    }
                 )
             elif name == "raw":
-                self.raw(given[0].encode("latin-1") * (given[1] if len(given) > 1 else 1))
+                self.raw(arguments[0].encode("latin-1") * (arguments[1] if len(arguments) > 1 else 1))
             elif name == "flood":
                 while True:
-                    self.write(given[0])
+                    self.write(arguments[0])
             elif name == "stderr":
-                os.write(2, given[0].encode() * given[1])
+                os.write(2, arguments[0].encode() * arguments[1])
             elif name == "until":  # a file is there, in the folder it works on
-                while not os.path.exists(given[0]):
+                while not os.path.exists(arguments[0]):
                     time.sleep(0.01)
             elif name == "sleep":
-                time.sleep(given[0])
+                time.sleep(arguments[0])
             elif name == "child":  # which holds all our pipes, in a session of its own if it says so
                 if os.fork() == 0:
-                    if given[0]:
+                    if arguments[0]:
                         os.setsid()
                     self.note({"child": os.getpid()})
                     time.sleep(3600)
@@ -86,9 +89,9 @@ class Player:
             elif name == "close":
                 os.close(1)
             elif name == "exit":
-                os._exit(given[0])
+                os._exit(arguments[0])
             elif name == "kill":
-                os.kill(os.getpid(), given[0])
+                os.kill(os.getpid(), arguments[0])
             else:
                 raise ValueError(name)
 
@@ -106,17 +109,17 @@ def main() -> None:
     player = Player(script, log)
     player.note({"life": life, "pid": os.getpid()})
     player.play(script["start"], {})
-    held = b""
+    buffer = b""
     while piece := os.read(0, 1 << 20):
-        held += piece
+        buffer += piece
         if script.get("packets"):
             player.note({"packet": piece.decode()})
-        while (end := held.find(b"\r\n\r\n")) >= 0:
-            size = int(held[:end].partition(b":")[2])
-            if len(held) < end + 4 + size:
+        while (end := buffer.find(b"\r\n\r\n")) >= 0:
+            size = int(buffer[:end].partition(b":")[2])
+            if len(buffer) < end + 4 + size:
                 break
-            message = json.loads(held[end + 4 : end + 4 + size])
-            held = held[end + 4 + size :]
+            message = json.loads(buffer[end + 4 : end + 4 + size])
+            buffer = buffer[end + 4 + size :]
             player.take(message)
             if message.get("method") == "exit":
                 return

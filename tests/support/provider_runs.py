@@ -59,7 +59,7 @@ def run(
     policy: RetryPolicy = NO_DELAY,
     cancel: CancelToken | None = None,
 ) -> tuple[list[Event], list[Received]]:
-    """All events of one stream, and what the server was sent."""
+    """All events of one stream, and the requests to the server."""
     with ModelServer(script) as server:
         provider = connect(model, server.environment(), policy=policy)
         try:
@@ -86,7 +86,7 @@ def provider_with_timeouts(
 
 
 def check_grammar(events: list[Event]) -> None:
-    """What `bot/contracts/model.py` promises of any stream."""
+    """Assert the rules for streams in `bot/contracts/model.py`."""
     assert [isinstance(event, Complete | Failed) for event in events].count(True) == 1
     assert isinstance(events[-1], Complete | Failed)
     retries = [place for place, event in enumerate(events) if isinstance(event, Retrying)]
@@ -114,7 +114,7 @@ def check_grammar(events: list[Event]) -> None:
 
 
 def without_extras(message: Message) -> tuple[Part, ...]:
-    """The parts without what the vendor wants back with them."""
+    """The parts without their vendor data."""
     return tuple(
         replace(part, extra="") if isinstance(part, Text | Thinking | ToolCall) else part
         for part in message.parts

@@ -1,7 +1,7 @@
-"""What a program that means harm tries, each as a function that says whether it got through. Standard library only.
+"""Attempts to leave the sandbox, each a function that returns whether it succeeded. Standard library only.
 
-Run with what was planted as JSON in the first argument; prints as JSON which got through. The same text is run in the
-open, where those that the account may do must get through, and behind the wall.
+Run with the planted files and processes as JSON in the first argument; prints the names of those that succeeded. The
+same script runs without a sandbox, where attempts that the account may do must succeed, and in it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def check(name: str) -> Callable[[Callable[[Planted], bool]], Callable[[Planted], bool]]:
-    def noted(function: Callable[[Planted], bool]) -> Callable[[Planted], bool]:
+    def register(function: Callable[[Planted], bool]) -> Callable[[Planted], bool]:
         CHECKS[name] = function
         return function
 
-    return noted
+    return register
 
 
 def reads(path: str) -> bool:
@@ -41,12 +41,12 @@ def writes(path: str) -> bool:
 
 
 def changes(path: str) -> bool:
-    """What is there already: a new file may be one of the sandbox's own."""
+    """Only an existing file counts: a new one may be in the sandbox's own file system."""
     with open(path, "r+b"):
         return True
 
 
-def made(result: int) -> bool:
+def succeeded(result: int) -> bool:
     return result >= 0
 
 
@@ -79,15 +79,15 @@ def reads_of(planted: Planted, name: str) -> bool:
 
 @check("find a variable of another process")
 def _environments(planted: Planted) -> bool:
-    found = b""
+    client = b""
     for name in os.listdir("/proc"):
         for path in (f"/proc/{name}/environ", f"/proc/{name}/task/{name}/environ"):
             try:
                 with open(path, "rb") as file:
-                    found += file.read()
+                    client += file.read()
             except OSError:
                 continue
-    return planted["variable"].encode() in found
+    return planted["variable"].encode() in client
 
 
 @check("signal another process")
@@ -101,18 +101,18 @@ def _trace(planted: Planted) -> bool:
     if LIBC.ptrace(16, planted["pid"], 0, 0) < 0:
         return False
     os.waitpid(planted["pid"], 0x40000000)
-    return made(LIBC.ptrace(17, planted["pid"], 0, 0))
+    return succeeded(LIBC.ptrace(17, planted["pid"], 0, 0))
 
 
 @check("take a descriptor of another process")
 def _descriptor(planted: Planted) -> bool:
-    return made(LIBC.syscall(438, os.pidfd_open(planted["pid"]), 0, 0))
+    return succeeded(LIBC.syscall(438, os.pidfd_open(planted["pid"]), 0, 0))
 
 
 def connects(family: int, address: Any) -> bool:
-    with socket.socket(family, socket.SOCK_STREAM) as found:
-        found.settimeout(1)
-        found.connect(address)
+    with socket.socket(family, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        client.connect(address)
         return True
 
 
@@ -123,16 +123,16 @@ CHECKS["an abstract socket"] = lambda p: connects(socket.AF_UNIX, "\0" + p["abst
 
 @check("a datagram to the machine")
 def _datagram(planted: Planted) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.settimeout(0.3)
-        found.sendto(b"?", ("127.0.0.1", planted["udp"]))
-        return found.recv(1) == b"!"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(0.3)
+        client.sendto(b"?", ("127.0.0.1", planted["udp"]))
+        return client.recv(1) == b"!"
 
 
 @check("a machine elsewhere")
 def _elsewhere(planted: Planted) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.connect(("192.0.2.1", 53))  # asks the kernel for a route, and sends nothing
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.connect(("192.0.2.1", 53))  # asks the kernel for a route, and sends nothing
         return True
 
 
@@ -160,16 +160,16 @@ for name, protocol in (
 
 @check("changing network interfaces")
 def _interface(planted: Planted) -> bool:
-    """RTM_DELLINK for one that is not there: whoever may do that is told so, and nobody else."""
+    """RTM_DELLINK for an interface that does not exist: without the permission the error is EPERM."""
     body = struct.pack("=BxHiII", 0, 0, 0x7FFFFFF0, 0, 0)
-    with socket.socket(16, 3, 0) as found:
-        found.send(struct.pack("=IHHII", 16 + len(body), 17, 5, 1, 0) + body)
-        return struct.unpack("=i", found.recv(4096)[16:20]) != (-errno.EPERM,)
+    with socket.socket(16, 3, 0) as client:
+        client.send(struct.pack("=IHHII", 16 + len(body), 17, 5, 1, 0) + body)
+        return struct.unpack("=i", client.recv(4096)[16:20]) != (-errno.EPERM,)
 
 
 NEW_USER, NEW_NET, FORK = 0x10000000, 0x40000000, 17
 for name, kind in (("user", NEW_USER), ("network", NEW_USER | NEW_NET)):
-    CHECKS[f"a new {name} namespace"] = lambda p, kind=kind: in_a_child(lambda: made(LIBC.unshare(kind)))
+    CHECKS[f"a new {name} namespace"] = lambda p, kind=kind: in_a_child(lambda: succeeded(LIBC.unshare(kind)))
 
 
 def in_a_child(attempt: Callable[[], bool]) -> bool:
@@ -222,8 +222,8 @@ for name, call in CALLS.items():
 
 @check("the limits of another process")
 def _limits(planted: Planted) -> bool:
-    there = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.prlimit(planted["pid"], resource.RLIMIT_CORE, there)
+    limits = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.prlimit(planted["pid"], resource.RLIMIT_CORE, limits)
     return True
 
 

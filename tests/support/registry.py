@@ -50,11 +50,11 @@ def registry(connection: ssl.SSLSocket) -> None:
     for package, (name, data) in {"tidyhello": wheel, "tidyevil": source}.items():
         link = f'<a href="/files/{name}#sha256={hashlib.sha256(data).hexdigest()}">{name}</a>'
         served[f"/simple/{package}/"] = ("text/html", link.encode())
-    asked = b""
+    buffer = b""
     while data := connection.recv(65536):
-        asked += data
-        while b"\r\n\r\n" in asked:
-            head, _, asked = asked.partition(b"\r\n\r\n")
+        buffer += data
+        while b"\r\n\r\n" in buffer:
+            head, _, buffer = buffer.partition(b"\r\n\r\n")
             kind, body = served.get(head.split(b" ")[1].decode(), ("text/plain", b"nothing here"))
             answer = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
             connection.sendall(answer.encode() + body)

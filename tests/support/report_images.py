@@ -76,15 +76,15 @@ def _picture(browser: Browser, address: str, name: str) -> bytes:
     page.goto(address)
     act(page)
     page.wait_for_timeout(400)
-    drawn = page.screenshot(animations="disabled", caret="hide")
+    image = page.screenshot(animations="disabled", caret="hide")
     page.close()
-    return smaller(drawn)
+    return smaller(image)
 
 
-def smaller(drawn: bytes) -> bytes:
+def smaller(image: bytes) -> bytes:
     """A PNG with no more colours than it takes."""
     small = io.BytesIO()
-    Image.open(io.BytesIO(drawn)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
+    Image.open(io.BytesIO(image)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
         small, "PNG", optimize=True
     )
     return small.getvalue()

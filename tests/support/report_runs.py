@@ -89,13 +89,13 @@ UNDEFINED = Problem(
     "ty", PATH, 8, 17, Severity.ERROR, "unresolved-reference", "Name `rounded` used when not defined",
     snippet="    remaining = rounded(abs(seconds))",
 )  # fmt: skip
-ASKED = "Who else rounds durations?"
+TASK = "Who else rounds durations?"
 UNUSED = Problem(
     "ruff", TESTS, 3, 8, Severity.WARNING, "F401", "`math` imported but unused", snippet="import math"
 )
 
 
-DESCRIBED = {
+DESCRIPTION = {
     "title": "Round durations before splitting them into units",
     "summary": "`format_duration` rounded only the seconds, after hours and minutes had been split off, so 59.7 became "
     "`60s` and could not carry into the next unit.\n\nThe whole duration is now rounded first; `12.6` still gives "
@@ -200,7 +200,7 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     yield from _turn(
         3, "`round` is what I meant.",
         ToolCall("c5", "edit", json.dumps({"path": PATH, "old": "rounded(", "new": "round("})),
-        ToolCall("c6", "task", json.dumps({"description": "Look for other callers", "prompt": ASKED})),
+        ToolCall("c6", "task", json.dumps({"description": "Look for other callers", "prompt": TASK})),
         ToolCall("c7", "edit", json.dumps({"path": "docs/format.md", "old": "60s", "new": "1m"})),
     )  # fmt: skip
     yield from _call(3, "c5", "edit", f"Edited {PATH}.", rule="source-files", **_edit(PATH, MIDDLE, NEW))
@@ -249,9 +249,9 @@ def _sample() -> Iterator[Record | tuple[str, Record]]:
     )
     yield from _turn(
         5, "Durations are rounded before they are split into units; all tests pass.",
-        ToolCall("c10", "describe_change", json.dumps(DESCRIBED)),
+        ToolCall("c10", "describe_change", json.dumps(DESCRIPTION)),
     )  # fmt: skip
-    yield from _call(5, "c10", "describe_change", "Noted.", title=DESCRIBED["title"])
+    yield from _call(5, "c10", "describe_change", "Noted.", title=DESCRIPTION["title"])
     yield lines.CheckRecord(
         "tests", "python3 -m unittest", "after", CheckRun(CheckState.PASSED, 0, 1.2, "OK")
     )
@@ -295,8 +295,8 @@ def evidence() -> lines.Evidence:
 
 
 def _agent() -> Iterator[Record]:
-    yield lines.AgentStarted(3, "c6", "explore-1", "explore", "You look and do not touch.", ASKED)
-    yield lines.UserText(0, ASKED, "task")
+    yield lines.AgentStarted(3, "c6", "explore-1", "explore", "You look and do not touch.", TASK)
+    yield lines.UserText(0, TASK, "task")
     yield from _turn(1, "I'll look for it.", ToolCall("s1", "grep", json.dumps({"pattern": r"round\("})))
     yield from _call(1, "s1", "grep", "tidytime/format.py:11: count = round(remaining)", matches=1)
     yield from _turn(2, "Nobody else does: only format.py rounds.")
@@ -306,9 +306,14 @@ def _agent() -> Iterator[Record]:
 def _turn(number: int, text: str, *calls: ToolCall, thinking: str = "") -> Iterator[Record]:
     yield lines.RequestSent(number, number * 2)
     parts: list[Text | Thinking | ToolCall] = [Thinking(thinking)] if thinking else []
-    held = (4_100, 9_800, 24_500, 11_200, 14_900)[(number - 1) % 5]
-    cached = 0 if number == 1 else round(held * 0.86)
-    usage = Usage(round((held - cached) * 0.2), cached, round((held - cached) * 0.8), 220 + 60 * number)
+    context_tokens = (4_100, 9_800, 24_500, 11_200, 14_900)[(number - 1) % 5]
+    cached = 0 if number == 1 else round(context_tokens * 0.86)
+    usage = Usage(
+        round((context_tokens - cached) * 0.2),
+        cached,
+        round((context_tokens - cached) * 0.8),
+        220 + 60 * number,
+    )
     yield lines.Response(
         number, (*parts, Text(text), *calls), "tool_use" if calls else "end_turn", "", usage, INFO.cost(usage)
     )
@@ -384,12 +389,12 @@ def _long(turns: int) -> Iterator[Record]:
             yield from _long_turn(
                 number, ToolCall(call, "bash" if kind == 1 else "view", json.dumps(arguments))
             )
-            shown = text[number % 300 * 20 : number % 300 * 20 + 3_500]
+            output = text[number % 300 * 20 : number % 300 * 20 + 3_500]
             failed = number % 40 == 1
             yield lines.CallStarted(number, call, "bash")
             yield lines.PermissionDecision("bash", True, "", "", call)
             yield lines.Result(
-                number, call, "bash", shown, failed, duration=0.3, metadata={"exit_code": int(failed)}
+                number, call, "bash", output, failed, duration=0.3, metadata={"exit_code": int(failed)}
             )
             continue
         new = text.replace(f"value + {number % 300}\n", f"value + {number}  # changed\n").replace(
@@ -405,8 +410,8 @@ def _long(turns: int) -> Iterator[Record]:
 
 
 def _long_turn(number: int, call: ToolCall) -> Iterator[Record]:
-    held = 8_000 + number * 300 % 150_000
+    context_tokens = 8_000 + number * 300 % 150_000
     yield lines.RequestSent(number, number * 2)
-    usage = Usage(400, held, 600, 250)
-    said = f"Step {number}: I look at the next part, and change what is needed there. " * 3
-    yield lines.Response(number, (Text(said), call), "tool_use", "", usage, INFO.cost(usage))
+    usage = Usage(400, context_tokens, 600, 250)
+    text = f"Step {number}: I look at the next part, and change what is needed there. " * 3
+    yield lines.Response(number, (Text(text), call), "tool_use", "", usage, INFO.cost(usage))

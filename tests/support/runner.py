@@ -1,5 +1,5 @@
-"""A runner for our own workflow: its jobs with the tokens that their permissions give, its composite action's steps
-as the scripts they are. Artifacts are folders; other people's actions are known by name."""
+"""A runner for our workflow: each job gets a token with its permissions, and the action's steps are run as scripts.
+Artifacts are folders; other actions are replaced by name."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ class Runner:
     secrets: Mapping[str, str]
     variables: Mapping[str, str] = field(default_factory=dict)
     caches: dict[str, Path] = field(default_factory=dict)
-    """What was cached by which key: a folder as it was then."""
+    """Cache key to a copy of the cached folder."""
 
     def workflow(
         self, event: Mapping[str, Any], text: str = "", name: str = "issue_comment"
     ) -> dict[str, Job]:
         """Every job of a workflow, our own without `text`, in order, for the event `name`."""
-        described = yaml.safe_load(text or WORKFLOW.read_text())
+        definition = yaml.safe_load(text or WORKFLOW.read_text())
         jobs: dict[str, Job] = {}
         artifacts: dict[str, Path] = {}
-        for id, job in described["jobs"].items():
-            job.setdefault("permissions", described.get("permissions") or {})
+        for id, job in definition["jobs"].items():
+            job.setdefault("permissions", definition.get("permissions") or {})
             needed = job.get("needs", [])
             needs = {one: jobs[one] for one in ([needed] if isinstance(needed, str) else needed)}
             jobs[id] = self._job(id, job, event, needs, artifacts, name)
@@ -74,15 +74,18 @@ class Runner:
     def action(self, event: Mapping[str, Any], token: str, name: str = "issue_comment", **inputs: str) -> Job:
         """The action alone, as one step of a job, for the event `name`. `inputs` with underscores."""
         machine = _Machine(self, event, token, self.stage.folder / "runner-job", name, {})
-        given = {key.replace("_", "-"): value for key, value in inputs.items()}
-        return machine.composite(given, {})
+        inputs = {key.replace("_", "-"): value for key, value in inputs.items()}
+        return machine.composite(inputs, {})
 
     def _job(
         self, id: str, job: Mapping[str, Any], event: Mapping[str, Any], needs: Mapping[str, Job],
         artifacts: dict[str, Path], name: str,
     ) -> Job:  # fmt: skip
         context: dict[str, Any] = {
-            "needs": {one: {"outputs": done.outputs, "result": done.result} for one, done in needs.items()},
+            "needs": {
+                one: {"outputs": step_result.outputs, "result": step_result.result}
+                for one, step_result in needs.items()
+            },
             "github": {
                 "event": event,
                 "event_name": name,
@@ -94,7 +97,11 @@ class Runner:
             "inputs": {},
             "job": {"workflow_repository": self.stage.repo},
         }
-        if not holds(job.get("if"), context, failed=any(done.result != "success" for done in needs.values())):
+        if not holds(
+            job.get("if"),
+            context,
+            failed=any(step_result.result != "success" for step_result in needs.values()),
+        ):
             return Job("skipped", {}, {})
         token = self.stage.forge.token(permissions=permissions_of(job), repo=self.stage.repo)
         machine = _Machine(self, event, token, self.stage.folder / f"runner-{id}", name, artifacts)
@@ -103,10 +110,10 @@ class Runner:
         steps: dict[str, Step] = {}
         failed = False
         for number, step in enumerate(job["steps"]):
-            wanted = holds(step.get("if"), context, failed=failed)
-            done = machine.use(step, context) if wanted else Step("skipped")
-            failed = failed or done.outcome == "failure"
-            steps[step.get("id", f"step-{number}")] = done
+            runs_step = holds(step.get("if"), context, failed=failed)
+            step_result = machine.use(step, context) if runs_step else Step("skipped")
+            failed = failed or step_result.outcome == "failure"
+            steps[step.get("id", f"step-{number}")] = step_result
             context["steps"] = {
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
             }
@@ -140,24 +147,26 @@ class _Machine:
         self.facts = {"temp": str(self.temp), "os": "Linux"}
 
     def use(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> Step:
-        given = {key: fill(value, context) for key, value in step.get("with", {}).items()}
+        inputs = {key: fill(value, context) for key, value in step.get("with", {}).items()}
         action = step["uses"].partition("@")[0]
         if action == "actions/checkout":
             return Step("success")
         if action == "actions/upload-artifact":
-            return self._upload(Path(given["path"]), given)
+            return self._upload(Path(inputs["path"]), inputs)
         if action == "actions/download-artifact":
-            shutil.copytree(self._artifacts[given["name"]], given["path"])
+            shutil.copytree(self._artifacts[inputs["name"]], inputs["path"])
             return Step("success")
         if action == "actions/cache/restore":
-            return self._restore(given["key"], Path(given["path"]))
+            return self._restore(inputs["key"], Path(inputs["path"]))
         if action == "actions/cache/save":
-            self._runner.caches[given["key"]] = kept = self._runner.stage.folder / "caches" / given["key"]
-            shutil.copytree(given["path"], kept, symlinks=True)
+            self._runner.caches[inputs["key"]] = folder_copy = (
+                self._runner.stage.folder / "caches" / inputs["key"]
+            )
+            shutil.copytree(inputs["path"], folder_copy, symlinks=True)
             return Step("success")
         assert action in ("./", "slash-agent/slash-agent"), action
-        done = self.composite(given, context)
-        return Step(done.result, done.outputs, done.log)
+        step_result = self.composite(inputs, context)
+        return Step(step_result.result, step_result.outputs, step_result.log)
 
     def _restore(self, key: str, path: Path) -> Step:
         if key not in self._runner.caches:
@@ -165,28 +174,28 @@ class _Machine:
         shutil.copytree(self._runner.caches[key], path, symlinks=True)
         return Step("success", {"cache-hit": "true"})
 
-    def _upload(self, path: Path, given: Mapping[str, str]) -> Step:
-        unpacked = given.get("archive") == "false"
+    def _upload(self, path: Path, inputs: Mapping[str, str]) -> Step:
+        unpacked = inputs.get("archive") == "false"
         assert path.is_file() == unpacked
-        self._artifacts[path.name if unpacked else given["name"]] = path
+        self._artifacts[path.name if unpacked else inputs["name"]] = path
         stage, number = self._runner.stage, len(self._artifacts)
         url = f"{stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/{number}"
         return Step("success", {"artifact-id": str(number), "artifact-url": url})
 
-    def composite(self, given: Mapping[str, str], outer: Mapping[str, Any]) -> Job:
+    def composite(self, inputs: Mapping[str, str], outer: Mapping[str, Any]) -> Job:
         """The steps of `action.yml`."""
-        described = yaml.safe_load(ACTION.read_text())
+        definition = yaml.safe_load(ACTION.read_text())
         github = {**outer.get("github", {}), "token": self._token, "event": self._event}
         context: dict[str, Any] = {**outer, "github": github, "runner": self.facts, "steps": {}}
-        unknown = set(given) - set(described["inputs"])
+        unknown = set(inputs) - set(definition["inputs"])
         assert not unknown, f"the action has no input {unknown}"
         context["inputs"] = {
-            name: given.get(name, fill(settings.get("default", ""), context))
-            for name, settings in described["inputs"].items()
+            name: inputs.get(name, fill(settings.get("default", ""), context))
+            for name, settings in definition["inputs"].items()
         }
         steps: dict[str, Step] = {}
         failed = False
-        for number, step in enumerate(described["runs"]["steps"]):
+        for number, step in enumerate(definition["runs"]["steps"]):
             name = step.get("id", f"step-{number}")
             if not holds(step.get("if"), context, failed=failed):
                 steps[name] = Step("skipped")
@@ -200,12 +209,12 @@ class _Machine:
             context["steps"] = {
                 key: {"outputs": one.outputs, "outcome": one.outcome} for key, one in steps.items()
             }
-        outputs = {name: fill(value["value"], context) for name, value in described["outputs"].items()}
+        outputs = {name: fill(value["value"], context) for name, value in definition["outputs"].items()}
         return Job("failure" if failed else "success", outputs, steps, self.summary)
 
     @property
     def summary(self) -> str:
-        """What the job's page would say."""
+        """The job summary."""
         file = self.temp / "summary"
         return file.read_text() if file.exists() else ""
 
@@ -218,7 +227,7 @@ class _Machine:
         environment = self._environment() | {
             name: fill(value, context) for name, value in step.get("env", {}).items()
         }
-        done = subprocess.run(
+        step_result = subprocess.run(
             ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
             env={**environment, "GITHUB_OUTPUT": str(outputs)},
             cwd=self._workspace,
@@ -230,7 +239,9 @@ class _Machine:
         )
         script.unlink()
         return Step(
-            "failure" if done.returncode else "success", read_outputs(outputs.read_text()), done.stdout
+            "failure" if step_result.returncode else "success",
+            read_outputs(outputs.read_text()),
+            step_result.stdout,
         )
 
     def _environment(self) -> dict[str, str]:
@@ -261,13 +272,13 @@ def read_outputs(text: str) -> dict[str, str]:
 
 def supervisors(folder: Path) -> list[int]:
     """The processes `python -m bot run` whose program lies below `folder`."""
-    found = []
+    processes = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                words = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
+                arguments = Path("/proc", entry, "cmdline").read_bytes().split(b"\0")
             except OSError:
                 continue
-            if words[0].startswith(str(folder).encode()) and words[-3:-1] == [b"bot", b"run"]:
-                found.append(int(entry))
-    return found
+            if arguments[0].startswith(str(folder).encode()) and arguments[-3:-1] == [b"bot", b"run"]:
+                processes.append(int(entry))
+    return processes

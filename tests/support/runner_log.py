@@ -1,4 +1,4 @@
-"""What GitHub's runner would carry out of a step's log: a parser that reads it as the runner does."""
+"""Workflow commands in a step's log, parsed as GitHub's runner parses them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ FORMS = (
     "done\r::set-env name=A::written over",
     "::set-env name=A%0A::x",
 )
-"""Lines that a child may print: each is a command, or looks like one when something is taken from it."""
+"""Lines that are a command, or become one when a part of them is removed."""
 
 
 def commands(log: str) -> list[str]:
     """`::name` at a line's start, blanks apart, and `##[` anywhere in it; nothing between `stop-commands` and the
     token that it named."""
-    found: list[str] = []
+    commands_found: list[str] = []
     stopped = ""
     for line in log.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
         stripped = line.lstrip()
@@ -44,6 +44,6 @@ def commands(log: str) -> list[str]:
         elif stripped.startswith("::stop-commands::"):
             stopped = stripped.removeprefix("::stop-commands::").rstrip()
         elif (stripped.startswith("::") and "::" in stripped[2:]) or ("##[" in line and "]" in line):
-            found.append(stripped)
+            commands_found.append(stripped)
     assert not stopped, "commands were never let through again"
-    return found
+    return commands_found

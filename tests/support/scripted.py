@@ -1,4 +1,4 @@
-"""A model in process for tests of the loop: plays a script of responses and keeps what it was asked."""
+"""A scripted model in the test's process, for tests of the loop."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def call(name: str, arguments: str = "{}", call_id: str = "c1", *, complete: boo
 
 @dataclass
 class ScriptedProvider:
-    """Plays `script` turn by turn; asked once more, it fails. `requests` is every request it saw."""
+    """Plays `script` turn by turn; one more request fails. `requests` records the messages of every request."""
 
     script: Sequence[Turn]
     info: ModelInfo = INFO
     requests: list[list[Message]] = field(default_factory=list)
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
-        place = len(self.requests)
+        number = len(self.requests)
         self.requests.append(list(request.messages))
-        if place >= len(self.script):
+        if number >= len(self.script):
             yield Failed("the script is over")
             return
-        turn = self.script[place]
+        turn = self.script[number]
         last = turn if isinstance(turn, Complete | Failed) else turn(cancel)
         message = last.message if isinstance(last, Complete) else last.partial
         for index, part in enumerate(message.parts if message else ()):

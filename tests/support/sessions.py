@@ -1,4 +1,4 @@
-"""Builds a conversation of the loop on a scripted model, with tools that are plain functions."""
+"""A conversation of the loop with a scripted model and tools that are plain functions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def header(**changes: Any) -> Header:
 
 @dataclass
 class Bench:
-    """A conversation's parts that a test wants to look at. `ran` is every call that reached a handler."""
+    """Runs a conversation. `ran` is every call that reached a handler."""
 
     script: Sequence[Turn]
     folder: Path
@@ -101,7 +101,7 @@ class Bench:
         return read_journal(self.path)
 
     def results(self) -> list[ToolResult]:
-        """Every result the model was given, as far as a further request showed it."""
+        """Every tool result in the last request to the model."""
         return [part for message in self.provider.requests[-1] for part in results_of(message)]
 
     def _handler(self, name: str) -> Run:

@@ -24,9 +24,11 @@ _ENVIRONMENT = {
 def git(folder: Path, *args: str, input: bytes | None = None, **environment: str) -> str:
     """Standard output of git in `folder`, as a person would run it there."""
     env = {"PATH": os.environ["PATH"], **_ENVIRONMENT, **environment}
-    done = subprocess.run(["git", *args], cwd=folder, env=env, input=input, capture_output=True, check=False)
-    assert done.returncode == 0, f"git {args}: {done.stderr.decode()}"
-    return done.stdout.decode("utf-8", "surrogateescape").strip()
+    completed = subprocess.run(
+        ["git", *args], cwd=folder, env=env, input=input, capture_output=True, check=False
+    )
+    assert completed.returncode == 0, f"git {args}: {completed.stderr.decode()}"
+    return completed.stdout.decode("utf-8", "surrogateescape").strip()
 
 
 class Repository:

@@ -44,10 +44,10 @@ def command(*args: object) -> list[str]:
 
 @dataclass
 class Stage:
-    """`folder` holds event files, the bundle and what runs leave behind. `inside` is put before every command.
+    """`folder` contains event files, the bundle and the files of runs. `inside` is a prefix of every command.
 
-    The program is forked from one that is loaded already (`tests.support.warm`); with `cold` it is started, as
-    whatever reads the program's own environment or command line from /proc needs it.
+    The program is forked from a loaded process (`tests.support.warm`). With `cold` it is started, which tests need
+    that read its environment or command line from /proc.
     """
 
     forge: Forge
@@ -71,10 +71,10 @@ class Stage:
 
     @property
     def temp(self) -> Path:
-        """What `RUNNER_TEMP` is."""
+        """The value of `RUNNER_TEMP`."""
         return self.folder / "temp"
 
-    # -- doing
+    # -- running
 
     def environment(self, token: str = "", **more: str) -> dict[str, str]:
         return {
@@ -95,7 +95,7 @@ class Stage:
         return file
 
     def ask(self, body: str, login: str = MAINTAINER, number: int = 0) -> Any:
-        """Comment on the sample's issue; the event that GitHub would deliver."""
+        """Comment on the sample's issue. Returns the event that GitHub would deliver."""
         return self.forge.comment(self.repo, number or self.sample.issue, login, body)[1]
 
     def new_issue(self, title: str = TITLE, body: str = BODY) -> int:
@@ -115,11 +115,11 @@ class Stage:
         **environment: str,
     ) -> CommandResult:
         """`slash-agent run` with the run job's token."""
-        served = {**model.environment(), "SLASH_AGENT_MODEL": MODEL} if model else {}
+        model_environment = {**model.environment(), "SLASH_AGENT_MODEL": MODEL} if model else {}
         token = self.sample.run_token if token is None else token
         return self.call(
             self.run_command(*args, event=event, name=name),
-            self.environment(token, **{**served, **environment}),
+            self.environment(token, **{**model_environment, **environment}),
         )
 
     def publish(self, *args: object, token: str | None = None, **environment: str) -> CommandResult:
@@ -133,24 +133,26 @@ class Stage:
         return self.call(command(*args), self.environment(**environment))
 
     def call(self, argv: list[str], environment: Mapping[str, str]) -> CommandResult:
-        done = (warm.run_cold if self.cold else warm.run)([*self.inside, *argv], environment, self.folder)
-        return CommandResult(done.returncode, done.stdout, done.stderr)
+        completed = (warm.run_cold if self.cold else warm.run)(
+            [*self.inside, *argv], environment, self.folder
+        )
+        return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
-    # -- looking
+    # -- results
 
     def get(self, path: str) -> Any:
-        """What the API says to a maintainer about `path` of the repository."""
+        """The API's response to a maintainer for `path` of the repository."""
         request = urllib.request.Request(
             f"{self.forge.api_url}/repos/{self.repo}/{path}",
             headers={"Authorization": f"Bearer {self.sample.maintainer_token}"},
         )
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=120) as response:
+            return json.load(response)
 
     def bot_comments(self, number: int = 0) -> list[str]:
-        """What the bot wrote in a thread, oldest first."""
-        found = self.get(f"issues/{number or self.sample.issue}/comments?per_page=100")
-        return [comment["body"] for comment in found if comment["user"]["type"] == "Bot"]
+        """The bot's comments in a thread, oldest first."""
+        matches = self.get(f"issues/{number or self.sample.issue}/comments?per_page=100")
+        return [comment["body"] for comment in matches if comment["user"]["type"] == "Bot"]
 
     def pulls(self) -> list[Any]:
         return list(self.get("pulls?state=all"))
@@ -160,11 +162,11 @@ class Stage:
         return {branch["name"]: branch["commit"]["sha"] for branch in self.get("branches?per_page=100")}
 
     def bot_requests(self) -> list[str]:
-        """Every request that came with a bot's token, as `METHOD path`."""
+        """Every request with a bot's token, as `METHOD path`."""
         return [f"{e.method} {e.path}" for e in self.forge.requests if e.login.endswith("[bot]")]
 
     def writes(self) -> list[str]:
-        """Those of them that write. Git fetches with a POST, and GraphQL is only asked."""
+        """Those of them that write. A POST of `git fetch` or GraphQL only reads."""
         reads = ("/git-upload-pack", "/graphql")
         return [
             line for line in self.bot_requests() if not line.startswith("GET ") and not line.endswith(reads)
@@ -174,12 +176,12 @@ class Stage:
         return json.loads((self.bundle / "outcome.json").read_text())
 
     def remaining_processes(self) -> list[str]:
-        """Command lines of processes that know of this stage, our own apart."""
+        """Command lines of other processes that name this stage's folder."""
         return processes_naming(str(self.folder))
 
 
 def open_stage(forge: Forge, folder: Path, *, checks: bool = True) -> Stage:
-    """Without `checks` the sample's policy has none, which halves the time of a run."""
+    """Without `checks` the sample's policy has no checks, which halves the time of a run."""
     for name in ("home", "temp"):
         (folder / name).mkdir(parents=True)
     sample = set_up(forge)
@@ -189,8 +191,8 @@ def open_stage(forge: Forge, folder: Path, *, checks: bool = True) -> Stage:
 
 
 def processes_naming(text: str) -> list[str]:
-    """Command lines of living processes, ours apart, in which `text` stands."""
-    found = []
+    """Command lines of other processes that contain `text`."""
+    matches = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
             try:
@@ -198,5 +200,5 @@ def processes_naming(text: str) -> list[str]:
             except OSError:
                 continue
             if text.encode() in line:
-                found.append(line.decode(errors="replace"))
-    return found
+                matches.append(line.decode(errors="replace"))
+    return matches

@@ -1,4 +1,4 @@
-"""A server like the one that GitHub's downloads redirect to: bytes without end, ranges, broken connections."""
+"""A server like the store that GitHub's downloads redirect to: endless bodies, ranges, broken connections."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Storage:
-    """`content` is sent. `size` is announced: its length where `None`, nothing where -1. `redirect` is where every
-    path but `/signed` is sent on to."""
+    """`content` is the body, `size` the announced length: `None` is its real length, -1 announces nothing. Every path
+    but `/signed` redirects to `redirect`, if set."""
 
     url: str = ""
     content: bytes = b""
@@ -30,7 +30,7 @@ def storage() -> Iterator[Storage]:
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None:
-            """Tests look at `seen`."""
+            """Requests are recorded, not printed."""
 
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}

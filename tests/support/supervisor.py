@@ -1,6 +1,6 @@
-"""A supervisor as a process of its own: a workspace's calls as JSON, one a line. So it can be anybody's, anywhere.
+"""A supervisor as a separate process, for other accounts and containers: reads tool calls as lines of JSON.
 
-`python supervisor.py BACK_END TREE FOLDER`; the standard library and the rooms up to the workspace are all it needs.
+`python supervisor.py BACK_END TREE FOLDER`; it needs the standard library and the packages up to `bot.workspace`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def main() -> None:
     ) as workspace:
         say({"pid": workspace.facts.pid, "uid": workspace.facts.uid, "leaks": workspace.facts.leaks})
         for line in sys.stdin:
-            asked = json.loads(line)
-            outcome = workspace.call(asked["tool"], asked["arguments"], CancelToken())
+            call = json.loads(line)
+            outcome = workspace.call(call["tool"], call["arguments"], CancelToken())
             metadata = dict(outcome.metadata)
             say({"content": outcome.content, "is_error": outcome.is_error, "metadata": metadata})
 

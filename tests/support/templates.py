@@ -1,4 +1,5 @@
-"""The workflow to copy, made of our own: no call, the action by its name, and a place for what the checks need."""
+"""Generates the workflow that `init` writes from our own: without `workflow_call`, with the published action and a
+placeholder for the set-up of checks."""
 
 from __future__ import annotations
 

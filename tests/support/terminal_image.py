@@ -26,21 +26,21 @@ from tests.support.stage import command
 
 FILE = Path(__file__).parents[2] / "docs" / "images" / "terminal.svg"
 COLUMNS = 80
-ASKED = "format_duration(59.7) should be 1m, not 60s"
+INSTRUCTION = "format_duration(59.7) should be 1m, not 60s"
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="t-") as folder:
-        shown = run(Path(folder))
+        text = run(Path(folder))
     console = Console(
         record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor"
     )
-    for line in Text.from_ansi(shown).split("\n"):
+    for line in Text.from_ansi(text).split("\n"):
         for row in line.divide(range(COLUMNS, len(line), COLUMNS)):  # as a terminal wraps, not at words
             console.print(row, no_wrap=True)
-    drawn = console.export_svg(title="slash-agent fix", unique_id="terminal")
+    image = console.export_svg(title="slash-agent fix", unique_id="terminal")
     # Without the fonts that it would fetch.
-    FILE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL).replace("Fira Code, ", ""))
+    FILE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", image, flags=re.DOTALL).replace("Fira Code, ", ""))
     print(FILE)
 
 
@@ -53,16 +53,16 @@ def run(folder: Path) -> str:
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "TERM": "xterm-256color",
     }  # fmt: skip
-    argv = command("fix", "--model", f"replay/{RECORDING}", ASKED)
-    kept = bytearray()
+    argv = command("fix", "--model", f"replay/{RECORDING}", INSTRUCTION)
+    screen = bytearray()
 
     def read() -> None:
-        while piece := _piece(master):
-            kept.extend(piece)
+        while chunk := _read_chunk(master):
+            screen.extend(chunk)
 
     reader = threading.Thread(target=read)
     reader.start()
-    done = subprocess.run(
+    process = subprocess.run(
         argv,
         cwd=repo,
         env=environment,
@@ -73,14 +73,16 @@ def run(folder: Path) -> str:
     )
     os.close(slave)
     reader.join()
-    said = "\n".join(
+    log = "\n".join(
         textwrap.fill(line, COLUMNS - 1, subsequent_indent="     ")
-        for line in done.stderr.decode().splitlines()
+        for line in process.stderr.decode().splitlines()
     )
-    return f'$ slash-agent fix "{ASKED}"\n{said}\n{kept.decode()}'.replace("\r", "").replace(str(folder), "~")
+    return f'$ slash-agent fix "{INSTRUCTION}"\n{log}\n{screen.decode()}'.replace("\r", "").replace(
+        str(folder), "~"
+    )
 
 
-def _piece(master: int) -> bytes:
+def _read_chunk(master: int) -> bytes:
     try:
         return os.read(master, 1 << 16)
     except OSError:

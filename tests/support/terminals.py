@@ -1,4 +1,4 @@
-"""The program on a real pseudo-terminal: what it writes, what a screen would show of it, and somebody who types."""
+"""The program on a pseudo-terminal: its output, the resulting screen, and typed input."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Terminal:
         cwd: Path | None = None, cold: bool = False,
     ) -> None:  # fmt: skip
         self._master, slave = os.openpty()
-        self._kept = bytearray()
-        self._new = threading.Condition()
+        self._output = bytearray()
+        self._changed = threading.Condition()
         self.resize(columns, rows)
         env = {"TERM": "xterm-256color", **environment}
         self._server: socket.socket | None = None
@@ -48,14 +48,14 @@ class Terminal:
             self._server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             self._server.settimeout(LIMIT)
             self._server.connect(warm._address())
-            asked = json.dumps({
+            request = json.dumps({
                 "argv": list(argv[4:]),
                 "env": env,
                 "cwd": str(cwd or os.getcwd()),
                 "leave_out_checks": warm.leaves_out_checks(),
             })  # fmt: skip
             handles = array.array("i", [slave] * 3)
-            self._server.sendmsg([asked.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+            self._server.sendmsg([request.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
             (self.pid,) = struct.unpack("i", self._server.recv(4))
         os.close(slave)
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -64,19 +64,19 @@ class Terminal:
     @property
     def raw(self) -> bytes:
         """Everything that was written so far."""
-        return bytes(self._kept)
+        return bytes(self._output)
 
     @property
     def text(self) -> str:
-        """The same without the sequences."""
+        """The output without escape sequences."""
         return _SEQUENCE.sub(b"", self.raw).decode("utf-8", "replace").replace("\r\n", "\n")
 
     def wait_for(self, text: str, times: int = 1) -> None:
-        """Until it was written so often."""
+        """Wait until `text` was written `times` times."""
         deadline = time.monotonic() + LIMIT
-        with self._new:
+        with self._changed:
             while self.text.count(text) < times:
-                if not self._reader.is_alive() or not self._new.wait(min(1, deadline - time.monotonic())):
+                if not self._reader.is_alive() or not self._changed.wait(min(1, deadline - time.monotonic())):
                     assert self._reader.is_alive() or self.text.count(text) >= times, self.text
                     assert time.monotonic() < deadline, self.text
 
@@ -102,7 +102,7 @@ class Terminal:
 
     @property
     def screen(self) -> list[str]:
-        """What is on the screen and above it, line by line, if the terminal was never resized."""
+        """The lines on the screen and above it, if the terminal was never resized."""
         return rendered(self.raw, self.columns, self.rows)
 
     def __enter__(self) -> Terminal:
@@ -127,34 +127,34 @@ class Terminal:
                 piece = os.read(self._master, 1 << 16)
             except OSError:  # nobody has the other end any more
                 piece = b""
-            with self._new:
-                self._kept += piece
-                self._new.notify_all()
+            with self._changed:
+                self._output += piece
+                self._changed.notify_all()
             if not piece:
                 return
 
 
 def rendered(raw: bytes, columns: int, rows: int) -> list[str]:
-    """What a terminal shows of `raw`, what scrolled away included. Raises `ValueError` for a sequence that is not one
-    of the few that we write: colours, up, to the left, erase the line."""
+    """The lines that a terminal shows for `raw`, with those that scrolled away. Raises `ValueError` for a sequence
+    other than colours, up, to the left and erase line."""
     lines: list[list[str]] = [[]]
     row = column = 0
     text = raw
-    place = 0
-    while place < len(text):
-        if found := _SEQUENCE.match(text, place):
-            place = found.end()
-            number, letter = found[1].decode(), found[2].decode()
+    offset = 0
+    while offset < len(text):
+        if match := _SEQUENCE.match(text, offset):
+            offset = match.end()
+            number, letter = match[1].decode(), match[2].decode()
             if letter == "A":
                 row = max(row - int(number or 1), len(lines) - rows, 0)
             elif letter == "K" and number == "2":
                 lines[row] = []
             elif letter != "m":
-                raise ValueError(f"a sequence that we do not write: {found[0]!r}")
+                raise ValueError(f"a sequence that we do not write: {match[0]!r}")
             continue
-        size = _length(text[place])
-        character = text[place : place + size].decode("utf-8", "replace")
-        place += size
+        size = _length(text[offset])
+        character = text[offset : offset + size].decode("utf-8", "replace")
+        offset += size
         if character == "\r":
             column = 0
         elif character == "\n":

@@ -1,4 +1,4 @@
-"""What acts on the page that cmark-gfm makes of a text, and random texts that try to. Shares no code with the gate.
+"""Finds active elements in the page that cmark-gfm renders, and generates random texts. Shares no code with the gate.
 
 `python -m tests.support.text_oracle SECONDS [SEED]` runs the gate on random texts for that time.
 """
@@ -104,7 +104,7 @@ class _Page(HTMLParser):
 
 
 def live(markdown: str) -> list[str]:
-    """What acts on the page outside of code."""
+    """The active elements of the page outside of code."""
     html = cmarkgfm.github_flavored_markdown_to_html(markdown, Options.CMARK_OPT_UNSAFE)
     page = _Page()
     # The renderer's own filter shows some tags as text; GitHub's page has no tags that it does not know either.
@@ -263,28 +263,28 @@ def text(source: random.Random) -> str:
 
 
 def fault(sample: str) -> str:
-    """What is wrong with what the gate makes of `sample`; "" if nothing is."""
+    """An error in the gate's output for `sample`, or ""."""
     from bot.gate.text import clean_markdown
     from bot.publish.text.filters import safe_markdown
 
     once = clean_markdown(sample, 60_000)
-    if found := live(once):
-        return f"{found} in {once!r}"
-    if (again := clean_markdown(once, 60_000)) != once:
-        return f"gate of {once!r} is {again!r}"
-    if len(sample) % 4 == 0 and (found := live(f"{safe_markdown(sample, 60_000)}\n\n```\n@ada\n```\n")):
-        return f"{found} in what is put into our text"
+    if problems := live(once):
+        return f"{problems} in {once!r}"
+    if (second := clean_markdown(once, 60_000)) != once:
+        return f"gate of {once!r} is {second!r}"
+    if len(sample) % 4 == 0 and (problems := live(f"{safe_markdown(sample, 60_000)}\n\n```\n@ada\n```\n")):
+        return f"{problems} in what is put into our text"
     return ""
 
 
 def main(seconds: float, seed: int) -> None:
-    source, ends, tried, faults = random.Random(seed), time.monotonic() + seconds, 0, 0
+    source, ends, count, faults = random.Random(seed), time.monotonic() + seconds, 0, 0
     while time.monotonic() < ends and faults < 12:
-        sample, tried = text(source), tried + 1
-        if found := fault(sample):
+        sample, count = text(source), count + 1
+        if problems := fault(sample):
             faults += 1
-            print(f"{sample!r}\n   {found}", flush=True)
-    print(f"{tried} texts, {faults} faults, seed {seed}")
+            print(f"{sample!r}\n   {problems}", flush=True)
+    print(f"{count} texts, {faults} faults, seed {seed}")
 
 
 if __name__ == "__main__":

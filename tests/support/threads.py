@@ -1,4 +1,4 @@
-"""A comment event and the thread around it, small and easy to bend, for tests of intake."""
+"""Small event payloads and a fake thread API, for tests of the intake."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def comment(
 
 @dataclass
 class Threads:
-    """Answers what intake asks, and keeps what it was asked."""
+    """A fake of the API that the intake reads; `calls` records the calls."""
 
     permission_answer: Permission = WRITER
     thread: Sequence[CommentData] = ()
@@ -149,7 +149,7 @@ HEAD = "a" * 40
 
 
 def pull_request(number: int = 7, **changes: Any) -> PullRequest:
-    """Of the branch `fix` of `acme/calc`, open, last changed at the trigger."""
+    """An open pull request from the branch `fix` of `acme/calc`, last updated at the trigger."""
     values: dict[str, Any] = {
         "number": number,
         "state": PullState.OPEN,

@@ -1,4 +1,4 @@
-"""A certificate authority of the tests' own, and a TLS server that speaks as whichever host it is asked for."""
+"""A certificate authority for tests, and a TLS server for any host name."""
 
 from __future__ import annotations
 

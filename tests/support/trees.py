@@ -1,4 +1,4 @@
-"""A checked-out base with a work tree that a test plays the agent in."""
+"""A checkout in whose work tree a test acts as the agent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.source_repository import Repository
 
 @dataclass(frozen=True)
 class Bench:
-    """`write`, `remove`: what the agent did. `judge`: what the gate says of it."""
+    """`write` and `link` change the work tree as the agent; `judge` runs the gate on it."""
 
     checkout: Checkout
     repository: Repository

@@ -1,4 +1,4 @@
-"""Whole runs of any verb on a forge, without the event: a request, a scripted model, the bundle that comes of it."""
+"""Whole runs of a verb on a forge, without an event: a request, a scripted model and the bundle."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.support.stage import MODEL, Stage
 
 @dataclass(frozen=True)
 class VerbRun:
-    """What came of one run. `asked` are the requests that the model got."""
+    """One finished run. `model_requests` are the bodies of the requests to the model."""
 
     result: RunResult
     bundle: Bundle
@@ -50,13 +50,17 @@ class VerbRun:
 
     @property
     def first_request_text(self) -> str:
-        """All that users say in the first request: more than `first` where a conversation is gone on with."""
-        return "\n".join(_text(message) for message in self.model_requests[0]["messages"] if message["role"] == "user")
+        """The text of all user messages in the first request; a resumed conversation has several."""
+        return "\n".join(
+            _text(message) for message in self.model_requests[0]["messages"] if message["role"] == "user"
+        )
 
     @property
     def last_request_texts(self) -> list[str]:
-        """What users and the host say in the last request, message by message."""
-        return [_text(message) for message in self.model_requests[-1]["messages"] if message["role"] == "user"]
+        """The texts of the user messages in the last request."""
+        return [
+            _text(message) for message in self.model_requests[-1]["messages"] if message["role"] == "user"
+        ]
 
     @property
     def tools(self) -> set[str]:
@@ -64,7 +68,7 @@ class VerbRun:
 
     @property
     def results(self) -> list[str]:
-        """Every tool result that the model was shown, in order."""
+        """Every tool result in the last request, in order."""
         results: list[str] = []
         for message in self.model_requests[-1]["messages"]:
             blocks = message["content"] if isinstance(message["content"], list) else []
@@ -86,7 +90,7 @@ def github(stage: Stage, token: str = "") -> GitHub:
 
 
 def request_in(stage: Stage, verb: Verb, instruction: str = "this issue", **fields: Any) -> Request:
-    """A maintainer's request under the sample's issue, in a comment that is really there."""
+    """A maintainer's request in the sample's issue, with its comment."""
     comment, _ = stage.forge.comment(
         stage.repo, stage.sample.issue, MAINTAINER, f"/agent {verb} {instruction}"
     )
@@ -107,7 +111,7 @@ def request_in(stage: Stage, verb: Verb, instruction: str = "this issue", **fiel
 def request_on(
     stage: Stage, number: int, verb: Verb, instruction: str = "this pull request", **fields: Any
 ) -> Request:
-    """The same under a pull request."""
+    """The same in a pull request."""
     pull = github(stage).pull(stage.repo, number)
     url = f"{stage.forge.url}/{stage.repo}/pull/{number}"
     model_requests = request_in(stage, verb, instruction)
@@ -123,7 +127,7 @@ def request_on(
 
 
 def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> int:
-    """A pull request from somebody's fork."""
+    """A pull request from a fork."""
     fork = stage.forge.fork(stage.repo, login)
     stage.forge.commit(fork, files, branch="topic", author=login)
     return stage.forge.open_pull(stage.repo, login, f"{login}:topic")

@@ -1,10 +1,10 @@
-"""`slash-agent` as a process of its own that need not start from nothing.
+"""Run `slash-agent` as a process that is forked from a loaded one.
 
-Two of three seconds of a whole run on the sample are Python and its packages loading. So one process a test worker
-loads them once and forks for each command line: another process with its own environment, folder, standard streams and
-threads, which does what `python -P -m bot` does from the call of `main` on; only its pauses before it tries again are
-short. Its command line in /proc and the environment that it was started with are not its own, so what looks at these,
-or at how the program starts, takes `run_cold`. With SLASH_AGENT_TEST_COLD set, nothing is loaded beforehand.
+Loading Python and its packages takes two of the three seconds of a run on the sample. So each test worker has one
+process that loads them once and forks for each command line. The child has its own environment, folder, standard
+streams and threads, and does what `python -P -m bot` does from the call of `main` on, with short retry delays. Its
+command line and its environment in /proc are not its own: tests of these, and of the start, use `run_cold`. With
+SLASH_AGENT_TEST_COLD set, nothing is loaded beforehand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bot.session.job import run_context, run_environment
 from bot.workspace import start
 from tests.support.warm_server import LARGEST, no_checkers, remaining_checks
 
-# Seconds that a whole run may take on a machine that does ten other things.
+# Seconds that a whole run may take on a busy machine.
 LIMIT = 300.0
 
 OnStart = Callable[[int], object]
@@ -61,11 +61,11 @@ def run(
     limit: float = LIMIT,
     on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
-    """What `subprocess.run` gives for `argv`; forked if it is the program as `command` names it. Without
-    `environment` it is ours. `begun` gets the process id.
+    """Like `subprocess.run`, but forked if `argv` starts the program. The default environment is that of the tests.
+    `on_start` gets the process id.
 
-    What it said is printed: pytest shows it where the test fails. Raises `subprocess.TimeoutExpired` after `limit`
-    seconds, with the process ended, and `RuntimeError` where the process that forks has ended.
+    The output is printed, so that pytest shows it if the test fails. Raises `subprocess.TimeoutExpired` after `limit`
+    seconds, with the process ended, and `RuntimeError` if the loaded process has ended.
     """
     words = [str(word) for word in argv]
     env = dict(os.environ if environment is None else environment)
@@ -95,7 +95,7 @@ def run_cold(
     limit: float = LIMIT,
     on_start: OnStart = _ignored,
 ) -> subprocess.CompletedProcess[str]:
-    """The same, and the program is started as it is everywhere else."""
+    """Like `run`, but the program is always started."""
     words = [str(word) for word in argv]
     with subprocess.Popen(
         words,
@@ -115,9 +115,15 @@ def run_cold(
     return _printed(subprocess.CompletedProcess(words, process.returncode, out, err))
 
 
-def _printed(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    print(f"$ {shlex.join(done.args)}", done.stdout, done.stderr, f"ended with {done.returncode}", sep="\n")
-    return done
+def _printed(completed: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    print(
+        f"$ {shlex.join(completed.args)}",
+        completed.stdout,
+        completed.stderr,
+        f"ended with {completed.returncode}",
+        sep="\n",
+    )
+    return completed
 
 
 def run_with_signal(
@@ -128,7 +134,7 @@ def run_with_signal(
     cwd: Path | str | None = None,
     limit: float = LIMIT,
 ) -> subprocess.CompletedProcess[str]:
-    """The same as `run`, with a signal to the program once `reached()`, which is asked until then."""
+    """Like `run`; sends the signal `by` once `reached()` is true."""
     with running(argv, environment, cwd, limit) as program:
         deadline = time.monotonic() + limit
         while not reached() and not program.completed.done():
@@ -152,7 +158,7 @@ def running(
     cwd: Path | str | None = None,
     limit: float = LIMIT,
 ) -> Iterator[Running]:
-    """The same as `run`, beside the block, whose end waits for it."""
+    """Like `run`, in the background; the end of the block waits for the program."""
     on_start: queue.SimpleQueue[int] = queue.SimpleQueue()
     with ThreadPoolExecutor(1) as pool:
         completed = pool.submit(run, argv, environment, cwd, limit=limit, on_start=on_start.put)
@@ -161,8 +167,8 @@ def running(
 
 @functools.cache
 def warm_venv() -> Path:
-    """A folder like a venv, for scripts: its `bin/python -P -m bot` is the program, forked in the same way. A signal to
-    it does not reach the program, and the program's process is not below the script."""
+    """A folder like a venv, for scripts: its `bin/python -P -m bot` is the program, forked in the same way. The program
+    is not a child of the script and does not get its signals."""
     folder = Path(_temporary_folder(), "venv")
     python = folder / "bin" / "python"
     python.parent.mkdir(parents=True)
@@ -174,12 +180,12 @@ def warm_venv() -> Path:
 
 
 def client_command(argv: Sequence[str]) -> list[str]:
-    """`argv`, which starts the program, for whatever starts processes by itself: with streams of its own, say."""
+    """`argv`, which starts the program, for callers that start processes themselves."""
     return [str(warm_venv() / "bin" / "python"), *argv[1:]]
 
 
 def _is_ordinary(environment: Mapping[str, str]) -> bool:
-    """Nothing in it changes how Python or a package starts."""
+    """Whether no variable changes how Python or a package starts."""
     return environment.get("PATH") == os.environ["PATH"] and not any(
         name.startswith(("PYTHON", "LD_", "GIT_PYTHON")) for name in environment
     )
@@ -188,23 +194,23 @@ def _is_ordinary(environment: Mapping[str, str]) -> bool:
 def _run_forked(
     request: bytes, argv: Sequence[str], stdin: int, limit: float, on_start: OnStart
 ) -> subprocess.CompletedProcess[str]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ours:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
         out, err = _Reader(), _Reader()
         handles = array.array("i", [stdin, out.write_end, err.write_end])
         try:
-            ours.settimeout(limit)
-            ours.connect(_address())
-            ours.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
-            (pid,) = struct.unpack("i", ours.recv(4))
+            connection.settimeout(limit)
+            connection.connect(_address())
+            connection.sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+            (pid,) = struct.unpack("i", connection.recv(4))
         except (ConnectionError, struct.error) as error:
-            # Starting the program from nothing would pass as well, and take four times as long in silence.
+            # Starting the program instead would hide the failure and take four times as long.
             raise RuntimeError("the loaded program ended: its standard error says why") from error
         finally:
             out.begin()
             err.begin()
         on_start(pid)
         try:
-            (code,) = struct.unpack("i", ours.recv(4))
+            (code,) = struct.unpack("i", connection.recv(4))
             written = [reader.text(limit) for reader in (out, err)]
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
@@ -221,12 +227,12 @@ class _Reader:
         self._thread = threading.Thread(target=self._read, daemon=True)
 
     def begin(self) -> None:
-        """Once the other process has the writing end."""
+        """Call this once the other process has the writing end."""
         os.close(self.write_end)
         self._thread.start()
 
     def text(self, limit: float) -> str:
-        """All of it. Raises `TimeoutError` where somebody still holds the other end."""
+        """All output. Raises `TimeoutError` if a process still holds the other end."""
         self._thread.join(limit)
         if self._thread.is_alive():
             raise TimeoutError
@@ -250,21 +256,21 @@ def _temporary_folder() -> str:
 
 @functools.cache
 def _address() -> str:
-    """Where this test worker's server listens. The connections that come before it is ready wait."""
+    """The socket of this test worker's server. Connections wait until it is ready."""
     address = os.path.join(_temporary_folder(), "socket")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": "/nonexistent",
         "LANG": "C.UTF-8",
     }
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
-        listening.bind(address)
-        listening.listen(16)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(address)
+        listener.listen(16)
         process = subprocess.Popen(
-            [sys.executable, "-P", _SERVER, str(listening.fileno())],
+            [sys.executable, "-P", _SERVER, str(listener.fileno())],
             env=environment,
             stdin=subprocess.PIPE,
-            pass_fds=[listening.fileno()],
+            pass_fds=[listener.fileno()],
         )
     atexit.register(process.communicate)
     return address

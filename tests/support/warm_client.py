@@ -1,6 +1,6 @@
-"""`python -P -m bot ...` by way of the server in `warm_server.py`: ADDRESS PYTHON LIMIT and what Python was given.
+"""Runs `python -P -m bot ...` through `warm_server.py`. Arguments: ADDRESS PYTHON LIMIT, then those of Python.
 
-Anything else is handed to the real Python.
+Other command lines are run by the real Python.
 """
 
 import array
@@ -13,12 +13,12 @@ import sys
 
 address, python, limit, *argv = sys.argv[1:]
 if argv[:3] != ["-P", "-m", "bot"]:
-    os.execv(python, [python, *argv])  # what it was asked for, by the interpreter that the tests run in
+    os.execv(python, [python, *argv])
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
     server.connect(address)
-    asked = {"argv": argv[3:], "env": dict(os.environ), "cwd": os.getcwd()}
+    request = {"argv": argv[3:], "env": dict(os.environ), "cwd": os.getcwd()}
     handles = array.array("i", [0, 1, 2])
-    server.sendmsg([json.dumps(asked).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+    server.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
     server.settimeout(float(limit))
     (pid,) = struct.unpack("i", server.recv(4))
     try:

@@ -1,8 +1,8 @@
-"""The program with everything imported, which forks itself for each command line that it is sent.
+"""The program with everything imported, which forks for each command line that it receives.
 
 `python -P warm_server.py FD`, with a listening socket. A connection is one command line: a packet of JSON with `argv`,
-`env` and `cwd`, and with the descriptors that shall be standard input, output and error. The answers are the process
-id, and when it has ended its exit code. It lives as long as its own standard input is open.
+`env` and `cwd`, and the descriptors for standard input, output and error. The server sends the process id, and later
+the exit code. It ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -40,79 +40,84 @@ from bot.workspace.sandbox.confinement import Confinement
 LARGEST = 1 << 17
 
 
-def serve(listening: socket.socket) -> bool:
-    """`True` in each child that is to be the program; `False` at the end. No threads here, so that forking is safe."""
+def serve(listener: socket.socket) -> bool:
+    """`True` in each child, which becomes the program; `False` at the end. There are no threads, so forking is safe."""
     gc.collect()
     gc.freeze()
     alive = os.dup(0)
-    running: dict[int, tuple[int, socket.socket]] = {}  # a child's pidfd to its id and to who waits for it
+    running: dict[int, tuple[int, socket.socket]] = {}  # a child's pidfd to its id and its client
     poll = select.poll()
-    poll.register(listening, select.POLLIN)
+    poll.register(listener, select.POLLIN)
     poll.register(alive, select.POLLIN)
     while True:
         for ready, _ in poll.poll():
             if ready == alive:
                 return False
-            if ready != listening.fileno():
+            if ready != listener.fileno():
                 poll.unregister(ready)
-                _tell_the_end(ready, *running.pop(ready))
+                _send_exit_code(ready, *running.pop(ready))
                 continue
-            asking, _ = listening.accept()
-            data, handles, _, _ = socket.recv_fds(asking, LARGEST, 3)
+            client, _ = listener.accept()
+            data, handles, _, _ = socket.recv_fds(client, LARGEST, 3)
             if len(handles) != 3:
-                asking.close()
+                client.close()
                 continue
             pid = os.fork()
             if pid == 0:
-                for each in (listening, asking, *(other for _, other in running.values())):
+                for each in (listener, client, *(other for _, other in running.values())):
                     each.close()
                 for each in (alive, *running):
                     os.close(each)
-                _become(json.loads(data), handles)
+                _set_up_process(json.loads(data), handles)
                 return True
             for handle in handles:
                 os.close(handle)
-            asking.send(struct.pack("i", pid))
+            client.send(struct.pack("i", pid))
             child = os.pidfd_open(pid)
-            running[child] = (pid, asking)
+            running[child] = (pid, client)
             poll.register(child, select.POLLIN)
 
 
-def _tell_the_end(child: int, pid: int, asking: socket.socket) -> None:
+def _send_exit_code(child: int, pid: int, client: socket.socket) -> None:
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     os.close(child)
-    with asking, contextlib.suppress(BrokenPipeError, ConnectionResetError):  # who asked may have given up
-        asking.send(struct.pack("i", code))
+    with (
+        client,
+        contextlib.suppress(BrokenPipeError, ConnectionResetError),
+    ):  # the client may have closed the connection
+        client.send(struct.pack("i", code))
 
 
-def _become(asked: dict[str, Any], handles: list[int]) -> None:
-    """What a process that was started with `asked` would be, up to the line that calls `main`."""
+def _set_up_process(request: dict[str, Any], handles: list[int]) -> None:
+    """Set up this child as a process that was started with `request`, up to the call of `main`."""
     for number, handle in enumerate(handles):
         os.dup2(handle, number)
         os.close(handle)
-    os.chdir(asked["cwd"])
+    os.chdir(request["cwd"])
     os.environ.clear()
-    # What this process was started with holds no secret: so it is the one that goes on after a clean start.
-    if asked["env"].pop("SLASH_AGENT_TEST_PROBE", ""):
+    # Its own environment has no secrets, as after a clean start.
+    if request["env"].pop("SLASH_AGENT_TEST_PROBE", ""):
         sandbox_probe.probe = _probe  # for a test of what the probe of a run leaves behind
-    left_out = asked["env"].pop("SLASH_AGENT_TEST_LEAVE_OUT_CHECKS", "")  # where a script starts the program
-    os.environ.update(handed_on(asked["argv"], asked["env"]) or asked["env"])
+    left_out = request["env"].pop(
+        "SLASH_AGENT_TEST_LEAVE_OUT_CHECKS", ""
+    )  # where a script starts the program
+    os.environ.update(handed_on(request["argv"], request["env"]) or request["env"])
     time.tzset()
     tempfile.tempdir = None
-    start.CHECKERS = tuple(asked.get("checkers", ()))  # type: ignore[assignment]
-    leave_out_checks(bool(left_out) or asked.get("leave_out_checks", False))
-    leave_out_checkers(asked.get("leave_out_checkers", False))
+    start.CHECKERS = tuple(request.get("checkers", ()))  # type: ignore[assignment]
+    leave_out_checks(bool(left_out) or request.get("leave_out_checks", False))
+    leave_out_checkers(request.get("leave_out_checkers", False))
     RunFolder.variation = Variation()  # type: ignore[assignment,method-assign]  # as in tests/conftest.py
-    sys.argv[1:] = asked["argv"]
+    sys.argv[1:] = request["argv"]
 
 
 LEFT_OUT = "true # left out of the runs of tests"
-"""A check for policies: without any, a run detects the repository's own."""
+"""A check for policies: a run without checks would detect those of the repository."""
 
 
 def leave_out_checks(leave_out: bool) -> None:
-    """Whether runs of this process leave out checks that do nothing, and those that they detect: the two rounds of the
-    former take a third of a run on the sample, those of the latter two thirds."""
+    """Whether runs of this process skip detected checks and `LEFT_OUT`, which take two thirds and a third of a run on
+    the sample."""
     from bot.session.context import base
     from bot.session.job import run_environment
 
@@ -120,7 +125,7 @@ def leave_out_checks(leave_out: bool) -> None:
 
 
 def leave_out_checkers(leave_out: bool) -> None:
-    """Whether runs of this process leave out checkers, and so the rounds on which they run when there are no checks."""
+    """Whether runs of this process skip checkers."""
     from bot.session.job import run_context
 
     global _checker_factory
@@ -142,20 +147,20 @@ def remaining_checks(*arguments: Any) -> tuple[Check, ...]:
 
 
 _probe = sandbox_probe.probe
-_walls: dict[str, SandboxInfo] = {}
+_probed: dict[str, SandboxInfo] = {}
 
 
 def probe_once(confinement: Confinement) -> SandboxInfo:
-    """What the first probe of this sandbox in this process or its parent returned: four tenths of a second for each
-    run otherwise. The probe itself has its tests in tests/workspace/sandbox, and runs that are started cold make it."""
+    """The cached result of the first probe of this sandbox, which takes 0.4 s. tests/workspace/sandbox tests the probe,
+    and cold runs make it."""
     key = repr(confinement)
-    if key not in _walls:
-        _walls[key] = _probe(confinement)
-    return _walls[key]
+    if key not in _probed:
+        _probed[key] = _probe(confinement)
+    return _probed[key]
 
 
 def _import_all() -> None:
-    """And make what is made once for a process: patterns, adapters, and what a first connection to a model loads."""
+    """Import all modules, and create what is created once for a process: patterns, adapters, a model connection."""
     for module in pkgutil.walk_packages(bot.__path__, "bot."):
         if not module.name.startswith(("bot.__main__", "slash_forge", "bot.toolhost")):
             importlib.import_module(module.name)
@@ -178,13 +183,13 @@ def _import_all() -> None:
     page.render_page(RECORDING)
     schema._adapter(Outcome)
     sandbox_probe.probe = probe_once
-    with contextlib.suppress(Exception):  # then each run probes, and says what is wrong
+    with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")
 
 
-def _hasten() -> None:
-    """Its own pauses are a fiftieth of what they are, and none lies between two writes: how long they are has its
-    tests in tests/github and tests/providers, where nobody waits. What a model's server asks for is waited for."""
+def _shorten_pauses() -> None:
+    """Divide retry delays by 50 and remove the delay between writes. tests/github and tests/providers test the real
+    delays. A delay that a model's server requests stays."""
     from bot.github import client, retry, tokens
     from bot.github.retry import Pace
     from bot.providers.connect import connect
@@ -198,28 +203,28 @@ def _hasten() -> None:
     connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
 
 
-def _leave(ended: SystemExit) -> None:
-    """Do what Python does at its end, but take nothing apart: that writes to every page that the server made, each of
-    which is copied for it, and takes twice as long as a small command."""
-    if not isinstance(ended.code, int):
+def _exit(error: SystemExit) -> None:
+    """Exit without freeing objects: that would copy every memory page of the server, and take twice as long as a small
+    command."""
+    if not isinstance(error.code, int):
         return
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     with contextlib.suppress(AttributeError, OSError, ValueError):  # a closed stream is Python's to report
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(ended.code & 0xFF)
+        os._exit(error.code & 0xFF)
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under `nohup` it is ignored, and the program keeps it so
     _import_all()
-    _hasten()
+    _shorten_pauses()
     if serve(socket.socket(fileno=int(sys.argv.pop()))):
         from bot.__main__ import main
 
         try:
             main()
-        except SystemExit as ended:
-            _leave(ended)
+        except SystemExit as error:
+            _exit(error)
             raise

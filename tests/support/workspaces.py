@@ -1,11 +1,13 @@
-"""Workspaces on small real repositories, for tests of everything that runs in one."""
+"""Workspaces on small real repositories, and what processes and tests leave behind."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -70,9 +72,9 @@ class Bench:
 class SharedHost:
     """A tool host that many tests use one after the other; its start is most of what a small test takes.
 
-    Each test finds the tree with the same files and commit, the shell in it, nothing in the background and nothing for
-    a scan to report. What else a test may leave (notes in the temporary folder, files that were viewed, numbers of
-    background commands) the next one finds: a test that minds starts a host of its own.
+    Each test starts with the same tree and commit, the shell in the tree, no background commands and nothing for a scan
+    to report. Other state (notes in the temporary folder, viewed files, numbers of background commands) stays: a test
+    that depends on it starts its own host.
     """
 
     def __init__(
@@ -122,16 +124,16 @@ def bash(workspace: Workspace, command: str, **more: Any) -> ToolOutcome:
 
 
 def running(mark: str) -> list[int]:
-    """The processes on this machine with `mark` on their command line, zombies apart."""
-    found: list[int] = []
+    """The ids of processes with `mark` on their command line, without zombies."""
+    processes: list[int] = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and int(entry) != os.getpid():
             try:
                 if mark.encode() in Path(f"/proc/{entry}/cmdline").read_bytes():
-                    found.append(int(entry))
+                    processes.append(int(entry))
             except OSError:
                 continue
-    return found
+    return processes
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
@@ -142,3 +144,17 @@ def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def open_resources() -> tuple[int, int]:
+    """The numbers of this process's file descriptors and threads, after a garbage collection.
+
+    Threads and connections of earlier tests may still be ending: compare with `has_not_grown`, and wait.
+    """
+    gc.collect()
+    return len(os.listdir("/proc/self/fd")), threading.active_count()
+
+
+def has_not_grown(before: tuple[int, int]) -> bool:
+    """Whether there are no more descriptors and threads than `before`."""
+    return all(now <= then for now, then in zip(open_resources(), before, strict=True))

@@ -1,4 +1,4 @@
-"""The machines on which the wall must hold: each back end, as root, as nobody in particular, and in a container."""
+"""The machines on which the sandbox must hold: each back end, as root, as another user, and in a container."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.sandbox.landlock import OLDEST, version
-from tests.support import denied, supervisor
+from tests.support import machines, supervisor
 from tests.support.workspaces import make_tree
 
 SYSTEM_PYTHON = "/usr/bin/python3"
-"""One that every account can run; ours may lie in somebody's home."""
+"""A Python that every account can run."""
 
 
 @dataclass(frozen=True)
 class World:
-    """`less` is what of `tests/support/denied.py` its supervisor runs under."""
+    """`less` are the restrictions (`tests/support/machines.py`) of its supervisor."""
 
     back_end: str
     less: tuple[str, ...] = ()
@@ -41,10 +41,10 @@ class World:
 
     @property
     def account(self) -> int:
-        return denied.NOBODY if "nobody" in self.less else os.getuid()
+        return machines.NOBODY if "nobody" in self.less else os.getuid()
 
     def missing(self) -> str:
-        """Why it cannot be had here; empty where it can."""
+        """Why this machine cannot provide it; empty if it can."""
         if self.back_end == "landlock" and version() < OLDEST:
             return f"this kernel has no Landlock of version {OLDEST}"
         if "nobody" in self.less and os.getuid() != 0:
@@ -57,8 +57,8 @@ class World:
         return SYSTEM_PYTHON if "nobody" in self.less else sys.executable
 
     def command(self, *arguments: object) -> list[str]:
-        """A Python command line in this world."""
-        before = denied.prefix(*self.less, python=self.python()) if self.less else []
+        """A Python command line on this machine."""
+        before = machines.restricted(*self.less, python=self.python()) if self.less else []
         return [*before, self.python(), "-I", "-S", *map(str, arguments)]
 
 
@@ -73,8 +73,8 @@ WORLDS = (
 
 
 def _marks(world: World) -> list[pytest.MarkDecorator]:
-    wanted = {"bubblewrap": world.back_end == "bubblewrap", "slow": bool(world.less)}
-    return [getattr(pytest.mark, name) for name, holds in wanted.items() if holds]
+    conditions = {"bubblewrap": world.back_end == "bubblewrap", "slow": bool(world.less)}
+    return [getattr(pytest.mark, name) for name, applies in conditions.items() if applies]
 
 
 worlds = pytest.mark.parametrize(
@@ -83,11 +83,11 @@ worlds = pytest.mark.parametrize(
     scope="module",
     indirect=True,
 )
-"""For a whole module: each of its tests in each world, one tool host a world."""
+"""For a whole module: runs each of its tests in each world, with one tool host for each."""
 
 
 class Inside:
-    """A tool host of a supervisor that is a process of its own. `folder` holds the tree and what lies beside it."""
+    """A tool host whose supervisor is a separate process. `folder` contains the tree."""
 
     def __init__(self, world: World, folder: Path, process: subprocess.Popen[str]) -> None:
         self.world = world
@@ -105,7 +105,7 @@ class Inside:
         return self.call("bash", {"command": command, **more})
 
     def python(self, script: str) -> str:
-        """What a Python script inside prints, less the note on its end."""
+        """The output of a Python script in the sandbox, without the exit code line."""
         command = f"{os.path.realpath(self.world.python())} -I - <<'END-OF-SCRIPT'\n{script}\nEND-OF-SCRIPT"
         return self.run(command).content.rsplit("[exit code", 1)[0].strip()
 
@@ -115,13 +115,13 @@ class Inside:
         if not line:
             self.process.wait(120)
             raise AssertionError(f"the supervisor ended: {self.process.stderr.read()}")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
 
 @contextmanager
 def opened(world: World, **environment: str) -> Iterator[Inside]:
-    """A supervisor in `world`, with one tool host on a tree with one file. Skips where the world cannot be had."""
+    """A supervisor in `world` with one tool host on a tree of one file. Skips the test if `world` is missing."""
     if reason := world.missing():
         pytest.skip(reason)
     folder = Path(tempfile.mkdtemp(prefix="world-")).resolve()
@@ -151,5 +151,5 @@ def opened(world: World, **environment: str) -> Iterator[Inside]:
 
 @functools.cache
 def _system_python_will_do() -> bool:
-    asked = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
-    return os.path.exists(SYSTEM_PYTHON) and subprocess.run(asked, check=False).returncode == 0
+    command = [SYSTEM_PYTHON, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"]
+    return os.path.exists(SYSTEM_PYTHON) and subprocess.run(command, check=False).returncode == 0

@@ -16,8 +16,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.workspace import client, process, start
 from bot.workspace.client import Workspace, WorkspaceError
 from bot.workspace.sandbox.confinement import AddFile, Mounts
-from tests.support.holding import open_resources, has_not_grown
-from tests.support.workspaces import Bench, bash, eventually, running
+from tests.support.workspaces import Bench, bash, eventually, has_not_grown, open_resources, running
 
 PREAMBLE = """
 import json, os, sys, time

@@ -1,4 +1,7 @@
-"""One of each kind of line that a journal can have, made from the types alone: a field that is added is in them."""
+"""Journals with one record of each kind, and such a journal with a script in every text field.
+
+The records are made from the types, so that a new field is included.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,49 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from bot.contracts.journal import PARTS, RECORDS, Header, Record
+from bot.agent.journal import Journal
+from bot.contracts.journal import PARTS, RECORDS, AgentStarted, CallOpened, Delta, Header, Record
 
+ATTACK = (
+    "</pre></title></style></script></template>--><script>window.owned=1</script><svg onload=window.owned=1>"
+    "<img src=x onerror=window.owned=1>\"' autofocus onfocus='window.owned=1' {{ 7*7 }} {% x %} "
+    "javascript:window.owned=1"
+)
 REFERENCES = frozenset({"call_id", "id", "agent"})
-"""By these lines refer to each other: they have to be the same everywhere."""
+"""Fields by which records refer to each other; their values must be equal."""
 
 Text = Callable[[str], str]
-"""Makes a text for the field that is named."""
+"""Returns the text for a field."""
+
+
+def attack(name: str) -> str:
+    return ATTACK
+
+
+def hostile_journal(path: Path, text: Callable[[str], str] = attack, less: tuple[type, ...] = ()) -> Path:
+    """Write a journal with all kinds of records but those in `less`.
+
+    Streamed parts of an incomplete response have their own turn, because a complete response replaces them.
+    """
+    with Journal(path, lambda unredacted: unredacted) as journal:
+        journal.write(header(text))
+        for record in records(text):
+            if isinstance(record, less):
+                continue
+            if isinstance(record, AgentStarted):
+                journal.of(text("agent")).write(record)
+            elif isinstance(record, Delta | CallOpened):
+                journal.write(record._replace(turn=7))
+            else:
+                journal.write(record)
+    return path
 
 
 def records(text: Text) -> Iterator[Record]:
-    """Every kind but the header, with each value of its closed sets, as what succeeded and as what failed; every
-    text in them is made by `text`."""
+    """Every kind of record but the header, for each literal value, as success and failure. `text` makes the texts."""
     for kind in RECORDS.values():
         if kind is Header:
             continue
@@ -38,17 +70,17 @@ def records(text: Text) -> Iterator[Record]:
 
 
 def header(text: Text) -> Header:
-    made: Header = _instance(Header, text, "Header")
-    return made
+    instance: Header = _instance(Header, text, "Header")
+    return instance
 
 
 def _instance(kind: Any, text: Text, name: str) -> Any:
     hints = get_type_hints(kind)
     names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(hints)
-    return kind(**{field: _made(hints[field], text, f"{name}.{field}") for field in names})
+    return kind(**{field: _value(hints[field], text, f"{name}.{field}") for field in names})
 
 
-def _made(hint: Any, text: Text, name: str) -> Any:
+def _value(hint: Any, text: Text, name: str) -> Any:
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is str:
         return text(name.rpartition(".")[2] if name.rpartition(".")[2] in REFERENCES else name)
@@ -63,7 +95,7 @@ def _made(hint: Any, text: Text, name: str) -> Any:
     if origin in (Union, types.UnionType):
         if set(arguments) == set(PARTS.values()):
             raise AssertionError("parts come in tuples")
-        return _made(next(one for one in arguments if one is not type(None)), text, name)
+        return _value(next(one for one in arguments if one is not type(None)), text, name)
     if origin is tuple:
         return _tuple(arguments, text, name)
     if origin in (dict, Mapping) or hint is Mapping:
@@ -77,8 +109,8 @@ def _tuple(arguments: tuple[Any, ...], text: Text, name: str) -> tuple[Any, ...]
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         if set(get_args(arguments[0])) == set(PARTS.values()):
             return tuple(_instance(part, text, f"{name}.{part.__name__}") for part in PARTS.values())
-        return (_made(arguments[0], text, name),)
-    return tuple(_made(one, text, f"{name}.{place}") for place, one in enumerate(arguments))
+        return (_value(arguments[0], text, name),)
+    return tuple(_value(one, text, f"{name}.{place}") for place, one in enumerate(arguments))
 
 
 def _metadata(text: Text, name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Two servers that play the same cases in every wire format: the project's own, and an independent one from npm.
+"""Two servers that answer the same cases in every wire format: the project's own, and an independent one from npm.
 
-A case is known by the text of the last user message; no name of one is part of another's.
+The text of the last user message names the case; no name is part of another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from bot.contracts.model import Event, ModelRequest
 from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
-from tests.support.model_script import ScriptRequest, Call, Part, Say, Status, Step, Think, Tokens, Turn
+from tests.support.model_script import Call, Part, Say, ScriptRequest, Status, Step, Think, Tokens, Turn
 from tests.support.model_server import ModelServer
 from tests.support.npm import installed
 
@@ -81,7 +81,7 @@ CASES: Mapping[str, Case] = {
 
 @dataclass
 class CaseServer:
-    """A server, and how to ask it."""
+    """A server with the cases, and a client for it."""
 
     name: str
     url: str
@@ -108,13 +108,13 @@ def own_server() -> Iterator[CaseServer]:
         yield CaseServer("own", server.url)
 
 
-def _played(asked: ScriptRequest) -> Step:
-    case = CASES[_last_user_text(asked.body)]
+def _played(request: ScriptRequest) -> Step:
+    case = CASES[_last_user_text(request.body)]
     if case.refused is not None:
         return case.refused
-    if asked.results:
+    if request.results:
         return Say(case.then)
-    place = ("messages", "chat/completions", "responses").index(asked.path.removeprefix("/v1/"))
+    place = ("messages", "chat/completions", "responses").index(request.path.removeprefix("/v1/"))
     stop = STOPS.get(case.finish, (case.finish,) * 3)[place]
     turn = Turn(case.parts, stop=stop, pieces=7, interleave=True, tokens=case.tokens)
     return Turn(case.parts, pieces=7, drop=3500) if case.cut_after else turn
@@ -158,8 +158,8 @@ def _rows(name: str, case: Case) -> list[dict[str, Any]]:
         seconds = status.headers.get("retry-after")
         wait = {"retryAfter": int(seconds)} if seconds else {}
         return [{"match": match, "response": {"error": error, "status": status.code, **wait}}]
-    said = "".join(part.text for part in case.parts if isinstance(part, Say))
-    thought = "".join(part.text for part in case.parts if isinstance(part, Think))
+    text = "".join(part.text for part in case.parts if isinstance(part, Say))
+    reasoning = "".join(part.text for part in case.parts if isinstance(part, Think))
     calls = [
         {"name": part.name, "arguments": part.text, "id": part.id}
         for part in case.parts
@@ -174,12 +174,12 @@ def _rows(name: str, case: Case) -> list[dict[str, Any]]:
             "output_tokens": case.tokens.output,
         }
     }
-    if said or not calls:
-        response["content"] = said
+    if text or not calls:
+        response["content"] = text
     if calls:
         response["toolCalls"] = calls
-    if thought:
-        response |= {"reasoning": thought, "reasoningSignature": "c2lnbmVk"}
+    if reasoning:
+        response |= {"reasoning": reasoning, "reasoningSignature": "c2lnbmVk"}
     if case.finish:
         response["finishReason"] = case.finish
     row: dict[str, Any] = {"match": match, "response": response}
@@ -193,8 +193,8 @@ def _rows(name: str, case: Case) -> list[dict[str, Any]]:
 def _url(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(r"http://[\w.]+:(\d+)", log.read_text())
-        if found:
-            return f"http://127.0.0.1:{found[1]}"
+        match = re.search(r"http://[\w.]+:(\d+)", log.read_text())
+        if match:
+            return f"http://127.0.0.1:{match[1]}"
         time.sleep(0.05)
     raise AssertionError(f"the mock did not start: {log.read_text()}")
