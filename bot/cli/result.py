@@ -153,7 +153,7 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
     if outcome.files:
         from bot.evidence.summary import summarize_checks
         from bot.publish.evidence.priorities import file_priorities
-        from bot.publish.text.markdown import unescaped
+        from bot.publish.markdown import unescaped
 
         for number, line in enumerate(file_priorities(outcome.files)):
             yield "" if number else "look at", unescaped(line)

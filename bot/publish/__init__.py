@@ -1,1 +1,1 @@
-"""From a bundle, which the run wrote, to GitHub, which people read. `publish.py` is where to begin."""
+"""Publish the bundle of a run on GitHub. Begin with `publish.py`."""

@@ -1,8 +1,8 @@
-"""A check run of ours on a commit: neutral, with annotations, made once however often it is published.
+"""Create a check run with annotations on a commit: for a review, or for new problems on a pushed commit. Idempotent.
 
-What another app made is never taken for ours, whatever it calls itself: its words would stand where ours should.
-Never more than neutral: what it says comes from the run's bundle, and branch protection may ask for a check by name.
-Most tokens may not make one, and nothing depends on it.
+A check run of another app never counts as ours, whatever its name. The conclusion is always neutral: its text comes
+from the bundle, and branch protection may require a check by name. Most tokens may not create one, and nothing depends
+on it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.contracts.errors import GateError
-from bot.contracts.pulls import Annotation
+from bot.contracts.evidence import Problem, Severity
+from bot.contracts.formatting import count_of
+from bot.contracts.pulls import Annotation, Side
 from bot.github.checks import ACTIONS
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account, CheckRunData
+from bot.publish.change.commit import CheckedCommit
+from bot.publish.context import PublishContext
+from bot.publish.evidence.problems import count_new, new_problems, problem_line
+from bot.publish.markdown import safe_plain
+from bot.review.diff import Diff, parse_diff
 
 _COMPARED = 2_000
-"""Words: of a long summary the end is cut."""
+"""Words of a summary that are compared: GitHub cuts a long one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """`key` identifies it on a second publishing; without one it is always created."""
+    """`key` identifies it when a bundle is published again; without one it is always created."""
 
     name: str
     head_sha: str
@@ -36,7 +43,8 @@ class CheckReport:
 def post_check_run(
     github: GitHub, repository: str, one: CheckReport, *, forbidden: str = ""
 ) -> tuple[str, ...]:
-    """Soft failures, a sentence each; `forbidden` is the one for a token that may not create a check run."""
+    """Create the check run, or complete it. Returns soft failures, a sentence each; `forbidden` is the sentence for a
+    token that may not create one."""
     try:
         _put(github, repository, one)
     except GitHubError as error:
@@ -49,7 +57,7 @@ def post_check_run(
 
 
 def _put(github: GitHub, repository: str, one: CheckReport) -> None:
-    """A publishing that died half-way left the first annotations: they are added to, never doubled."""
+    """If an earlier publishing failed half-way, add only the missing annotations."""
     runs = github.check_runs(repository, one.head_sha, one.name) if one.key else ()
     for there in runs:
         if there.external_id == one.key and is_by_us(there, github.me()) and _says(there, one):
@@ -71,15 +79,75 @@ def _put(github: GitHub, repository: str, one: CheckReport) -> None:
 
 
 def is_by_us(run: CheckRunData, me: Account | None) -> bool:
-    """Whether our app created it. A person's token cannot create any: those are then by the workflow's own token. If
-    the token may not ask for its app, none counts as ours, which at worst creates a second one."""
+    """Whether our app created it. A person's token cannot create any, so the workflow's own token did. If our app is
+    unknown, none counts as ours, which at worst creates a second one."""
     if me is None or not run.app:
         return False
     return run.app == ACTIONS if me.kind != "Bot" else f"{run.app}[bot]".casefold() == me.login.casefold()
 
 
 def _says(run: CheckRunData, one: CheckReport) -> bool:
-    """Whether `run` has the text of this report: another writer under our app, such as another workflow, has another
-    text."""
+    """Whether `run` has the text of this report: another workflow may use the same app."""
     actual, expected = run.summary.split(), f"{one.title[:255]}\n\n{one.summary}".split()[:_COMPARED]
     return actual[: len(expected)] == expected
+
+
+NAME = "Slash Agent problems"
+MOST = 200
+_LISTED = 50
+_LEVELS = {Severity.ERROR: "failure", Severity.WARNING: "warning"}
+_FORBIDDEN = (
+    "The new problems are in the pull request's text only: this token may not annotate lines. "
+    "`checks: write` in the publishing job's permissions lets it."
+)
+
+
+def annotate(context: PublishContext, prepared: CheckedCommit) -> tuple[str, ...]:
+    """Annotate the commit with the new problems, if there are any. Returns soft failures, a sentence each."""
+    problems = new_problems(context.outcome)
+    if not problems:
+        return ()
+    annotated = on_lines(problems, parse_diff(prepared.verdict.patch))[:MOST]
+    number = max(count_new(context.outcome), len(problems))
+    # In a dry run the commit does not exist on GitHub.
+    key = "" if context.github.dry_run is not None else f"slash-agent-problems:{prepared.sha}"
+    title = f"{count_of(number, 'new problem')}, {len(annotated):,} on lines of the diff"
+    annotations = [_annotation(problem) for problem in annotated]
+    one = CheckReport(NAME, prepared.sha, title, _summary(problems, number), annotations, key)
+    return post_check_run(context.github, context.repository, one, forbidden=_FORBIDDEN)
+
+
+def on_lines(problems: Sequence[Problem], diff: Diff) -> list[Problem]:
+    """Return the problems on lines of the diff: GitHub shows no others."""
+    return [problem for problem in problems if _is_shown(problem, diff)]
+
+
+def _is_shown(problem: Problem, diff: Diff) -> bool:
+    file = diff.find(problem.path)
+    if file is None or file.path != problem.path:
+        return False
+    return any(hunk.holds(Side.RIGHT, problem.line) for hunk in file.hunks)
+
+
+def _annotation(problem: Problem) -> Annotation:
+    kind = " ".join(part for part in (problem.tool, problem.code) if part)
+    message = safe_plain(problem.message, 1_000) or "no message"
+    return Annotation(
+        problem.path,
+        problem.line,
+        _LEVELS[problem.severity],
+        message,
+        safe_plain(kind, 200).replace("\n", " "),
+    )
+
+
+def _summary(problems: Sequence[Problem], number: int) -> str:
+    """Return Markdown with all problems, on a line of the diff or not."""
+    lines = [
+        "They are there with the change and were not before. Nothing is to be read from this check's colour.",
+        "",
+    ]
+    lines += [f"- {problem_line(problem)}" for problem in problems[:_LISTED]]
+    if (more := number - len(problems[:_LISTED])) > 0:
+        lines.append(f"- and {more:,} more")
+    return "\n".join(lines)

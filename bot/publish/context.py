@@ -1,4 +1,4 @@
-"""Everything that publishing one bundle needs, in one value; and the repository's own rules for secrets."""
+"""`PublishContext`: a bundle and its destination; and checks that the parts of a bundle belong together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 from bot.checkout.git import Git
 from bot.checkout.layout import make_git_dir, object_format_of
 from bot.contracts.errors import PublishError
-from bot.contracts.outcome import Outcome
-from bot.contracts.request import Request
+from bot.contracts.outcome import Outcome, Status
+from bot.contracts.pulls import PullRequest, PullState
+from bot.contracts.request import Request, Verb
 from bot.gate.secrets import Finder
 from bot.gate.verdict import MayWrite
 from bot.github.client import GitHub
@@ -20,8 +21,7 @@ from bot.policy.values import Identity
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.remote import Remote
-from bot.publish.thread.markers import is_ours
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import ThreadRef, is_ours
 
 ReadFile = Callable[[str], str | None]
 """Returns the text of a file of the base branch by its path, or `None` if there is none."""
@@ -31,7 +31,7 @@ LoadRules = Callable[[ReadFile | None], Finder | None]
 
 
 class SecretRules:
-    """Calls `load` once. If that raised, later calls return `None`, so that the failure can be reported."""
+    """Calls `load` once. If it raised, later calls return `None`, so that the failure can be reported."""
 
     def __init__(self, load: LoadRules) -> None:
         self._load: LoadRules | None = load
@@ -46,12 +46,12 @@ class SecretRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishContext:
-    """One bundle and where it is published.
+    """A bundle and its destination.
 
     `thread_ref` is `None` if the request came from no thread. `say` writes to the log. `identity` and `may_write`
-    override the policy's. `workflow` returns a client with the workflow's own token, and that token; while it is in
-    use, `app` is the client that was there before. `finder` has the rules that `rules` loaded. `ci_waits` is why CI
-    waits for approval, empty if it does not.
+    override the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
+    called, `app` is the client that was used before. `finder` has the rules that `rules` loaded. `ci_waits` is the
+    reason why CI waits for approval, empty if it does not.
     """
 
     bundle: Bundle
@@ -100,7 +100,7 @@ class PublishContext:
         return any(is_ours(author, client.me(), kind) for client in clients)
 
     def with_notes(self, *notes: str) -> PublishContext:
-        """A copy with further sentences for the pull request."""
+        """Return a copy with further sentences for the pull request."""
         outcome = replace(self.outcome, notes=(*self.outcome.notes, *notes))
         return replace(self, bundle=replace(self.bundle, outcome=outcome))
 
@@ -116,8 +116,79 @@ def make_bare(folder: Path, sha: str) -> Git:
 
 
 class OpeningRefusedError(PublishError):
-    """The branch is there, but a setting forbids opening a pull request."""
+    """The branch is pushed, but a setting forbids opening a pull request."""
 
     def __init__(self, message: str, compare_url: str) -> None:
         super().__init__(message)
         self.compare_url = compare_url
+
+
+_REPEATING = (Verb.CONTINUE, Verb.RETRY)
+# The verbs that can end with a status: an `explain` with a patch was tampered with.
+_VERBS = {
+    Status.REVIEWED: frozenset({Verb.REVIEW, *_REPEATING}),
+    Status.PLANNED: frozenset({Verb.PLAN, *_REPEATING}),
+}
+_CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_REPEATING})
+
+
+def kind_of(bundle: Bundle) -> Status:
+    """Return the status that decides what is published: a partial review still has its findings."""
+    partial = bundle.outcome.status is Status.PARTIAL and bundle.review is not None
+    return Status.REVIEWED if partial else bundle.outcome.status
+
+
+def has_change(bundle: Bundle) -> bool:
+    return bool(bundle.patch) and bundle.outcome.status in (Status.CHANGED, Status.PARTIAL)
+
+
+def check_repository(outcome: Outcome, repository: str) -> None:
+    wanted = outcome.request.repository
+    if not wanted or not outcome.request.base_ref:
+        raise PublishError(
+            "The bundle names no repository and base branch on GitHub: there is nowhere to publish."
+        )
+    if repository and wanted.lower() != repository.lower():
+        raise PublishError(
+            f"The bundle is for {wanted}, and this job acts for {repository}: nothing was done."
+        )
+
+
+def check_verb(bundle: Bundle) -> None:
+    outcome = bundle.outcome
+    verb, wrong = outcome.request.verb, outcome.status.value
+    allowed = _VERBS.get(kind_of(bundle))
+    if (has_change(bundle) and verb not in _CHANGING) or (allowed is not None and verb not in allowed):
+        raise PublishError(
+            f"The bundle says `{wrong}`, which `/agent {verb}` cannot come to: nothing was done."
+        )
+
+
+def check_request(request: Request, base_sha: str) -> PullRequest:
+    """Return the bundle's pull request. Raises `PublishError` if the bundle's parts do not belong together."""
+    pull, thread = request.pull, request.thread
+    if pull is None:
+        raise PublishError(
+            "The bundle names no pull request, and its request is about one: nothing was done."
+        )
+    if thread is not None and (thread.number, thread.is_pull_request) != (pull.number, True):
+        raise PublishError(f"The bundle is for #{pull.number}, and its thread is another: nothing was done.")
+    if pull.head_sha != base_sha:
+        raise PublishError(
+            f"The bundle's change is to {base_sha[:12]}, and the head of #{pull.number} was "
+            f"{pull.head_sha[:12]}: nothing was done."
+        )
+    return pull
+
+
+def check_now(request: Request, now: PullRequest) -> None:
+    """Raise `PublishError` if the pull request has another base than the bundle states."""
+    if now.base_ref != request.base_ref:
+        raise PublishError(
+            f"The base of #{now.number} is {now.base_ref}, and the run was for {request.base_ref}: ask again."
+        )
+
+
+def check_open(now: PullRequest) -> None:
+    if now.state is not PullState.OPEN:
+        raise PublishError(f"#{now.number} was {now.state} while the run was under way: nothing was pushed.")

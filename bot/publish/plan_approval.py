@@ -1,4 +1,4 @@
-"""The approved plan that a request executes, also through a chain of `continue`, and the note that it was executed."""
+"""Find the approved plan that a request executes, also through a chain of `continue`, and mark it as executed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.plan_comment import PlanComment, find_plan, own_comments
 from bot.publish.thread.comments import rewrite, with_mark
-from bot.publish.thread.markers import asking_comment
-from bot.publish.thread.ref import ThreadRef
-from bot.publish.thread.traces import newest_requests, traces
+from bot.publish.thread.history import newest_requests, traces
+from bot.publish.thread.markers import ThreadRef, asking_comment
 
 
 def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Plan | None:
-    """The approved plan that a `continue` at `thread_ref` goes on with; `None` if the last run carries out none.
+    """Return the approved plan that a `continue` at `thread_ref` continues; `None` if the last run executed none.
 
-    Raises `UsageError` if that approval or plan does not stand any more as it did.
+    Raises `UsageError` if the approval or the plan was edited or deleted.
     """
     behind = _approval_behind(github, thread_ref, thread)
     return find_plan(github, thread_ref, behind.prefix, behind.keys) if behind is not None else None
@@ -29,21 +28,18 @@ def continued_plan(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> Pla
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a request whose result is to be published carries out: nothing where `plan` is `None`. `url` is the plan's
-    comment; `heirs` are the keys of the requests that it goes on from."""
+    """The approved plan of a request, `None` if it has none. `url` is the plan's comment; `continued` are the keys of
+    the requests that this one continues."""
 
     plan: Plan | None = None
     url: str = ""
-    heirs: frozenset[str] = frozenset()
+    continued: frozenset[str] = frozenset()
 
 
 def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Request) -> Approval:
-    """Before the result of an `approve`, or of a `continue` after one, is published: its plan stands in the thread,
-    unchanged and not carried out by another.
-
-    Raises `PublishError`.
-    """
-    heirs: frozenset[str] = frozenset()
+    """Check, before the result of an `approve` or of a `continue` after one is published, that its plan is in the
+    thread, unchanged and not executed by another request. Raises `PublishError`."""
+    continued: frozenset[str] = frozenset()
     if request.verb is Verb.CONTINUE and thread_ref is not None and request.thread is not None:
         behind = _approval_behind(github, thread_ref, request.thread)
         named = request.plan.hash if request.plan else ""
@@ -51,40 +47,40 @@ def check_approval(github: GitHub, thread_ref: ThreadRef | None, request: Reques
             raise PublishError(
                 "The bundle goes on with another plan than the one that was approved: nothing was done."
             )
-        heirs = behind.keys if behind else heirs
+        continued = behind.keys if behind else continued
     if request.verb is not Verb.APPROVE and request.plan is None:
         return Approval()
     if request.plan is None or thread_ref is None:
         raise PublishError("The bundle carries out a plan, and does not say which one: nothing was done.")
     try:
-        plan = find_plan(github, thread_ref, request.plan.hash, heirs)
+        plan = find_plan(github, thread_ref, request.plan.hash, continued)
     except UsageError as error:
         raise PublishError(str(error)) from error
-    return Approval(plan, _url(github, thread_ref, plan, request.thread), heirs)
+    return Approval(plan, _url(github, thread_ref, plan, request.thread), continued)
 
 
 def report_execution(
     github: GitHub, thread_ref: ThreadRef | None, approval: Approval, number: int
 ) -> tuple[str, ...]:
-    """Say under the approved plan that it was carried out, in pull request `number`; soft failures."""
+    """Add to the approved plan that it was executed, in pull request `number`. Returns soft failures."""
     if approval.plan is None or thread_ref is None:
         return ()
     result = f"pull request #{number}." if number else "done."
     try:
-        mark_executed(github, thread_ref, approval.plan, result, approval.heirs)
+        mark_executed(github, thread_ref, approval.plan, result, approval.continued)
     except GitHubError as error:
         return (f"The plan could not be marked as carried out: {error}",)
     return ()
 
 
 def mark_executed(
-    github: GitHub, thread_ref: ThreadRef, plan: Plan, result: str, heirs: frozenset[str] = frozenset()
+    github: GitHub, thread_ref: ThreadRef, plan: Plan, result: str, continued: frozenset[str] = frozenset()
 ) -> None:
-    """Say under the plan that the request at `thread_ref` executed it; `result` is Markdown of ours. A request that
-    continues one that did takes its place. Raises `GitHubError`."""
+    """Add to the plan's comment that the request at `thread_ref` executed it; `result` is our Markdown. It replaces a
+    request that it continues. Raises `GitHubError`."""
     for one in own_comments(github, thread_ref):
         by = one.carried_out_by
-        if one.hash != plan.hash or (by and by not in heirs):
+        if one.hash != plan.hash or (by and by not in continued):
             continue
         text = f"**Carried out:** {result}\n\n{one.as_posted.rstrip()}"
         body = with_mark(thread_ref, one.kind, text, {**one.fields, "carried": thread_ref.key})
@@ -93,7 +89,7 @@ def mark_executed(
 
 @dataclass(frozen=True, slots=True)
 class _ApprovalRef:
-    """The approval that a chain of `continue` goes back to: the hash as written, the keys of the requests since."""
+    """The approval at the start of a chain of `continue`: the hash as written, the keys of the requests since."""
 
     prefix: str
     keys: frozenset[str]
@@ -122,7 +118,7 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
 
 
 def _asking(github: GitHub, thread_ref: ThreadRef, key: str) -> tuple[str, bool]:
-    """The text of the comment that asked, and whether it was edited; empty if it was deleted."""
+    """Return the text of the request's comment, and whether it was edited; empty if it was deleted."""
     number, on_lines = asking_comment(key)
     review_comment = github.review_comment(thread_ref.repository, number) if on_lines else None
     if review_comment is not None:

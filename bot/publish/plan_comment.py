@@ -1,7 +1,7 @@
-"""The comment with a plan: rendered for people, with the plan as hidden data, posted, and found for an approval.
+"""The comment with a plan: render it with the plan as hidden data, post it, and find it for an approval.
 
-The plan is shown in full, so nothing is approved that could not be read. People who may write can edit the bot's
-comments: an approval names the hash of the plan, and a comment that was changed since it was posted is refused.
+The plan is shown in full, so that people approve only what they can read. People with write access can edit the bot's
+comments: an approval contains the hash of the plan, and a comment that was edited since it was posted is refused.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
 from bot.publish.body.title_and_footer import Links, footer
-from bot.publish.bundle.schema import parse_plan
+from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
-from bot.publish.text.filters import safe_code, safe_line
+from bot.publish.markdown import safe_code, safe_line
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PROGRESS, is_ours, read_mark
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import PROGRESS, ThreadRef, is_ours, read_mark
 
 PLAN = "plan"
-"""The kind of the mark of a plan in a comment of its own; a progress comment that became one keeps its kind. Fields
-beside the usual ones: `plan`, the hash, `text`, a hash of what is above the mark, and `carried`, the key of the
-request that carried it out."""
+"""The kind of the mark of a plan in a comment of its own; a progress comment with a plan keeps its kind. Additional
+fields: `plan`, the hash, `text`, a hash of the text above the mark, and `carried`, the key of the request that carried
+it out."""
 
 _DATA = "<!-- slash-agent-plan-data "
 _DATA_PATTERN = re.compile(re.escape(_DATA) + r"([A-Za-z0-9+/=]{1,60000}) -->")
@@ -42,7 +41,7 @@ _SHOWN_HASH = 12
 
 @dataclass(frozen=True, slots=True)
 class PlanComment:
-    """One comment of a thread, on lines or not; a plan's where its `hash` is not empty."""
+    """One comment of a thread, on lines or not. It has a plan if its `hash` is not empty."""
 
     id: int
     author: Account
@@ -64,8 +63,8 @@ class PlanComment:
 
     @property
     def carried_out_by(self) -> str:
-        """The key of a request, empty for none. Before this version the field was `by`, which in a progress comment is
-        who pays."""
+        """The key of a request, empty for none. In earlier versions the field was `by`, which is the paying account in
+        a progress comment."""
         return self.fields.get("carried", "") or (self.fields.get("by", "") if self.kind == PLAN else "")
 
     @property
@@ -80,7 +79,7 @@ class PlanComment:
 
 
 def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
-    """The comment, without its mark."""
+    """Return the comment without its mark."""
     how = (
         f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
         "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
@@ -91,7 +90,7 @@ def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
 
 
 def plan_markdown(plan: Plan) -> str:
-    """The plan as people read it, which depends on nothing but the plan: the comment begins with it."""
+    """Return the plan as Markdown, which depends only on the plan. The comment begins with it."""
     parts = [
         f"**Plan: {safe_line(plan.title, _limit(plan.title))}**",
         "\n".join(_step(number, step) for number, step in enumerate(plan.steps, 1)),
@@ -108,13 +107,13 @@ def _step(number: int, step: PlanStep) -> str:
 
 
 def _lines(text: str, indent: str) -> str:
-    """Each line as the characters it has, with a line's end that shows."""
+    """Return each line escaped, with visible line breaks."""
     lines = [safe_line(line, _limit(line)) for line in text.splitlines() if line.strip()]
     return f"\\\n{indent}".join(lines)
 
 
 def _limit(text: str) -> int:
-    """Escaping lengthens a text, and a plan is shown in full, so its length has a limit of its own."""
+    """Return a limit that does not cut `text`: escaping lengthens it, and a plan is shown in full."""
     return 4 * len(text) + 100
 
 
@@ -148,7 +147,7 @@ def text_hash(text: str) -> str:
 
 
 def lines_of(text: str) -> str:
-    """`text` as it compares: GitHub may change the ends of lines."""
+    """Normalise `text` for comparison: GitHub may change line ends."""
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
@@ -157,12 +156,12 @@ def short_hash(plan_hash: str) -> str:
 
 
 def find_plan(
-    github: GitHub, thread_ref: ThreadRef, prefix: str, heirs: frozenset[str] = frozenset()
+    github: GitHub, thread_ref: ThreadRef, prefix: str, continued: frozenset[str] = frozenset()
 ) -> Plan:
-    """The plan of this thread whose hash begins with `prefix`, for an approval.
+    """Return the plan of this thread whose hash begins with `prefix`, for an approval.
 
-    Raises `UsageError` if there is none, more than one, if it was edited since it was posted, or executed by another
-    request than `thread_ref`'s or one of `heirs`, the keys of the requests that it continues.
+    Raises `UsageError` if there is none, more than one, if it was edited, or if another request has executed it than
+    that of `thread_ref` or one of `continued`, the keys of the requests that it continues.
     """
     own = [one for one in own_comments(github, thread_ref) if one.hash]
     named = [one for one in own if prefix and one.hash.startswith(prefix.lower())]
@@ -176,7 +175,7 @@ def find_plan(
         raise UsageError(f"More than one plan begins with {safe_code(prefix)}: write more of its hash.")
     short = short_hash(named[0].hash)
     by = named[0].carried_out_by
-    if by and by not in {thread_ref.key, *heirs}:
+    if by and by not in {thread_ref.key, *continued}:
         raise UsageError(f"The plan {short} was carried out already: `/agent plan` makes a new one.")
     plan = read_plan(named[0].body)
     if plan is None or plan.hash != named[0].hash or _is_changed(named[0], plan):
@@ -187,7 +186,7 @@ def find_plan(
 
 
 def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]:
-    """Our comments in the whole thread, oldest first, those on the lines of `thread_ref` last."""
+    """Yield our comments in the whole thread, oldest first, those on the lines of `thread_ref` last."""
     me = github.me()
     for one in github.comments(thread_ref.repository, thread_ref.number):
         author = Account(one.author, one.author_id, one.author_kind)
@@ -204,8 +203,8 @@ def own_comments(github: GitHub, thread_ref: ThreadRef) -> Iterator[PlanComment]
 
 
 def _is_changed(comment: PlanComment, plan: Plan) -> bool:
-    """Whether the comment differs from what was posted: by its text, by the plan that it must begin with, whatever
-    its mark says, and by GitHub's time of the last edit if we had no reason to edit it."""
+    """Whether the comment was edited by others: its text differs from the hash in the mark, does not begin with the
+    plan, or GitHub reports an edit where we made none."""
     original = comment.as_posted
     begins = lines_of(original).startswith(lines_of(plan_markdown(plan)))
     if not begins or comment.fields.get("text") != text_hash(original):
@@ -228,7 +227,7 @@ def publish_plan(context: PublishContext) -> tuple[str, ...]:
     try:
         if any(_is_of(one, thread_ref.key, plan.hash) for one in own_comments(github, thread_ref)):
             return ()
-        # Never an edit of an earlier plan: what somebody is about to approve does not change under their eyes.
+        # An earlier plan is never edited, since somebody may be about to approve it.
         fields = {"plan": plan.hash, "text": text_hash(text)}
         return put_result(github, thread_ref, PLAN, text, "Planned", fields=fields)
     except GitHubError as error:

@@ -1,9 +1,9 @@
-"""Publish a bundle: read it, judge it, write to GitHub.
+"""Publish a bundle: validate it, judge it, write to GitHub.
 
-The bundle's parts are checked first, then the repository's own rules for secrets are loaded, then something is written:
-a pull request, a commit, a review, or a comment that says why there is none. All writes go through `context.github`,
-whose fields pass the outbound filter (`bot/gate/outbound.py`), or through `Remote`, whose two pushes take a commit that
-`change/prepare.py` has judged. Publishing twice changes nothing: the commit is the same, and the pull request and the
+First the bundle's parts are checked, then the repository's own secret rules are loaded, then the result is written: a
+pull request, a commit, a review, or a comment with the reason why there is none. All writes use `context.github`,
+whose fields pass the outbound filter (`bot/gate/outbound.py`), or `Remote`, whose two pushes accept a commit that
+`change/commit.py` has judged. Publishing twice changes nothing: the commit is the same, and the pull request and the
 comments are found by their marks.
 """
 
@@ -25,7 +25,18 @@ from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
 from bot.publish.change.on_pull import publish_on_pull
 from bot.publish.change.pull_request import publish_on_branch
-from bot.publish.context import LoadRules, OpeningRefusedError, PublishContext, SecretRules, make_bare
+from bot.publish.context import (
+    LoadRules,
+    OpeningRefusedError,
+    PublishContext,
+    SecretRules,
+    check_repository,
+    check_request,
+    check_verb,
+    has_change,
+    kind_of,
+    make_bare,
+)
 from bot.publish.remote import Remote
 from bot.publish.result import (
     PublishResult,
@@ -34,12 +45,11 @@ from bot.publish.result import (
     report_failure,
     report_no_change,
 )
-from bot.publish.thread.ref import thread_ref_of
-from bot.publish.validate import check_repository, check_request, check_verb, has_change, kind_of
+from bot.publish.thread.markers import thread_ref_of
 
 if TYPE_CHECKING:
     from bot.publish.plan_approval import Approval
-    from bot.publish.writes.validate import ValidatedWrites
+    from bot.publish.writes import ValidatedWrites
 
 
 def publish(
@@ -58,11 +68,11 @@ def publish(
     rules: LoadRules = lambda read: None,
     workflow: Callable[[], tuple[GitHub, str]] | None = None,
 ) -> PublishResult:
-    """Publish `bundle` to the repository at `git_url`, working in `folder`, which must not exist.
+    """Publish `bundle` to the repository at `git_url`. `folder` must not exist; the git directory is created there.
 
-    `repository` is the one that this job acts for; a bundle for another is refused. With `dry_run` nothing is written,
-    and each write goes to `say`. For the other parameters see `PublishContext`. Raises `PublishError` and `GateError`,
-    after a comment in the thread, also for an error of `rules`.
+    A bundle for another repository than `repository` is refused. With `dry_run` nothing is written, and each write is
+    passed to `say`. For the other parameters see `PublishContext`. Raises `PublishError` and `GateError`, after a
+    comment in the thread, also for an error of `rules`.
     """
     check_repository(bundle.outcome, repository)
     context = PublishContext(
@@ -102,7 +112,7 @@ def publish(
 
 
 def _publish_reply(context: PublishContext) -> PublishResult:
-    """Publish a run that made no change: a review, a plan, an answer, a question, or why there is no change."""
+    """Publish a run without a change: a review, a plan, an answer, a question, or why there is no change."""
     publisher = _publisher(context)
     if publisher is None:
         return PublishResult(notes=report_no_change(context))
@@ -113,7 +123,7 @@ def _publish_reply(context: PublishContext) -> PublishResult:
 
 
 def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str, ...]] | None:
-    """What posts the bundle's reply and returns soft failures, imported on use; `None` for a change and for nothing."""
+    """Return the function that posts the bundle's reply and returns soft failures; `None` if there is no reply."""
     match kind_of(context.bundle):
         case Status.REVIEWED:
             from bot.publish.review.publish import publish_review
@@ -124,7 +134,7 @@ def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str,
 
             return publish_plan
         case Status.ANSWERED | Status.NEEDS_INPUT:
-            from bot.publish.answer import publish_answer
+            from bot.publish.result import publish_answer
 
             return publish_answer
     return None
@@ -140,10 +150,10 @@ def _publish_change(context: PublishContext, plan_url: str) -> PublishResult:
 
 
 def _validate_writes(context: PublishContext) -> ValidatedWrites | None:
-    """The writes on threads that the run proposed, judged before anything is published."""
+    """Validate the run's proposed writes on threads before anything is published."""
     if context.bundle.writes is None:
         return None
-    from bot.publish.writes.validate import validate_writes
+    from bot.publish.writes import validate_writes
 
     return validate_writes(context)
 
@@ -153,7 +163,7 @@ def _apply_writes(
 ) -> PublishResult:
     if writes is None:
         return result
-    from bot.publish.writes.apply import apply_writes
+    from bot.publish.writes import apply_writes
 
     applied = apply_writes(writes, context.github)
     written = () if context.github.dry_run is not None else applied.written
@@ -161,7 +171,7 @@ def _apply_writes(
 
 
 def _check_approval(context: PublishContext) -> Approval | None:
-    """The approved plan, which is executed once and as it was posted; `None` if this request has none."""
+    """Return the approved plan, which may be executed only once and unchanged; `None` if this request has none."""
     request = context.request
     if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
         return None

@@ -1,7 +1,7 @@
-"""The repository on the server, over git: which branches it has, one commit from it, and the one push.
+"""The repository on the server, over git: list branches, fetch a commit, read its files, push.
 
-Two methods write a ref. `push` takes names under `agent/` and no other; `push_onto` puts one commit on top of what
-a branch holds. Both say what the ref must hold at that moment, so that nothing anybody pushed is ever overwritten.
+Two methods write a ref. `push` accepts only names under `agent/`; `push_onto` adds one commit on top of a branch. Both
+state the expected value of the ref, so that no push of somebody else is overwritten.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from bot.github.errors import RepositoryMovedError
 if TYPE_CHECKING:
     from bot.github.retry import Pace
 
+
 PREFIX = "agent/"
 
 _OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
 
 
-# Ours was overtaken; the last two when both pushes reach the server in the same moment.
-_OVERTAKEN = (
+# Another push was first; the last two if both pushes reach the server at the same moment.
+_BRANCH_MOVED = (
     "stale info",
     "fetch first",
     "reference already exists",
@@ -47,7 +48,7 @@ class ProtectedBranchError(PublishError):
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """What the server has: `default` is the default branch's name, `heads` maps branch names to commits."""
+    """`default` is the default branch's name; `heads` maps branch names to commits."""
 
     default: str
     heads: dict[str, str]
@@ -55,8 +56,8 @@ class Refs:
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """One repository at `url`, spoken to from the bare `git_dir`. git reads the token from a descriptor. `pace` waits
-    between two tries."""
+    """The repository at `url` and the bare `git_dir` for its objects. git reads the token from a descriptor. `pace`
+    waits between two tries."""
 
     git_dir: Path
     url: str
@@ -64,7 +65,7 @@ class Remote:
     pace: Pace | None = None
 
     def refs(self, *patterns: str) -> Refs:
-        """The default branch and the branches that match one of git's glob `patterns`."""
+        """Return the default branch and the branches that match one of git's glob `patterns`."""
         wanted = [f"{_HEADS}{pattern}" for pattern in patterns]
         listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
         default, heads = "", dict[str, str]()
@@ -77,31 +78,27 @@ class Remote:
         return Refs(default, heads)
 
     def fetch(self, sha: str, depth: int = 1) -> None:
-        """Bring the commit `sha` here, with no more history than `depth` commits."""
+        """Fetch the commit `sha` with a history of `depth` commits."""
         transport.fetch(self.git_dir, self.url, [sha], self.token, [f"--depth={depth}"], pace=self.pace)
 
     def push(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
         """Set `branch` to `sha` if it is still at `expected` (empty: if it does not exist).
 
-        `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the reason
-        that the server gave.
+        `never` are branches that people work on. Raises `BranchMovedError`, or `PublishError` with the server's reason.
         """
         if not _OURS.fullmatch(branch) or branch in never:
             raise PublishError(f"{branch!r} is not a branch of the bot's own, so nothing was pushed to it.")
         self._set(sha, branch, expected)
 
     def push_onto(self, sha: str, branch: str, *, expected: str, never: frozenset[str]) -> None:
-        """Put the one commit `sha` on a pull request's head, whose tip is `expected` and its parent: fast-forward.
-
-        Raises as `push` does.
-        """
+        """Fast-forward a pull request's head from `expected` to its child `sha`. Raises as `push` does."""
         parents = Git(self.git_dir).run("rev-parse", f"{sha}^@").decode().split()
         if parents != [expected] or branch in never or branch_ref(branch) != f"{_HEADS}{branch}":
             raise PublishError(f"{branch!r} is no head that may be pushed to, so nothing was pushed to it.")
         self._set(sha, branch, expected)
 
     def of(self, repository: str, other: str) -> Remote:
-        """`other` on the same server, where this is `repository`."""
+        """Return the remote of `other` on the same server. `repository` is the name of this one."""
         server = self.url.removesuffix("/").removesuffix(".git").removesuffix(f"/{repository}")
         return replace(self, url=f"{server}/{other}.git")
 
@@ -113,12 +110,12 @@ class Remote:
                 branch, f"pushing {branch}", [*arguments, "--end-of-options", self.url, f"{sha}:{ref}"]
             )
         except PublishError:
-            # The push may have arrived and its answer been lost, or another job may have pushed the same commit.
+            # The push may have succeeded without an answer, or another job may have pushed the same commit.
             if not self._holds(branch, sha):
                 raise
 
     def _holds(self, branch: str, sha: str) -> bool:
-        """Whether `branch` is at `sha`; false if the server does not say."""
+        """Whether `branch` is at `sha`; false if that is unknown."""
         try:
             return self.refs(branch).heads.get(branch) == sha
         except PublishError:
@@ -141,9 +138,10 @@ class Remote:
 
 
 def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> AgentError:
-    """GitHub's words are those of its pages "Troubleshooting rules", "About protected branches" and "Rate limits for
-    the REST API"; an archived repository says "This repository was archived so it is read-only"."""
-    if any(words in output for words in _OVERTAKEN):
+    """Convert git's output to an error. GitHub documents its messages in "Troubleshooting rules", "About protected
+    branches" and "Rate limits for the REST API"; an archived repository's is "This repository was archived so it is
+    read-only"."""
+    if any(words in output for words in _BRANCH_MOVED):
         return BranchMovedError(f"Somebody changed the branch while {doing}; run publish again.")
     if "without `workflow" in output or "without workflow" in output or "workflows` permission" in output:
         return PublishError(
@@ -186,10 +184,49 @@ def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> Agen
 
 
 def _reason(output: str, hidden: list[str]) -> str:
-    """The server's own words where it gave some, else git's last ones."""
+    """Return the server's reason, or else git's last line."""
     for line in output.splitlines():
         rejected = re.search(r"\[(?:remote )?rejected\] \((.+?)\)\s*$", line)
         if rejected:
             return rejected.group(1)
     cleaned = output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")
     return last_line(cleaned, hidden).rstrip(".")
+
+
+_FILE_LIMIT = 256 << 10
+# The folders in which GitHub looks for a template, in its order.
+_TEMPLATE_FOLDERS = (".github", "", "docs")
+TEMPLATE_NAME = re.compile(r"pull_request_template(\.md|\.txt)?", re.IGNORECASE)
+
+
+def read_base_file(git: Git, sha: str, path: str) -> str | None:
+    """Return a text file of the commit, or `None` if it has no regular file there."""
+    listing = git.run("ls-tree", "-z", "--full-tree", "-l", sha, "--", path)
+    mode, _, entry = listing.partition(b" ")
+    if mode not in (b"100644", b"100755"):
+        return None
+    _, blob, size = entry.partition(b"\t")[0].split()
+    if int(size) > _FILE_LIMIT:
+        raise PublishError(
+            f"{path} of the base commit has {int(size):,} bytes; {_FILE_LIMIT:,} is the limit."
+        )
+    return git.run("cat-file", "blob", blob.decode()).decode(errors="replace")
+
+
+def read_template(git: Git, sha: str) -> str:
+    """Return the repository's pull-request template at the base commit, or an empty string."""
+    for folder in _TEMPLATE_FOLDERS:
+        treeish = f"{sha}:{folder}"
+        names = _names(git, treeish) if not folder or _is_folder(git, sha, folder) else []
+        for name in sorted(names):
+            if TEMPLATE_NAME.fullmatch(name):
+                return read_base_file(git, sha, f"{folder}/{name}".lstrip("/")) or ""
+    return ""
+
+
+def _is_folder(git: Git, sha: str, folder: str) -> bool:
+    return git.run("ls-tree", "-z", "--full-tree", sha, "--", folder).startswith(b"040000 tree")
+
+
+def _names(git: Git, tree: str) -> list[str]:
+    return git.run("ls-tree", "-z", "--name-only", tree).decode(errors="replace").split("\0")

@@ -1,31 +1,31 @@
-"""The result of publishing, and the comment that reports it in the thread."""
+"""The result of publishing, and the comment with it in the thread: an answer, a question, a failure, or a link."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from bot.contracts.errors import AgentError, PublishError
 from bot.contracts.formatting import money, sentence
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.evidence.summary import summarize_checks
 from bot.github.errors import GitHubError
-from bot.publish.answer import COMMENT_LIMIT, rest_note, run_notes
+from bot.publish import markdown
 from bot.publish.body.title_and_footer import Links, footer, title
 from bot.publish.context import PublishContext
-from bot.publish.text import markdown
-from bot.publish.text.filters import safe_answer, safe_code, safe_line
+from bot.publish.markdown import safe_answer, safe_code, safe_line, safe_markdown
 from bot.publish.thread.comments import edit_comments, put_comment, put_result
-from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS
+from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER, PROGRESS
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What there is now. Without a pull request, number 0 and empty texts: a comment tells why.
+    """What was published. Without a pull request the number is 0, the texts are empty, and a comment has the reason.
 
-    `created` is true when this very call opened it. `commit` on a `branch` that is not the bot's own went onto the
-    head of the pull request. `suggested` says that the change is a review of suggestions, at `pr_url`, on the pull
-    request that is there. `notes` are soft failures, a sentence each. `written` are the writes on threads that were
-    made now, `withheld` those that were not, each with why.
+    `created`: this call opened the pull request. `commit` on a `branch` that is not the bot's own was pushed to the
+    head of the pull request. `suggested`: the change is a review of suggestions, at `pr_url`, on an existing pull
+    request. `notes` are soft failures, a sentence each. `written` are the writes on threads that this call made,
+    `withheld` those that it did not make, each with the reason.
     """
 
     pr_url: str = ""
@@ -71,9 +71,9 @@ def headline(outcome: Outcome) -> str:
 
 
 def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str = "") -> str:
-    """The result of a run that came to no change, or, with `trouble`, why its change could not be published.
+    """Return the comment on a run without a change or, with `trouble`, on a change that could not be published.
 
-    If the model ended it with an answer, that is the result."""
+    If the model ended the run with an answer, that is the result."""
     parts = []
     if compare_url:
         parts.append(f"The branch is pushed: [open the pull request yourself]({compare_url}).")
@@ -104,7 +104,7 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
 
 
 def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> str:
-    """The one line that a finished progress comment shrinks to."""
+    """Return the line that replaces a finished progress comment."""
     pull = outcome.request.pull
     name = f"#{publish_result.pr_number}"
     if publish_result.suggested:
@@ -123,8 +123,8 @@ def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> 
 
 
 def pending_line(outcome: Outcome, run_url: str) -> str:
-    """What the progress comment says between the end of the run and the publishing of its result: true as well if
-    that is cancelled or fails."""
+    """Return the progress comment between the end of the run and the publishing of its result. It stays correct if
+    publishing is cancelled or fails."""
     what = _PENDING.get(outcome.status, "The change is ready and is being published")
     run = f"[the run]({run_url})" if run_url else "the run"
     return f"**{what}.** If no result appears here, publishing failed or was cancelled: see {run}."
@@ -152,7 +152,7 @@ def report_no_change(context: PublishContext) -> tuple[str, ...]:
 
 
 def report_failure(context: PublishContext, problem: str, compare_url: str = "") -> str:
-    """Post `problem` in the thread; returns it, with a further sentence for what failed besides."""
+    """Post `problem` in the thread; returns it, with a sentence about further failures."""
     try:
         context.rules()
     except AgentError as error:
@@ -171,7 +171,7 @@ def _put_result(context: PublishContext, text: str) -> tuple[str, ...]:
 
 
 def report_change(context: PublishContext, result: PublishResult) -> tuple[str, ...]:
-    """Shrink the progress comment to one line that links to the result; returns soft failures. A commit on the pull
+    """Replace the progress comment by one line that links to the result; returns soft failures. A commit on the pull
     request itself has a comment of its own."""
     thread_ref, pull = context.thread_ref, context.request.pull
     if not result.pr_number or thread_ref is None:
@@ -186,9 +186,76 @@ def report_change(context: PublishContext, result: PublishResult) -> tuple[str, 
     except GitHubError as error:
         notes = (f"The reply in the line thread could not be posted: {error}",)
     try:
-        # A result of an earlier try that failed is true no longer.
+        # The comment on an earlier failure is out of date.
         state = OVER if context.outcome.status is Status.PARTIAL else FINISHED
         edit_comments(context.github, thread_ref, {PROGRESS: line, ENDED: line}, state)
     except GitHubError as error:
         return (*notes, f"The progress comment could not be finished: {error}")
     return notes
+
+
+COMMENT_LIMIT = 64_000
+"""Characters of a comment without its mark, below GitHub's limit of 65,536."""
+_QUESTION_LIMIT = 4_000
+_QUESTION_HEAD = "**A question before this goes on:**"
+_NOTE_LIMIT = 500
+
+
+def publish_answer(context: PublishContext) -> tuple[str, ...]:
+    """Post the bundle's answer or question if the request came from a thread; idempotent. Returns soft failures, a
+    sentence each. Raises `PublishError` if nothing could be posted."""
+    github, thread_ref, outcome = context.github, context.thread_ref, context.bundle.outcome
+    text = answer_text(outcome, context.links, on_lines=bool(thread_ref and thread_ref.lines))
+    if thread_ref is None:
+        context.say(f"the request came from no thread, so this is not posted:\n{text}")
+        return ()
+    headline = "A question about this is" if outcome.status is Status.NEEDS_INPUT else "Answered"
+    try:
+        return put_result(github, thread_ref, ANSWER, text, headline, fields={"result": "done"})
+    except GitHubError as error:
+        raise PublishError(f"The answer could not be posted: {error}") from error
+
+
+def answer_text(outcome: Outcome, links: Links, *, on_lines: bool = False) -> str:
+    """Return the comment without its mark. With `on_lines`, in a thread on lines of a diff, everything after two
+    sentences is folded. Raises `PublishError` for a bundle without a text to post."""
+    tail = [*run_notes(outcome), footer(outcome, links)]
+    if outcome.status is Status.NEEDS_INPUT:
+        question = safe_markdown(_text(outcome.question, "question"), _QUESTION_LIMIT)
+        how = "Answer with `/agent continue` and your answer: the run goes on from where it stopped."
+        return "\n\n".join([_QUESTION_HEAD, markdown.quoted(question), how, *tail])
+    limit = COMMENT_LIMIT - sum(len(part) + 2 for part in tail)
+    answer = safe_answer(_text(outcome.answer, "answer"), limit, rest_note(links))
+    return "\n\n".join([markdown.folded(answer) if on_lines else answer, *tail])
+
+
+def posted_question(comment: str) -> str:
+    """Return the question in a comment of `answer_text`; empty if there is none."""
+    head, _, remainder = comment.replace("\r\n", "\n").partition("\n\n")
+    if head != _QUESTION_HEAD:
+        return ""
+    quote = takewhile(lambda line: line.startswith(">"), remainder.split("\n"))
+    return "\n".join(line.removeprefix(">").removeprefix(" ") for line in quote)
+
+
+def run_notes(outcome: Outcome) -> list[str]:
+    """Return the notes on a run that accompany its result."""
+    thread = outcome.request.thread
+    hidden = [thread.hidden] if thread and thread.hidden else []
+    return [safe_line(note, _NOTE_LIMIT) for note in (*outcome.notes, *hidden)]
+
+
+def rest_note(links: Links) -> str:
+    """Return a sentence that links to the rest of a text that is too long for a comment."""
+    where = next(
+        (f"[{name}]({url})" for name, url in (("report", links.report), ("run", links.run)) if url), ""
+    )
+    return f"*Too long for one comment. The rest is in the {where or 'report'}.*"
+
+
+def _text(text: str, what: str) -> str:
+    if not text.strip():
+        raise PublishError(
+            f"The bundle says that there is {what} to post, and holds none: nothing was posted."
+        )
+    return text

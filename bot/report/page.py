@@ -18,7 +18,7 @@ from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.request import Limits
 from bot.publish.bundle.files import PATCH
-from bot.publish.text.markdown import unescaped
+from bot.publish.markdown import unescaped
 from bot.report import evidence
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline

@@ -8,7 +8,7 @@ from bot.contracts.formatting import count_of
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
 from bot.maintenance.due_tasks import Decision
-from bot.publish.text.markdown import cell, plain
+from bot.publish.markdown import cell, plain
 
 MOST_ROWS = 400
 _MOST_NOTES = 100

@@ -18,12 +18,10 @@ from bot.contracts.outcome import Outcome
 from bot.evidence.summary import summarize_checks
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
-from bot.publish.evidence import details
 from bot.publish.evidence.priorities import priorities
 from bot.publish.evidence.problems import failures
-from bot.publish.evidence.table import remarks, table
-from bot.publish.text.filters import safe_code
-from bot.publish.text.markdown import cell, code, fenced, plain
+from bot.publish.evidence.table import evidence_details, remarks, table
+from bot.publish.markdown import cell, code, fenced, plain, safe_code
 
 _SENTENCE = 1_000
 _MOST = 20
@@ -95,7 +93,7 @@ def _evidence(outcome: Outcome) -> list[str]:
     lines += ["", f"{count_of(left_out, 'more row')} in `outcome.json`."] if left_out else []
     lines_of_remarks = remarks(outcome)
     lines += ["", *(f"- {remark}" for remark in lines_of_remarks)] if lines_of_remarks else []
-    for part in details.evidence_details(outcome):
+    for part in evidence_details(outcome):
         lines += ["", part]
     return lines
 

@@ -207,7 +207,7 @@ def _seconds(detector: Detector, text: str) -> float:
 
 
 def test_a_text_that_cannot_be_looked_through_is_withheld() -> None:
-    """Breaks: bot/gate/disguised_secrets.py "return _unread(error)"."""
+    """Breaks: bot/gate/disguised_secrets.py "return _not_searched(error)"."""
 
     def broken(data: bytes) -> Iterator[Span]:
         raise RuntimeError("out of memory for this expression")

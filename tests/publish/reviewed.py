@@ -16,8 +16,7 @@ from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.bundle.write import write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.ref import thread_ref_of
+from bot.publish.thread.markers import PROGRESS, thread_ref_of
 from bot.review.diff import Diff, parse_diff
 from tests.publish.conftest import REPO, World
 

@@ -12,13 +12,12 @@ from bot.contracts.errors import PublishError
 from bot.contracts.outcome import Outcome, Status, StopReason
 from bot.contracts.pulls import ReviewThread, Side
 from bot.contracts.request import Trigger
-from bot.publish.answer import answer_text
 from bot.publish.body.title_and_footer import NO_LINKS, Links
 from bot.publish.bundle.read import Bundle
-from bot.publish.text.markdown import folded
+from bot.publish.markdown import folded
+from bot.publish.result import answer_text
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.ref import thread_ref_of
+from bot.publish.thread.markers import PROGRESS, thread_ref_of
 from tests.publish.conftest import FIXED, REPO, World
 from tests.support.outcomes import make_outcome
 

@@ -585,7 +585,7 @@ def test_many_checks_that_fail_are_a_list_of_five() -> None:
     "opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"]
 )
 def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> None:
-    """It may stand in a thread on lines of a diff. Breaks: bot/publish/text/filters.py "contained(cleaned)"."""
+    """It may stand in a thread on lines of a diff. Breaks: bot/publish/markdown.py "contained(cleaned)"."""
     text = f"Better still:\n\n{opening}\nrun(everything)\n{opening[:3]}"
     body = render_body(make_outcome(description=Description("Title", text, text)), (), ())
     assert opening[3:].strip() not in body

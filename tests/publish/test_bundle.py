@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.pulls import Comment
-from bot.publish.bundle.read import BundleError, read_bundle
-from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.read import BundleError, parse_outcome, read_bundle
 from bot.publish.bundle.write import write_bundle
 from tests.support.outcomes import OUTCOME, REQUEST, make_outcome, make_request
 

@@ -22,8 +22,7 @@ from bot.contracts.pulls import (
     Side,
 )
 from bot.contracts.review import Finding, Review, Severity
-from bot.publish.bundle.read import BundleError, read_bundle
-from bot.publish.bundle.schema import parse_plan, parse_review
+from bot.publish.bundle.read import BundleError, parse_plan, parse_review, read_bundle
 from bot.publish.bundle.write import write_bundle
 from tests.support.outcomes import OUTCOME, make_outcome, make_request
 

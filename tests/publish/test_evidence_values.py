@@ -12,7 +12,7 @@ import pytest
 from bot.contracts.errors import UsageError
 from bot.contracts.evidence import Coverage, CoveredFile
 from bot.contracts.outcome import Outcome
-from bot.publish.bundle.schema import parse_outcome
+from bot.publish.bundle.read import parse_outcome
 from bot.publish.bundle.validate import MAX_LISTED, evidence_error
 from tests.support.outcomes import EVIDENCE, problem
 

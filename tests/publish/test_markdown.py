@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.publish.text.markdown import cell, code, contained, fenced, plain, quoted, shortened
+from bot.publish.markdown import cell, code, contained, fenced, plain, quoted, shortened
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from bot.publish.thread.markers import (
     REFUSED,
     SUGGESTED,
     WRITE,
+    ThreadRef,
     is_ours,
     may_be_ours,
 )
-from bot.publish.thread.ref import ThreadRef
 from bot.session.event.retry_continue import last_trace, read_last_result
 from tests.publish.conftest import REPO, World
 

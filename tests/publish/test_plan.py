@@ -20,8 +20,7 @@ from bot.publish.bundle.read import Bundle
 from bot.publish.plan_approval import continued_plan, mark_executed
 from bot.publish.plan_comment import find_plan, plan_text, text_hash
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import PROGRESS, ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 

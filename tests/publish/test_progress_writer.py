@@ -16,9 +16,8 @@ from bot.github.client import GitHub
 from bot.publish.body.title_and_footer import NO_LINKS
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import find_comment, with_mark
-from bot.publish.thread.markers import PROGRESS
+from bot.publish.thread.markers import PROGRESS, ThreadRef
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
-from bot.publish.thread.ref import ThreadRef
 from tests.publish.conftest import REPO, World
 from tests.support.outcomes import OUTCOME
 

@@ -16,8 +16,7 @@ from bot.policy.values import Identity
 from bot.publish.bundle.read import Bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import PROGRESS
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import PROGRESS, ThreadRef
 from tests.publish.conftest import FIXED, REPO, World, open_world
 
 WORKFLOW = {".github/workflows/ci.yml": "on: workflow_dispatch\n"}

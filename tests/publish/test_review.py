@@ -14,7 +14,7 @@ from bot.contracts.outcome import Outcome, Status
 from bot.contracts.review import Severity
 from bot.publish.check_run import CheckReport, post_check_run
 from bot.publish.review.posted_reviews import CHECK, empty_review_key, last_reviewed, review_mark
-from bot.publish.thread.ref import thread_ref_of
+from bot.publish.thread.markers import thread_ref_of
 from bot.review.fingerprints import fingerprint
 from tests.publish.conftest import REPO, World
 from tests.publish.reviewed import Reviewed, edited, finding, left, text

@@ -133,8 +133,7 @@ def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
 
 def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> None:
     from bot.publish.thread.comments import put_comment
-    from bot.publish.thread.markers import PROGRESS
-    from bot.publish.thread.ref import thread_ref_of
+    from bot.publish.thread.markers import PROGRESS, thread_ref_of
 
     bundle = pull.bundle(FITS)
     thread_ref = thread_ref_of(bundle.outcome.request)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.publish.body.template import NAME, TEMPLATE_LIMIT, Parts, fill_template
+from bot.publish.body.template import TEMPLATE_LIMIT, Parts, fill_template
+from bot.publish.remote import TEMPLATE_NAME
 
 PARTS = Parts("ALERT", "ASKED", "CHANGE", "LOOK", "EVIDENCE", "FILES", "REMARKS", "RUN", "CLOSING")
 
@@ -84,11 +85,11 @@ def test_a_huge_template_is_cut() -> None:
     "name", ["PULL_REQUEST_TEMPLATE.md", "pull_request_template.txt", "Pull_Request_Template"]
 )
 def test_names_of_templates(name: str) -> None:
-    assert NAME.fullmatch(name)
+    assert TEMPLATE_NAME.fullmatch(name)
 
 
 @pytest.mark.parametrize(
     "name", ["PULL_REQUEST_TEMPLATE.md.bak", "x_pull_request_template.md", "template.md"]
 )
 def test_names_of_other_files(name: str) -> None:
-    assert not NAME.fullmatch(name)
+    assert not TEMPLATE_NAME.fullmatch(name)

@@ -6,8 +6,8 @@ import pytest
 
 from bot.contracts.request import Trigger
 from bot.github.client import connect
-from bot.publish.thread.ref import trigger_key
-from bot.publish.thread.traces import count_tries
+from bot.publish.thread.history import count_tries
+from bot.publish.thread.markers import trigger_key
 from slash_forge.bundled import MAINTAINER
 from tests.support.stage import Stage
 

@@ -10,8 +10,8 @@ import pytest
 
 from bot.contracts.request import Actor, Tier
 from bot.github.client import connect
+from bot.publish.thread.history import cost_today, spending
 from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
-from bot.publish.thread.spending import cost_today, spending
 from bot.session.event.quota import usd_left
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.session.test_event_queue import BOT, act, run_of

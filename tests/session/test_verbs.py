@@ -17,7 +17,7 @@ from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Verb
 from bot.publish.plan_comment import find_plan
-from bot.publish.thread.ref import thread_ref_of
+from bot.publish.thread.markers import thread_ref_of
 from bot.recovery.replay_run import ReplayOptions, replay
 from bot.report.page import render_page
 from bot.session.job.outcome import exit_code

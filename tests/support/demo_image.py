@@ -21,8 +21,8 @@ from bot.contracts.outcome import Status
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
 from bot.contracts.review import Finding, Severity
+from bot.publish.thread.markers import thread_ref_of
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter
-from bot.publish.thread.ref import thread_ref_of
 from tests.publish.conftest import REPO, World, open_world
 from tests.publish.reviewed import Reviewed
 from tests.support.browser import chromium

@@ -171,7 +171,7 @@ def _import_all() -> None:
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
     from bot.publish.body import render
-    from bot.publish.bundle import schema
+    from bot.publish.bundle import read
     from bot.report import page
     from bot.session.demo.demo import RECORDING
 
@@ -181,7 +181,7 @@ def _import_all() -> None:
     Detector(Redactor({})).prepare()
     render._macros()
     page.render_page(RECORDING)
-    schema._adapter(Outcome)
+    read._adapter(Outcome)
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")

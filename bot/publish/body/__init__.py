@@ -1,1 +1,1 @@
-"""The pull request's title and text, made of an outcome. Pure."""
+"""Render an outcome as the title and text of a pull request. Pure."""

@@ -1,8 +1,8 @@
-"""The pull request's text, from the outcome and the gate's verdict.
+"""Render the pull request's text from the outcome and the gate's verdict.
 
-Pure: data in, Markdown out, the same for the same input, so that a second `publish` writes nothing new. The
-failing check comes first, what takes a minute to read comes next, the rest is folded. Lengths are capped part
-by part so that the whole stays under GitHub's 65,536 characters whatever the model wrote.
+Pure and deterministic, so that a second `publish` changes nothing. Failing checks come first, then what takes a minute
+to read; the rest is folded. The length of each part is limited, so that the whole stays below GitHub's 65,536
+characters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, Denial, Outcome, Status, WithheldFile
 from bot.contracts.request import Verb
 from bot.evidence.summary import summarize_checks
+from bot.publish import markdown
 from bot.publish.body.template import Parts, fill_template
 from bot.publish.body.title_and_footer import NO_LINKS, Links, footer
-from bot.publish.evidence import details
 from bot.publish.evidence.priorities import priorities, steps
 from bot.publish.evidence.problems import failures
-from bot.publish.evidence.table import remarks, table
-from bot.publish.text import markdown
-from bot.publish.text.filters import safe_code, safe_html, safe_line, safe_markdown
+from bot.publish.evidence.table import evidence_details, remarks, table
+from bot.publish.markdown import safe_code, safe_html, safe_line, safe_markdown
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,12 +31,12 @@ LIMIT = 65_000
 _EVIDENCE_SHOWN = 20
 _ROWS_SHOWN = 60
 _SHOWN_HASH = 12
-# How much room the parts get: all of it first, and less when the whole came out too long.
+# The scales of the parts' limits, tried in order until the whole is short enough.
 _SCALES = (1.0, 0.4, 0.1)
 
 
 def closing_line(outcome: Outcome, keyword: str) -> str:
-    """`Fixes #N`, or `Refs #N` where merging would not settle the issue; empty without a thread."""
+    """Return `Fixes #N`, or `Refs #N` if merging does not resolve the issue; empty without a thread."""
     thread = outcome.request.thread
     if thread is None:
         return ""
@@ -55,9 +54,9 @@ def render_body(
     template: str = "",
     closing: bool = True,
 ) -> str:
-    """The body, without its hidden mark. `template` is the repository's own one, or empty.
+    """Return the body without its hidden mark. `template` is the repository's own one, or empty.
 
-    Without `closing` the thread is not named: it is the one that this stands in.
+    Without `closing` the thread is not named, since the text is posted there.
     """
     body, line = "", closing_line(outcome, keyword) if closing else ""
     for scale in _SCALES:
@@ -111,7 +110,7 @@ def _view(
         "evidence": rows,
         "evidence_left_out": left_out,
         "evidence_remarks": remarks(outcome),
-        "folded": details.evidence_details(outcome, scale),
+        "folded": evidence_details(outcome, scale),
         "files": sorted(files, key=lambda file: not file.sensitive),
         "additions": sum(file.additions for file in files),
         "removals": sum(file.removals for file in files),
@@ -124,13 +123,13 @@ def _view(
 
 
 def _grouped(denials: Sequence[Denial]) -> list[tuple[Denial, int]]:
-    """Each denied call once, with how often it was tried."""
+    """Return each denied call once, with its number of tries."""
     return list(Counter(denials).items())
 
 
 @cache
 def _macros() -> ModuleType:
-    """The template's macros, made once. Autoescape is off, since the output is Markdown: the filters escape."""
+    """Return the template's macros, cached. Autoescape is off, since the output is Markdown: the filters escape."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

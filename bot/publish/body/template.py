@@ -1,8 +1,8 @@
-"""The repository's own pull-request template, filled.
+"""Fill the repository's own pull-request template.
 
-Where the template has a heading for something we say, our text goes under it and what the heading asked for
-(hint comments, placeholder lines) gives way. Everything else of the template stays as it is; checkboxes stay
-unticked, since only a person can tick them. A template without a heading for the change is kept beneath.
+If the template has a heading for one of our parts, the part replaces the text below it (hint comments, placeholder
+lines). Everything else of the template is unchanged; checkboxes stay unticked, since only a person can tick them. A
+template without a heading for the change is appended to our text.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Where GitHub looks, in its order, case ignored.
-FOLDERS = (".github", "", "docs")
-NAME = re.compile(r"pull_request_template(\.md|\.txt)?", re.IGNORECASE)
 TEMPLATE_LIMIT = 12_000
 
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*$")
@@ -21,7 +18,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CHECKBOX = re.compile(r"^\s*[-*+] \[[ xX]\]")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 
-# Which part a heading asks for, by a word in it. The first match wins, so the narrower words come first.
+# The part for a heading, by a word in it. The first match wins, so the more specific words come first.
 _WORDS = {
     "closing": r"issues?|tickets?|fix(?:es)?|closes?|resolves|related|references?|links?",
     "evidence": r"evidence|test(?:s|ed|ing)?|checks?|verif\w+|validat\w+|qa",
@@ -46,7 +43,7 @@ class Parts:
     closing: str
 
     def joined(self) -> str:
-        """The body of a repository without a template."""
+        """Return the body for a repository without a template."""
         return _blocks(
             self.alert,
             self.asked,
@@ -76,7 +73,7 @@ class _Section:
 
 
 def fill_template(template: str, parts: Parts, scale: float = 1.0) -> str:
-    """The template with our parts in it. Any text is a template; `scale` below 1 leaves it less space."""
+    """Return the template with our parts. Any text is a template; `scale` below 1 cuts a long one."""
     sections = list(_sections(template[: int(TEMPLATE_LIMIT * scale)]))
     positions: dict[str, int] = {}
     for index, section in enumerate(sections):
@@ -106,12 +103,12 @@ def _filled(section: _Section, ours: str | None) -> str:
 
 
 def _checkboxes(text: str) -> Iterable[str]:
-    """What stays of a section that we filled: its checkboxes, with their own hints gone."""
+    """Return the checkboxes of a section that we fill, without hint comments."""
     return (line for line in _COMMENT.sub("", text).splitlines() if _CHECKBOX.match(line))
 
 
 def _sections(template: str) -> Iterable[_Section]:
-    """Fences and comments that are open at the end are closed, so that they do not swallow our text after them."""
+    """Split the template. Open fences and comments are closed, so that they do not include our text after them."""
     heading, lines, fence, commented = "", list[str](), "", False
     for line in template.splitlines():
         if not commented and (match := _FENCE.match(line)):

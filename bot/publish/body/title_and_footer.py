@@ -1,4 +1,4 @@
-"""The pull request's title, and the small last line of what we write: cost and links."""
+"""The pull request's title, and the last line of our texts in small print: cost and links."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import Outcome
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
-from bot.publish.text.filters import safe_line
+from bot.publish.markdown import safe_line
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
     """Web addresses of the run in Actions, of its report and of the approved plan's comment; empty if there is none.
 
-    An address of a report that ends in a fragment (`#download`) leads to an archive, not to the page."""
+    An address of a report with a fragment (`#download`) is that of an archive, not of the page."""
 
     run: str = ""
     report: str = ""
@@ -26,12 +26,12 @@ NO_LINKS = Links()
 
 
 def footer(outcome: Outcome, links: Links) -> str:
-    """The cost and the address of the run, in small print."""
+    """Return the figures of the run and its links, in small print."""
     return small_line(figures(outcome), links)
 
 
 def small_line(text: str, links: Links) -> str:
-    """`text` as the characters it has, and where run and report are."""
+    """Return `text`, escaped, and the links of run and report, in small print."""
     report = "download the report" if "#" in links.report else "report"
     named = (("run", links.run), (report, links.report if links.report != links.run else ""))
     linked = "".join(f" · [{name}]({url})" for name, url in named if url)
@@ -39,7 +39,7 @@ def small_line(text: str, links: Links) -> str:
 
 
 def figures(outcome: Outcome) -> str:
-    """What the run cost, in one line."""
+    """Return the model, usage, cost and duration of the run in one line."""
     seconds = _seconds_between(outcome.started_at, outcome.ended_at)
     return " · ".join(
         (
@@ -64,7 +64,7 @@ _TITLE_LIMIT = 120
 
 
 def title(outcome: Outcome) -> str:
-    """The pull request's title and the commit's subject: the model's, else the thread's, else the request."""
+    """Return the pull request's title and the commit's subject: the model's title, the thread's, or the instruction."""
     thread = outcome.request.thread
     for candidate in (
         outcome.description.title,

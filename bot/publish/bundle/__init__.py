@@ -1,1 +1,1 @@
-"""The bundle: a folder that holds everything `publish` needs, written by one job and read by another."""
+"""The bundle: a folder with everything that `publish` needs, written by one job and read by another."""

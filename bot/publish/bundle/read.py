@@ -1,17 +1,22 @@
-"""Read a bundle as hostile input: whoever had access to the run's job could have changed the artifact.
+"""Read a bundle as hostile input: anybody with access to the run's job could have changed the artifact.
 
-File names are fixed, links are refused, sizes are capped, patch, review, plan and writes must have the hashes of the
-outcome, and every field is checked.
+File names are fixed, links are refused, sizes are limited, and patch, review, plan and writes must match the hashes in
+the outcome. The dataclasses are the schema of the JSON files, and unknown fields are refused. `outcome_schema` makes
+the JSON Schema in docs/outcome.schema.json.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from bot.contracts.errors import UsageError
-from bot.contracts.outcome import Outcome
+from bot.contracts.outcome import SCHEMA_VERSION, Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
@@ -27,9 +32,13 @@ from bot.publish.bundle.files import (
     WRITES,
     sha256_of,
 )
-from bot.publish.bundle.schema import parse_outcome, parse_plan, parse_review, parse_writes
+from bot.publish.bundle.validate import outcome_error, review_error
 
-# Bytes. A patch larger than this is over the gate's own limit several times.
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+# Bytes. The gate's own limit for a patch is lower.
 _PATCH_LIMIT = 64 << 20
 _MESSAGE_LIMIT = 64 << 10
 _REVIEW_LIMIT = 8 << 20
@@ -38,12 +47,12 @@ _WRITES_LIMIT = 16 << 20
 
 
 class BundleError(UsageError):
-    """The folder is not a bundle, or was tampered with."""
+    """The folder is not a bundle, or somebody modified it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle as read. Its structure and hashes are valid; its texts are still untrusted."""
+    """A bundle with valid structure and hashes. Its texts are untrusted."""
 
     folder: Path
     outcome: Outcome
@@ -56,7 +65,7 @@ class Bundle:
 
 
 def read_bundle(folder: Path) -> Bundle:
-    """The bundle in `folder`. Raises `BundleError`, one sentence, on anything that is not as it should be."""
+    """Return the bundle in `folder`. Raises `BundleError` or `UsageError`, one sentence, if anything is invalid."""
     outcome = parse_outcome(_read(folder, OUTCOME, OUTCOME_LIMIT))
     patch = _read(folder, PATCH, _PATCH_LIMIT)
     if sha256_of(patch) != outcome.patch_sha256:
@@ -82,7 +91,7 @@ def read_bundle(folder: Path) -> Bundle:
 
 
 def _read_stated(folder: Path, name: str, limit: int, stated: str) -> bytes:
-    """A file that is there exactly when the outcome states its hash; empty if there is none."""
+    """Read a file that must exist if and only if the outcome states its hash; empty if there is none."""
     if not stated and not os.path.lexists(folder / name):
         return b""
     content = _read(folder, name, limit)
@@ -96,3 +105,127 @@ def _read(folder: Path, name: str, limit: int) -> bytes:
         return read_confined(folder, name, limit)
     except UnreadableError as error:
         raise BundleError(f"The bundle cannot be read: {error}.") from error
+
+
+_Value = TypeVar("_Value")
+_LARGEST = 1 << 53
+
+
+def parse_outcome(raw: bytes) -> Outcome:
+    """Raises `UsageError` with one sentence that names the first invalid field."""
+    return _parse(raw, Outcome, "outcome.json is not a valid outcome", outcome_error, SCHEMA_VERSION)
+
+
+def parse_review(raw: bytes) -> Review:
+    """As `parse_outcome`."""
+    return _parse(raw, Review, "review.json is not a valid review", review_error)
+
+
+def parse_plan(raw: bytes, name: str = "plan.json") -> Plan:
+    """As `parse_outcome`. `name` is the source of the bytes in the sentence."""
+    return _parse(raw, Plan, f"{name} is not a valid plan", lambda plan: plan.problem)
+
+
+def parse_writes(raw: bytes) -> Writes:
+    """As `parse_outcome`."""
+    return _parse(raw, Writes, "writes.json is not a valid list of writes", lambda writes: writes.problem)
+
+
+def _parse(
+    raw: bytes, kind: type[_Value], refused: str, wrong: Callable[[_Value], str], version: int = 0
+) -> _Value:
+    # Imported here: pydantic takes 100 ms, and this module is imported at start-up.
+    from pydantic import ValidationError
+    from pydantic_core import from_json
+
+    try:
+        data = from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        raise _refusal(refused, f"not JSON ({error})") from error
+    if not isinstance(data, dict):
+        raise _refusal(refused, "not a JSON object")
+    if large := _large_number(data, ""):
+        raise _refusal(refused, f"{large[:80]}: a number out of range")
+    if version and data.get("schema") != version:
+        why = f"schema {data.get('schema')!r:.40}, and this version reads {version} only"
+        raise _refusal(refused, why)
+    adapter = _adapter(cast("Hashable", kind))
+    try:
+        value: _Value = adapter.validate_json(raw, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise _refusal(refused, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if unknown := _unknown_field(data, adapter.dump_python(value, mode="json"), ""):
+        raise _refusal(refused, f"{unknown[:80]}: unknown field")
+    if problem := wrong(value):
+        raise _refusal(refused, problem)
+    return value
+
+
+@cache
+def _adapter(kind: Hashable) -> TypeAdapter[Any]:
+    """Cached: it takes 70 ms."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
+
+
+def _refusal(refused: str, why: str) -> UsageError:
+    printable = "".join(c if c.isprintable() else "?" for c in why)
+    return UsageError(f"{refused}: {printable}.")
+
+
+def _large_number(value: Any, where: str) -> str:
+    """Return the path of the first number that a float cannot represent exactly, or an empty string. No real count is
+    that large, and formatting one with thousands of digits fails."""
+    if isinstance(value, int | float):
+        return "" if -_LARGEST <= value <= _LARGEST else where.lstrip(".")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return next(filter(None, (_large_number(one, f"{where}.{key}") for key, one in inner)), "")
+
+
+def _unknown_field(raw: Any, known: Any, where: str) -> str:
+    """Return the path of the first key of `raw` that validation ignored, or an empty string.
+
+    The dataclasses of `bot.contracts` do not depend on pydantic, so `extra="forbid"` cannot be set.
+    """
+    if isinstance(raw, Mapping) and isinstance(known, Mapping):
+        for key, value in raw.items():
+            path = f"{where}.{key}".lstrip(".")
+            if key not in known:
+                return path
+            if path_inside := _unknown_field(value, known[key], path):
+                return path_inside
+    elif isinstance(raw, list) and isinstance(known, list):
+        for index, (one, other) in enumerate(zip(raw, known, strict=True)):
+            if path_inside := _unknown_field(one, other, f"{where}.{index}"):
+                return path_inside
+    return ""
+
+
+URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/outcome.schema.json"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def outcome_schema() -> dict[str, Any]:
+    """Return the JSON Schema. Like the reader, it refuses unknown fields."""
+    from pydantic import TypeAdapter
+
+    schema = TypeAdapter(Outcome).json_schema(mode="serialization")
+    for described in (schema, *schema["$defs"].values()):
+        _tidy(described)
+    schema["properties"]["schema"] = {"const": SCHEMA_VERSION, "title": "Schema"}
+    return {"$schema": _DIALECT, "$id": URL, **schema, "title": "outcome.json of Slash Agent"}
+
+
+def as_text() -> str:
+    return json.dumps(outcome_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _tidy(described: dict[str, Any]) -> None:
+    if described.get("type") == "object" and "properties" in described:
+        described["additionalProperties"] = False
+        for one in described["properties"].values():
+            one.pop("title", None)  # the name in capitals
+    if "description" in described:
+        described["description"] = " ".join(described["description"].split())

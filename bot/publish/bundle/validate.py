@@ -1,4 +1,4 @@
-"""Rules for a bundle's values that types cannot express: object names, addresses, times, counts, lengths. Pure."""
+"""Validate values of a bundle beyond their types: object names, addresses, times, counts, lengths. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(?:\[bot\])?")
 _URL = re.compile(r"(?:https?://[^\s<>\"'`\\()\[\]]{1,2000})?")
 _REF = re.compile(r"(?!-)[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
-# Somebody's own branch may begin with a hyphen; it is never the beginning of an argument.
+# A person's branch may begin with a hyphen; it is never the beginning of an argument.
 _HEAD_REF = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
 _TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -33,7 +33,7 @@ _Rule = tuple[str, str, object]
 
 
 def outcome_error(outcome: Outcome) -> str:
-    """`field: why` for the first wrong value, empty if all is well."""
+    """Return `field: reason` for the first invalid value, empty if there is none."""
     numbers = (
         outcome.cost,
         *(run.duration for check in outcome.checks for run in (check.before, check.after)),
@@ -147,7 +147,7 @@ def _first_wrong(rules: Iterable[_Rule]) -> str:
 
 
 def _is_repository(name: str) -> bool:
-    """Empty is a local checkout without a remote, or a fork that was deleted."""
+    """Whether `name` is `owner/name` or empty (a local checkout without a remote, or a deleted fork)."""
     return not name or _REPOSITORY.fullmatch(name) is not None
 
 
@@ -159,14 +159,14 @@ def _is_time(text: str) -> bool:
     return offset is not None and not offset
 
 
-# Far beyond what a run makes, and little enough that rendering takes no time.
+# Far above any real run, and low enough that rendering is fast.
 MAX_TOOLS = 100
 MAX_LISTED = 2_000
 _MAX_NUMBER = 10**9
 
 
 def evidence_error(outcome: Outcome) -> str:
-    """`field: why` for the first wrong value, empty if all is well."""
+    """As `outcome_error`, for checks, diagnostics, servers and coverage."""
     errors = (
         _counted("checks", len(outcome.checks), MAX_LISTED),
         _counted("diagnostics", len(outcome.diagnostics), MAX_TOOLS),

@@ -33,7 +33,7 @@ from bot.publish.bundle.files import (
 
 
 class BundleWriteError(AgentError):
-    """The folder of the bundle does not take it."""
+    """The bundle could not be written."""
 
 
 def write_bundle(
@@ -48,11 +48,10 @@ def write_bundle(
     plan: Plan | None = None,
     writes: Writes | None = None,
 ) -> None:
-    """Write or replace the bundle in `folder`; sets the outcome's hashes of the files beside it.
+    """Write or replace the bundle in `folder`, and set the hashes of its files in the outcome.
 
-    `outcome.json` is taken away first and comes last, each file by rename: a folder that has one is whole.
-    A `journal` that already lies there under its own name stays as it is. Raises `AgentError` when the disk
-    does not take it.
+    `outcome.json` is removed first and written last, each file by rename: a folder that has one is complete.
+    A `journal` that is already there under its own name is unchanged. Raises `BundleWriteError`.
     """
     review_json, plan_json, writes_json = _dump(review), _dump(plan), _dump(writes)
     stated = replace(
@@ -82,7 +81,7 @@ def write_bundle(
 
 
 def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
-    """What each file holds; empty if no checker ran, and that of diagnostics also if nothing is new."""
+    """Return the content of each file; empty if no checker ran, and in some formats if nothing is new."""
     if not outcome.diagnostics:
         return dict.fromkeys((RDJSONL, SARIF, JUNIT), b"")
     from bot.review.formats import problems_to_sarif, to_junit, to_rdjsonl
@@ -92,7 +91,7 @@ def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
 
 
 def _dump_within_limit(outcome: Outcome) -> bytes:
-    """A thread of thousands of comments may not fit; publishing needs none of them, and the journal has them."""
+    """Leave out the thread's texts if they exceed the limit: publishing does not need them; the journal has them."""
     whole = _dump(outcome)
     request = outcome.request
     if len(whole) <= OUTCOME_LIMIT or request.thread is None:

@@ -1,5 +1,5 @@
-"""A bundle's change, made a commit again and brought to GitHub.
+"""Turn a bundle's change into a commit and publish it.
 
-Nothing is believed of the bundle that can be looked up: the gate judges the patch again, the commit it applies to must
-be one that the base branch or the pull request has, and policy and template are read from the base branch.
+The bundle is untrusted: the gate judges the patch again, the base commit must be in the base branch or the pull
+request, and policy and template are read from the base branch.
 """

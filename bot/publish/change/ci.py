@@ -1,7 +1,7 @@
-"""Whether CI starts on the pushed commit: at once, after an approval, or by workflows that the policy names.
+"""Decide whether CI starts on the pushed commit: at once, after an approval, or by workflows that the policy names.
 
-GitHub documents under "Triggering a workflow" what the workflow's own token starts: nothing for a push, and a run that
-waits for approval for a pull request that is opened, reopened or gets commits.
+By GitHub's "Triggering a workflow", the workflow's own token starts nothing for a push, and a run that waits for
+approval for a pull request that is opened, reopened or updated.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NO_RUNS = (
     "approves the workflow runs"
 )
 _BY_OUTSIDERS = "text by somebody without rights here was in the prompt"
-# Distinct authors whose rights are asked for, a request each. In a thread of more, somebody is taken for an outsider.
+# Distinct authors whose permissions are requested. With more, the thread counts as having an outsider.
 _MOST_AUTHORS = 10
 
 
 def with_ci_wait(context: PublishContext, policy: Policy) -> PublishContext:
-    """`context` with the workflow's own token, if CI has to wait for approval on what this publishes.
+    """Return `context` with the workflow's own token if CI must wait for approval.
 
-    Raises `PublishError` if the policy says so and there is no such token."""
+    Raises `PublishError` if the policy requires that and there is no such token."""
     ci = policy.pull_request.ci
     if ci == "start" or (ci is None and not (policy.dispatch or context.starts_runs)):
         return context
@@ -58,8 +58,8 @@ def with_ci_wait(context: PublishContext, policy: Policy) -> PublishContext:
 
 
 def _outsiders_wrote(context: PublishContext) -> bool:
-    """Whether the prompt held words of an outsider, or of a bot, which may repeat theirs. GitHub is asked, since the
-    bundle may lie about who wrote what."""
+    """Whether the prompt may contain text of an outsider, or of a bot, which may quote one. The authors come from
+    GitHub, since the bundle is untrusted."""
     request = context.request
     if request.actor.tier in (Tier.OUTSIDER, Tier.BOT) or request.triage is not None:
         return True
@@ -94,7 +94,8 @@ def _authors(context: PublishContext) -> Iterator[Account]:
 
 
 def ci_note(context: PublishContext, policy: Policy, *, foreign: bool) -> str:
-    """What the pull request says of CI; empty if it starts by itself. `foreign`: with commits from outside."""
+    """Return the pull request's note on CI; empty if CI starts by itself. `foreign`: the branch has commits of a
+    fork."""
     if context.starts_runs:
         return ""
     if started := _to_start(context, policy, foreign):
@@ -106,7 +107,7 @@ def ci_note(context: PublishContext, policy: Policy, *, foreign: bool) -> str:
 def start_workflows(
     context: PublishContext, policy: Policy, branch: str, *, foreign: bool
 ) -> tuple[str, ...]:
-    """Start the policy's workflows on the new commit. What GitHub refuses is a note: the commit is there."""
+    """Start the policy's workflows on the new commit. A refusal by GitHub is a note."""
     notes: list[str] = []
     for workflow in _to_start(context, policy, foreign):
         try:
@@ -117,7 +118,8 @@ def start_workflows(
 
 
 def _to_start(context: PublishContext, policy: Policy, foreign: bool) -> tuple[str, ...]:
-    """None for commits from outside, and none if CI has to wait: they would run at once, with the secrets of here."""
+    """Return no workflow for a fork's commits, or if CI must wait: it would run at once with this repository's
+    secrets."""
     if foreign or not policy.dispatch or context.starts_runs or context.ci_waits:
         return ()
     return policy.dispatch

@@ -1,17 +1,23 @@
-"""Build the commit of a bundle: its patch on its base, judged again, in a bare git directory.
+"""Build the commit of a bundle in a bare git directory: judge its patch again by the policy of a base commit, and apply
+it.
 
-There is no work tree and nothing of the repository is run. The same bundle always gives the same commit.
+There is no work tree, and nothing of the repository is run. The same bundle always makes the same commit, unless the
+policy requires signed commits: GitHub's API creates those, with its own date and signature, so that an existing one is
+recognised by its content. Its tree must be the one that the gate judged.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from bot.checkout.branches import Signature, commit_tree
-from bot.checkout.git import Git
-from bot.contracts.errors import GateError
+from bot.checkout.errors import CheckoutError
+from bot.checkout.git import Git, GitError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.outcome import Outcome
 from bot.contracts.request import Actor, Tier
 from bot.gate.judge import judge_patch
@@ -20,8 +26,17 @@ from bot.gate.secrets import Finder, withhold_if_secret
 from bot.gate.text import clean_line
 from bot.gate.text import clean_message as clean_message_body
 from bot.gate.verdict import MayWrite, Verdict
+from bot.github.values import TreeEntry
+from bot.maintenance.apply import with_task_limits
+from bot.maintenance.task import Task
+from bot.maintenance.task_file import path_of, read_task
+from bot.policy.decide import may_write as paths_that_may_change
+from bot.policy.load import load_policy
+from bot.policy.values import Policy
 from bot.publish.body.title_and_footer import title
 from bot.publish.bundle.read import Bundle
+from bot.publish.context import PublishContext
+from bot.publish.remote import read_base_file
 
 _MESSAGE_LIMIT = 8_000
 _SUBJECT_LIMIT = 120
@@ -46,8 +61,8 @@ def build_commit(
     may_write: MayWrite | None,
     finder: Finder | None = None,
 ) -> CheckedCommit:
-    """Raises `GateError` when the gate would hold any of it back, as the run's own gate must have done. `finder` knows
-    the repository's own rules for secrets."""
+    """Build the commit. Raises `GateError` if the gate withholds any of it, as the run's own gate must have done.
+    `finder` has the repository's own secret rules."""
     outcome = bundle.outcome
     verdict = judge_patch(git, outcome.base_sha, bundle.patch, may_write=may_write)
     if verdict.withheld:
@@ -75,14 +90,15 @@ def build_commit(
 
 
 def commit_message(outcome: Outcome) -> str:
-    """`message.md`: the subject, the model's summary and its notes for the reviewer. Publishing adds the trailers."""
+    """Return the text of `message.md`: the subject, the model's summary and its notes for the reviewer. Publishing adds
+    the trailers."""
     description = outcome.description
     notes = f"\n\nFor the reviewer:\n\n{description.notes}" if description.notes.strip() else ""
     return clean_message(f"{title(outcome)}\n\n{description.summary}{notes}", outcome) + "\n"
 
 
 def clean_message(message: str, outcome: Outcome) -> str:
-    """The message of a bundle, through the text gate, without trailers: who signs is not its to say."""
+    """Return the message of a bundle, filtered by the text gate and without trailers, which publishing adds."""
     if withhold_if_secret(message):
         return title(outcome)
     subject, _, rest = message.strip().partition("\n")
@@ -91,12 +107,12 @@ def clean_message(message: str, outcome: Outcome) -> str:
     whole = f"{clean_line(subject, _SUBJECT_LIMIT) or title(outcome)}\n\n{body.strip()}".strip()
     request = outcome.request
     hosts = {*HOSTS, urlsplit(request.clone_url).netloc.lower()}
-    # GitHub leaves a note in each thread that a pushed commit links to.
+    # GitHub adds a note to each thread that a pushed commit links to.
     return break_foreign_threads(whole, request.repository, hosts)
 
 
 def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: bool, host: str) -> str:
-    """`host` is the server's: its no-reply addresses make the requester a co-author without a mailbox."""
+    """Return `message` with its trailers. The requester is a co-author by a no-reply address of `host`."""
     trailers = []
     if actor.id and actor.tier not in (Tier.LOCAL, Tier.SCHEDULE):
         trailers.append(f"Co-authored-by: {actor.login} <{actor.id}+{actor.login}@users.noreply.{host}>")
@@ -107,3 +123,133 @@ def with_trailers(message: str, actor: Actor, identity: Signature, *, sign_off: 
 
 def server_host(url: str) -> str:
     return urlsplit(url).hostname or "github.com"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedChange:
+    """A commit that may be pushed, and its policy."""
+
+    prepared: CheckedCommit
+    policy: Policy
+    policy_sha: str
+    author: Signature
+    labels: tuple[str, ...] = ()
+
+
+def prepare_change(context: PublishContext, policy_sha: str) -> PreparedChange:
+    file = context.request.policy_file
+    policy = load_policy(read_base_file(context.git, policy_sha, file), file)
+    policy, labels = apply_task(context, policy, policy_sha)
+    identity = context.identity or policy.identity
+    author = Signature(identity.name, identity.email)
+    prepared = build_commit(
+        context.git,
+        context.bundle,
+        author,
+        sign_off=policy.pull_request.sign_off,
+        host=server_host(context.remote.url),
+        may_write=context.may_write or paths_that_may_change(policy, context.request.actor.tier),
+        finder=context.finder,
+    )
+    return PreparedChange(prepared, policy, policy_sha, author, labels)
+
+
+def apply_task(context: PublishContext, policy: Policy, sha: str) -> tuple[Policy, tuple[str, ...]]:
+    """Return the policy with the limits of the request's task, and the task's labels, from its file at the commit
+    `sha`."""
+    name = context.request.task
+    if not name:
+        return policy, ()
+    task = _task(context, name, sha)
+    return with_task_limits(policy, task), task.labels
+
+
+def _task(context: PublishContext, name: str, sha: str) -> Task:
+    path = path_of(name)
+    text = read_base_file(context.git, sha, path)
+    if text is None:
+        raise PublishError(f"There is no task {name}: {path} is not in the base commit {sha[:12]}.")
+    return read_task(text, path)
+
+
+def sign_change(context: PublishContext, ready: PreparedChange, existing: Iterable[str]) -> PreparedChange:
+    """Return `ready` with a commit by GitHub if the policy requires signed commits. It may be one of the commits
+    `existing`."""
+    if not ready.policy.pull_request.signed:
+        return ready
+    return replace(ready, prepared=signed_commit(context, ready.prepared, existing))
+
+
+_MOST_COMPARED = 30
+_TREE = re.compile(rb"tree ([0-9a-f]+)\n")
+_PARENT = re.compile(rb"^parent ([0-9a-f]+)$", re.MULTILINE)
+_GONE = "D"
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The parts of a commit that identify its change, independent of author and date."""
+
+    tree: str
+    parents: tuple[str, ...]
+    message: str
+
+
+def signed_commit(context: PublishContext, prepared: CheckedCommit, existing: Iterable[str]) -> CheckedCommit:
+    """Return `prepared` as a commit by GitHub: one of `existing`, or a new one. In a dry run it is unchanged."""
+    if context.github.dry_run is not None:
+        return prepared
+    wanted = _content(context.git, prepared.sha)
+    for sha in list(dict.fromkeys(existing))[:_MOST_COMPARED]:
+        if _fetched(context, sha) and _content(context.git, sha) == wanted:
+            return replace(prepared, sha=sha)
+    return replace(prepared, sha=_create_commit(context, prepared, wanted))
+
+
+def _create_commit(context: PublishContext, prepared: CheckedCommit, wanted: _Content) -> str:
+    [parent] = wanted.parents
+    base_tree = context.git.run("rev-parse", f"{parent}^{{tree}}").decode().strip()
+    entries = list(_entries(context, parent, prepared.sha))
+    tree = context.github.create_tree(context.repository, base_tree, entries)
+    if tree != wanted.tree:
+        raise PublishError("GitHub made another tree than the one that was judged: nothing was pushed.")
+    sha = context.github.create_commit(context.repository, message=wanted.message, tree=tree, parent=parent)
+    if not _fetched(context, sha) or _content(context.git, sha) != wanted:
+        raise PublishError("GitHub made a different commit from the requested one. Nothing was pushed.")
+    return sha
+
+
+def _entries(context: PublishContext, parent: str, commit: str) -> Iterator[TreeEntry]:
+    """Yield the entries that the commit changes: text inline, other bytes as blobs."""
+    listing = context.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", parent, commit)
+    fields = os.fsdecode(listing).split("\0")[:-1]
+    for head, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, mode, _, blob, status = head.lstrip(":").split(" ")
+        if status == _GONE:
+            yield TreeEntry(path, old_mode)
+            continue
+        content = context.git.run("cat-file", "blob", blob)
+        try:
+            yield TreeEntry(path, mode, text=content.decode())
+        except UnicodeDecodeError:
+            yield TreeEntry(path, mode, sha=context.github.create_blob(context.repository, content))
+
+
+def _fetched(context: PublishContext, sha: str) -> bool:
+    try:
+        context.git.run("cat-file", "-e", f"{sha}^{{commit}}")
+    except GitError:
+        try:
+            # With its parent: a commit at the end of a shallow history has none and could not be pushed.
+            context.remote.fetch(sha, depth=2)
+        except CheckoutError:
+            return False
+    return True
+
+
+def _content(git: Git, sha: str) -> _Content:
+    raw = git.run("cat-file", "commit", sha)
+    head, _, message = raw.partition(b"\n\n")
+    tree = _TREE.match(head)
+    parents = tuple(parent.decode() for parent in _PARENT.findall(head))
+    return _Content(tree.group(1).decode() if tree else "", parents, message.decode(errors="replace").strip())

@@ -1,7 +1,7 @@
-"""Publish a change to a pull request: onto its head, as suggestions on it, or as a pull request of the bot's own.
+"""Publish a change to a pull request: on its head, as suggestions, or as a pull request of the bot's own.
 
-Onto the head only if it is the bot's own or the policy allows it, and only if it has not moved. A pull request of our
-own targets the head's branch, or, for a fork, the base; for a fork, suggestions come first.
+The commit is pushed to the head only if that is the bot's own or the policy allows it, and only if it has not moved. A
+pull request of our own targets the head's branch or, for a fork, the base; for a fork, suggestions are tried first.
 """
 
 from __future__ import annotations
@@ -22,20 +22,17 @@ from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.annotations import annotate
 from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
-from bot.publish.change.commit import CheckedCommit
-from bot.publish.change.prepare import PreparedChange, prepare_change, sign_change
+from bot.publish.change.commit import CheckedCommit, PreparedChange, prepare_change, sign_change
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
 from bot.publish.change.target import Proposal, Target, branch_patterns, find_target
-from bot.publish.context import PublishContext
+from bot.publish.check_run import annotate
+from bot.publish.context import PublishContext, check_now, check_open, check_request
 from bot.publish.remote import PREFIX, BranchMovedError, ProtectedBranchError, Refs, Remote
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PULL_REQUEST, PUSHED, read_mark
-from bot.publish.thread.ref import ThreadRef, thread_ref_of
-from bot.publish.validate import check_now, check_open, check_request
+from bot.publish.thread.markers import PULL_REQUEST, PUSHED, ThreadRef, read_mark, thread_ref_of
 
 
 def publish_on_pull(context: PublishContext) -> PublishResult:
@@ -76,7 +73,7 @@ def _on_head(context: PublishContext, reviewed_pull: PullRequest) -> PublishResu
         except PublishError as error:
             if not head.fork and (head.ours or not isinstance(error, ProtectedBranchError)):
                 raise
-            # The fork's owner may have taken the permission back, and GITHUB_TOKEN never has it; or a rule of this
+            # The fork's owner may have revoked the permission, and GITHUB_TOKEN never has it; or a rule of this
             # repository protects the branch.
             context = context.with_notes(f"The commit could not be pushed to {way.push_to}: {error}")
             policy: Policy = replace(ready.policy, forks="suggestions", push_to_head=False)
@@ -105,7 +102,7 @@ def _has_moved(context: PublishContext, current: PullRequest) -> bool:
 
 
 def _later(context: PublishContext, ready: PreparedChange, current: PullRequest) -> list[str]:
-    """The newest commits of a head that has moved: one that GitHub signed for us may be among them."""
+    """Return the newest commits of a head that has moved: one that GitHub signed for us may be among them."""
     if not ready.policy.pull_request.signed:
         return []
     return [
@@ -130,7 +127,7 @@ def _fetch(context: PublishContext, current: PullRequest) -> PullBase:
 
 
 def _is_own(context: PublishContext, current: PullRequest) -> bool:
-    """Made by us: on a branch of ours, our mark in the text, our account as the author."""
+    """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
     if not is_own_branch(current, context.repository):
         return False
     for pull in context.github.open_pulls(context.repository, current.head_ref):
@@ -158,7 +155,7 @@ def _push_onto(
 
 
 def _pushed(context: PublishContext, current: PullRequest, ready: PreparedChange) -> PublishResult:
-    """The commit is on the head. No text of a pull request tells of it, so a comment does."""
+    """Report a commit on the head by a comment, and annotate it."""
     url = f"{context.remote.of(context.repository, context.repository).url.removesuffix('.git')}/pull/{current.number}"
     notes: tuple[str, ...] = ()
     try:
@@ -192,7 +189,7 @@ def _offer(
 
 
 def _changed(context: PublishContext, ends: PullBase) -> list[str]:
-    """Every path that differs between where the pull request begins and its head."""
+    """Return every path that differs between the pull request's merge base and its head."""
     begin = ends.merge_base or ends.policy_sha
     listing = context.git.run(
         "diff-tree", "-r", "-z", "--name-only", "--no-renames", begin, context.outcome.base_sha
@@ -202,10 +199,8 @@ def _changed(context: PublishContext, ends: PullBase) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class PullHeadState:
-    """A pull request as it is now. `fork` is a head outside this repository, `ours` one that the bot made.
-
-    `moved` says that there are commits on top of the one that was worked on.
-    """
+    """The current state of a pull request. `fork`: its head is outside this repository. `ours`: the bot made it.
+    `moved`: it has commits after the one that the run worked on."""
 
     current: PullRequest
     fork: bool
@@ -219,8 +214,8 @@ class PullHeadState:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """`push_to` is the repository whose branch `now.head_ref` gets the commit, empty if a pull request of our own
-    onto `base` is the way. `note` is what its readers must know."""
+    """`push_to` is the repository whose branch `head_ref` receives the commit; if it is empty, a pull request of our
+    own onto `base` does. `note` is for the readers of that pull request."""
 
     push_to: str
     base: str
@@ -228,7 +223,7 @@ class Route:
 
 
 def choose_route(head: PullHeadState, policy: Policy, repository: str, default_branch: str) -> Route:
-    """Where a change to `head` goes."""
+    """Choose the route of a change to `head`."""
     current = head.current
     people = {default_branch, current.base_ref}
     if head.fork:
@@ -252,24 +247,24 @@ def choose_route(head: PullHeadState, policy: Policy, repository: str, default_b
 
 
 def no_suggestions(head: PullHeadState) -> str:
-    """Why there is no use in suggestions on this pull request, as a clause; empty if there may be."""
+    """Return a clause why suggestions on this pull request are useless; empty if they are not."""
     if head.moved:
         return "its head has moved on since the run began"
     return "" if head.current.head_repository else "the fork is deleted, so they cannot be applied"
 
 
 def is_own_branch(current: PullRequest, repository: str) -> bool:
-    """Whether the head may be one that the bot made; its pull request's mark and author must say so too."""
+    """Whether the branch name is the bot's; mark and author of the pull request must be checked, too."""
     return not current.from_fork(repository) and current.head_ref.startswith(PREFIX)
 
 
 def check_foreign(
     head: PullHeadState, paths: Iterable[str], protected: ProtectedFiles, *, trusted: bool, starts_runs: bool
 ) -> None:
-    """Raises `PublishError` if a fork's commits may not be put on a branch of this repository.
+    """Raise `PublishError` if a fork's commits may not be pushed to a branch of this repository.
 
-    There they could be run with this repository's secrets: by workflows that start at once, or by a workflow that
-    they themselves change and that a later push starts.
+    There they could run with this repository's secrets: in workflows that start at once, or in a workflow that they
+    change and that a later push starts.
     """
     for path in paths:
         if reason := protection(path, protected):
@@ -293,7 +288,7 @@ def _moved(head: PullHeadState) -> str:
 def post_pushed_comment(
     context: PublishContext, current: PullRequest, prepared: CheckedCommit
 ) -> tuple[str, ...]:
-    """Once for a request, however often it is published; soft failures. Raises `GitHubError`."""
+    """Post the comment once for a request. Returns soft failures. Raises `GitHubError`."""
     thread_ref = thread_ref_of(context.request) or ThreadRef(
         context.repository, current.number, f"commit-{prepared.sha[:12]}"
     )

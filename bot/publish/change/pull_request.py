@@ -11,12 +11,10 @@ from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
 from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
-from bot.publish.base_file import read_base_file, read_template
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.annotations import annotate
 from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
-from bot.publish.change.prepare import prepare_change, sign_change
+from bot.publish.change.commit import prepare_change, sign_change
 from bot.publish.change.target import (
     Proposal,
     Target,
@@ -26,14 +24,15 @@ from bot.publish.change.target import (
     subject_of,
     task_branch,
 )
+from bot.publish.check_run import annotate
 from bot.publish.context import OpeningRefusedError, PublishContext, ReadFile
-from bot.publish.remote import Refs
+from bot.publish.remote import Refs, read_base_file, read_template
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
 def propose(context: PublishContext, proposal: Proposal, target: Target) -> PublishResult:
-    """Push to the target's branch, then edit its pull request or open one. Done already, nothing is written."""
+    """Push to the target's branch, then edit its pull request or open one, unless that was done already."""
     if target.done and target.pull is not None:
         published = _published(target.pull, target, proposal, created=False)
         return replace(published, notes=annotate(context, proposal.prepared))
@@ -59,9 +58,9 @@ def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
         return
     if context.github.dry_run is not None:
         was = target.expected[:12]
-        deed = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
+        action = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
         files = count_of(proposal.prepared.verdict.files, "file")
-        context.github.record(f"push: {deed} one commit on {proposal.base}, {files}")
+        context.github.record(f"push: {action} one commit on {proposal.base}, {files}")
         return
     context.remote.push(sha, target.branch, expected=target.expected, never=proposal.never)
 
@@ -88,7 +87,7 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
 def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> PublishResult:
     heading = title(context.outcome)
     rule = proposal.policy.pull_request
-    # The bundle says what the request was, and may lie: the bound holds here too.
+    # The bundle's request is untrusted, so the policy's rule applies here, too.
     draft = rule.always_draft or context.request.draft(rule.draft)
 
     def create(as_draft: bool) -> PullData:
@@ -127,7 +126,8 @@ def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> O
 def _opened_by_others(
     context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
 ) -> PublishResult:
-    """A person opened it from the branch, or another run did a moment ago; or it may not be opened at all."""
+    """Return the pull request that a person or another run has opened from the branch. Raises `OpeningRefusedError` if
+    the token may not open one."""
     if error.status == 422 and error.says("already exists"):
         for pull in context.github.open_pulls(context.repository, target.branch):
             return _published(pull, target, proposal, created=False)
@@ -151,7 +151,7 @@ def _compare_url(context: PublishContext, base: str, branch: str) -> str:
 
 
 def _ask_review(context: PublishContext, pull: PullData) -> tuple[str, ...]:
-    """From the person who asked. A refusal is a note: not everybody who may ask may review."""
+    """Request a review from the requester. A refusal is a note: not every requester may review."""
     actor = context.request.actor
     if actor.tier not in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER) or actor.id == pull.author.id:
         return ()
@@ -199,14 +199,14 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
 
 
 def _reader(context: PublishContext, refs: Refs) -> ReadFile | None:
-    """Files of the base branch as it is now, where its tip is the base commit, which is here."""
+    """Return a reader for files of the base branch if its tip is the fetched base commit, else `None`."""
     sha = context.outcome.base_sha
     at_tip = refs.heads.get(context.request.base_ref) == sha
     return (lambda path: read_base_file(context.git, sha, path)) if at_tip else None
 
 
 def _check_base(context: PublishContext, refs: Refs) -> None:
-    """The base commit brings policy and template, so it must be one that people put on the branch."""
+    """Raise `PublishError` unless the base commit, which has policy and template, is in the base branch."""
     base, sha = context.request.base_ref, context.outcome.base_sha
     head = refs.heads.get(base)
     if head is None:

@@ -1,6 +1,6 @@
-"""Publish a change to a fork's head as one review of suggestions: its author applies them, nothing of it runs here.
+"""Publish a change to a fork's head as one review of suggestions, which its author applies; nothing of it runs here.
 
-All of the change or none: what does not fit on lines of the pull request's diff is published another way.
+A change that does not fit completely on lines of the pull request's diff is published another way.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
+from bot.publish.markdown import suggestion_refusal
 from bot.publish.result import PublishResult
-from bot.publish.text.filters import suggestion_refusal
-from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark
-from bot.publish.thread.ref import thread_ref_of
+from bot.publish.thread.markers import SUGGESTED, mark, marked, read_mark, thread_ref_of
 from bot.review.diff import parse_diff
 from bot.review.suggestions import ChangedFile, Suggestion, block, to_suggestions
 
@@ -33,7 +32,7 @@ _MARK_ROOM = 1_000
 def find_suggestions(
     context: PublishContext, prepared: CheckedCommit, now: PullRequest
 ) -> PublishResult | None:
-    """The result of an earlier publishing of this request, even if the head has changed since."""
+    """Return the result of an earlier publishing of this request, even if the head has changed since."""
     review = _find_posted(context, prepared)
     return _published(review, now) if review is not None else None
 
@@ -41,7 +40,7 @@ def find_suggestions(
 def post_suggestions(
     context: PublishContext, prepared: CheckedCommit, ends: PullBase, now: PullRequest, policy: Policy
 ) -> PublishResult | str:
-    """Post the change as suggestions; or a clause that says why it cannot be. Raises `GitHubError`."""
+    """Post the change as suggestions, or return a clause why that is not possible. Raises `GitHubError`."""
     head, base = context.outcome.base_sha, ends.merge_base or ends.policy_sha
     diff = parse_diff(diff_between(context.git, base, head))
     suggestions = to_suggestions(_changes(context, prepared), diff)
@@ -61,7 +60,7 @@ def post_suggestions(
     except GitHubError as error:
         if error.status == 422:
             return f"GitHub did not take it: {error}"
-        # The answer was lost, and perhaps only the answer.
+        # The review may exist although the response was lost.
         review_there = _find_posted(context, prepared) if error.failure.transient else None
         if review_there is None:
             raise
@@ -70,7 +69,7 @@ def post_suggestions(
 
 
 def _changes(context: PublishContext, prepared: CheckedCommit) -> Iterator[ChangedFile]:
-    """Every file that the commit changes, with both its states."""
+    """Yield every file that the commit changes, with its old and new contents."""
     head, sha = context.outcome.base_sha, prepared.sha
     for file in parse_diff(diff_between(context.git, head, sha)).files:
         yield ChangedFile(file, _blob(context, head, file.old_path), _blob(context, sha, file.path))
@@ -90,7 +89,7 @@ def _draft(one: Suggestion) -> ReviewDraft:
 
 
 def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
-    """Under GitHub's limit with its mark: `render_body` keeps that room."""
+    """Return the review's text with its mark, within GitHub's limit: `render_body` leaves space for both."""
     many = number > 1
     how = (
         f"**{count_of(number, 'suggestion')}, which belong together.** On the tab of the changed files each can be "
@@ -105,7 +104,7 @@ def _body(context: PublishContext, prepared: CheckedCommit, number: int) -> str:
 
 
 def _fields(context: PublishContext, prepared: CheckedCommit) -> dict[str, str]:
-    """A comment asks for one result; a request without one, by a label, can be repeated for another state."""
+    """Return the fields of the mark. A request without a comment, by a label, can be repeated for another commit."""
     thread_ref = thread_ref_of(context.request)
     trigger = context.request.trigger
     has_comment = thread_ref is not None and trigger is not None and trigger.comment_id

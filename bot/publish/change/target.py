@@ -1,7 +1,7 @@
-"""Which branch and pull request a commit goes to, and what a maintenance task adds: its branch, limits and labels.
+"""Choose the branch and the pull request for a commit, within the limits of a maintenance task.
 
-The bot's own open pull request for the thread or task is updated as long as nobody else has committed to it; it is
-found by branch, mark and author. Otherwise a new branch is taken: `-2`, `-3` and so on beside those that exist.
+The bot's own open pull request for the thread or task, identified by branch, mark and author, is updated as long as
+nobody else has committed to it. Otherwise a new branch is used, with `-2`, `-3` and so on if the name exists.
 """
 
 from __future__ import annotations
@@ -16,11 +16,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier
 from bot.github.errors import GitHubError
 from bot.github.values import PullData
-from bot.maintenance.apply import with_task_limits
-from bot.maintenance.task import Task
-from bot.maintenance.task_file import path_of, read_task
+from bot.maintenance.task_file import path_of
 from bot.policy.values import Policy
-from bot.publish.base_file import read_base_file
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.remote import PREFIX
@@ -33,8 +30,8 @@ _MOST_BRANCHES = 100
 class OwnPull:
     """An open pull request of ours for this thread. `recorded` is the commit that its mark names.
 
-    `untouched` says that the one commit on its branch is ours; `followed` that the commit at hand is on the branch,
-    with later ones on top of it.
+    `untouched`: the only commit on its branch is ours. `followed`: the commit to publish is on the branch already, with
+    later ones on top.
     """
 
     pull: PullData
@@ -45,9 +42,9 @@ class OwnPull:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the commit goes. `expected` is what the branch holds now, empty if it is to be made.
+    """The destination of the commit. `expected` is the branch's current commit, empty if the branch does not exist.
 
-    `pull` is ours to edit, or `None` if one is to be opened. `left_alone` are pull requests of ours that
+    `pull` is the pull request to edit, `None` if a new one is opened. `left_alone` are pull requests of ours that
     others have committed to.
     """
 
@@ -59,7 +56,7 @@ class Target:
 
 
 def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
-    """Every branch that a result for this thread may be on: title and slug may have changed."""
+    """Return patterns for all branches of results for this thread: title and slug may have changed."""
     if number is None:
         return (name, f"{name}-*")
     start = f"{PREFIX}{name.removeprefix(PREFIX).partition('-')[0]}-{number}"
@@ -74,9 +71,8 @@ def choose_target(
     *,
     never: frozenset[str] = frozenset(),
 ) -> Target:
-    """`name` is the one we would like, `heads` are the server's, `never` the ones people work on.
-
-    Raises `PublishError` when all are taken.
+    """Choose a branch. `name` is the preferred one, `heads` are the server's branches, `never` those that people work
+    on. Raises `PublishError` if all candidates exist.
     """
     for ours in own:
         tip = heads.get(ours.pull.head_branch, "")
@@ -102,22 +98,13 @@ _MOST_PULLS = 300
 
 
 def task_branch(task: str) -> str:
-    """Raises `UsageError` for what can be no task's name."""
+    """Return the branch of a task. Raises `UsageError` for an invalid name."""
     path_of(task)
     return f"{PREFIX}task-{task}"
 
 
-def apply_task(context: PublishContext, policy: Policy, sha: str) -> tuple[Policy, tuple[str, ...]]:
-    """The policy as the request's task narrows it, and the task's labels, from its file at the commit `sha`."""
-    name = context.request.task
-    if not name:
-        return policy, ()
-    task = _task(context, name, sha)
-    return with_task_limits(policy, task), task.labels
-
-
 def check_sole_pull(context: PublishContext, target: Target) -> None:
-    """Raises `PublishError` where people have committed to the task's open pull request: it is theirs then."""
+    """Raise `PublishError` if people have committed to the task's open pull request."""
     if context.request.task and target.left_alone and not target.done:
         others = ", ".join(f"#{number}" for number in target.left_alone)
         raise PublishError(
@@ -127,20 +114,20 @@ def check_sole_pull(context: PublishContext, target: Target) -> None:
 
 
 def check_pull_limit(context: PublishContext, target: Target, most: int) -> None:
-    """Raises `PublishError` where `most` pull requests of tasks are open and the schedule would open another. The plan
-    counted, but two plans may have been under way at once."""
+    """Raise `PublishError` if `most` pull requests of tasks are open and the schedule would open another. The plan
+    counted them, but two plans may have run at the same time."""
     request = context.request
     if not request.task or request.actor.tier is not Tier.SCHEDULE or target.pull is not None or target.done:
         return
-    there = [
+    open_pulls = [
         pull
         for pull in islice(context.github.pulls(context.repository), _MOST_PULLS)
         if (read_mark(pull.body, PULL_REQUEST) or {}).get("task")
         and context.is_ours(pull.author, PULL_REQUEST)
     ]
-    if len(there) >= most:
+    if len(open_pulls) >= most:
         raise PublishError(
-            f"Open pull requests of tasks: {len(there)}, and the policy allows {most}, so nothing was pushed. "
+            f"Open pull requests of tasks: {len(open_pulls)}, and the policy allows {most}, so nothing was pushed. "
             "The task is looked at again when its schedule has it next."
         )
 
@@ -156,21 +143,13 @@ def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) ->
     return ()
 
 
-def _task(context: PublishContext, name: str, sha: str) -> Task:
-    path = path_of(name)
-    text = read_base_file(context.git, sha, path)
-    if text is None:
-        raise PublishError(f"There is no task {name}: {path} is not in the base commit {sha[:12]}.")
-    return read_task(text, path)
-
-
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A commit that is to be offered on a branch called `name`, as a pull request onto the branch `base`.
+    """A commit to propose on a branch called `name`, as a pull request onto the branch `base`.
 
-    `heads` are the server's branches that may be ours, `never` the ones people work on. Keyword, template and
-    workflows to start are those of the policy at `policy_sha`. `foreign` says that the branch will hold commits
-    from outside the repository. `labels` are put on a new pull request.
+    `heads` are the server's branches that may be ours, `never` those that people work on. Keyword, template and
+    workflows to start are those of the policy at `policy_sha`. `foreign`: the branch will contain commits of a fork.
+    `labels` are added to a new pull request.
     """
 
     prepared: CheckedCommit
@@ -186,7 +165,7 @@ class Proposal:
 
 
 def find_target(context: PublishContext, proposal: Proposal) -> Target:
-    """Asks GitHub for our own pull requests from the branches that may be ours."""
+    """Choose the target by our own pull requests on GitHub."""
     heads = {branch: sha for branch, sha in proposal.heads.items() if branch not in proposal.never}
     own = _own_pulls(context, proposal, heads)
     target = choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
@@ -196,7 +175,7 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
 
 
 def _own_pulls(context: PublishContext, proposal: Proposal, heads: Mapping[str, str]) -> list[OwnPull]:
-    """Our open pull requests for this thread: by branch, mark and author, and never by the name alone."""
+    """Return our open pull requests for this thread by branch, mark and author, never by the branch name alone."""
     commit, wanted = proposal.prepared.sha, subject_of(context)
     pulls: list[OwnPull] = []
     for branch in sorted(heads, key=len):
@@ -222,14 +201,15 @@ def _own_pulls(context: PublishContext, proposal: Proposal, heads: Mapping[str, 
 
 
 def subject_of(context: PublishContext) -> dict[str, str]:
-    """What a pull request of ours is for, as its mark says it: a task's is for that, wherever it was asked for."""
+    """Return the fields of our mark that identify a pull request's thread or task. A task's pull request belongs to the
+    task, also if it was requested in a thread."""
     thread, task = context.request.thread, context.request.task
     return {"issue": str(thread.number) if thread and not task else "none", "task": task}
 
 
 def _only_ours(context: PublishContext, pull: PullData, tip: str, author: Signature) -> bool:
-    """Where the mark is older than the branch (a run died between push and edit), its one commit tells. It must be the
-    `tip` that git reports: the API may still list what was there before somebody pushed."""
+    """Whether the only commit of the pull request is ours, for a mark that is older than the branch (a run died between
+    push and edit). It must be the `tip` that git reports, since the API may be out of date."""
     commits = context.github.pull_commits(context.repository, pull.number)
     if len(commits) != 1 or commits[0].sha != tip:
         return False

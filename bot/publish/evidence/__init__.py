@@ -1,2 +1,2 @@
-"""What a run proved, as people read it: in the pull request and in the job's summary. Pure; what others wrote goes
-through the filters here, so that all of it is Markdown."""
+"""Render the evidence of a run as Markdown for the pull request and the job's summary. Pure. Untrusted text is filtered
+here."""

@@ -1,7 +1,7 @@
-"""What a reviewer should look at first, the most severe first, and the state of each step of an approved plan.
+"""List what a reviewer should check first, the most severe first, and the state of each step of an approved plan.
 
-Pure. A few lines of each kind are shown and the others counted, so that many of one kind hide none of another. The gate
-says which files matter and why (`ChangedFile.sensitive`).
+Pure. Only a few lines of each kind are shown, the others are counted, so that one kind cannot hide another. The gate
+decides which files are sensitive and why (`ChangedFile.sensitive`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from bot.contracts.plan import MAX_STEPS, PlanStep
 from bot.evidence.labels import number_of
 from bot.gate.sensitive_files import CAN_CHANGE
 from bot.publish.evidence.problems import count_new, new_problems, problem_line
-from bot.publish.text.filters import safe_code, safe_line
+from bot.publish.markdown import safe_code, safe_line
 
 _MOST = 12
 _OF_A_KIND = 4
 _NAMED = 3
-# What several files are called together, and how the notes of the gate on one of them begin, the gravest first.
+# A phrase for several files, and the beginnings of the gate's notes on one of them, the most severe first.
 _KINDS = (
     (f"that {CAN_CHANGE}", (CAN_CHANGE,)),
     ("with what is not seen, or looks like a credential", ("adds characters", "adds what looks like")),
@@ -35,10 +35,10 @@ _KINDS = (
 
 
 def priorities(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.0) -> list[str]:
-    """Lines of Markdown, without a list's mark. Each kind has a line at least."""
+    """Return lines of Markdown, without list markers. Each kind has at least one line."""
     first, *others = _sensitive(files)
     groups = [
-        first,  # if there is one, what tests report says little
+        first,  # with one of these, test results are not reliable
         ("more about tests", list(_tests(outcome))),
         *others,
         ("more steps of the plan", list(_plan(outcome, files))),
@@ -50,7 +50,7 @@ def priorities(outcome: Outcome, files: Sequence[ChangedFile], scale: float = 1.
 
 
 def file_priorities(files: Sequence[ChangedFile]) -> list[str]:
-    """Those of the lines that are about files."""
+    """Return only the lines about files."""
     return _folded(_sensitive(files), 1.0)
 
 
@@ -101,7 +101,7 @@ def _names(names: Sequence[str], number: int) -> str:
 
 
 def _sensitive(files: Sequence[ChangedFile]) -> list[tuple[str, list[str]]]:
-    """The files of each kind, after what more of them are called."""
+    """Return the phrase for further files of each kind, and a line for each file."""
     kinds: dict[str, list[str]] = {f"more {{}} {words}": [] for words, _ in _KINDS}
     for file in files:
         if file.sensitive:
@@ -127,7 +127,7 @@ def _problems(outcome: Outcome) -> Iterator[str]:
 
 
 def _not_known(outcome: Outcome) -> Iterator[str]:
-    """A change that prevents a checker from finishing would otherwise look as good as one without a problem."""
+    """Report checkers that timed out: without a line they would look like checkers without new problems."""
     for one in outcome.diagnostics:
         sides = (("before", one.before.answer), ("with", one.after.answer))
         if late := next((side for side, answer in sides if answer is Answer.TIMED_OUT), ""):
@@ -136,7 +136,7 @@ def _not_known(outcome: Outcome) -> Iterator[str]:
 
 
 def _not_covered(outcome: Outcome) -> Iterator[str]:
-    """Only if not one changed line of a file was run: a line here and there is in the table."""
+    """Report files of which no changed line was run. Others are only in the table."""
     for file in outcome.coverage.files if outcome.coverage else ():
         if file.measured > 0 and not file.covered:
             lines = count_of(file.measured, "changed line")
@@ -150,7 +150,7 @@ _PATHS_SHOWN = 5
 def steps(
     outcome: Outcome, files: Sequence[ChangedFile], withheld: Sequence[WithheldFile], scale: float
 ) -> list[str]:
-    """One line of Markdown for each step."""
+    """Return one line of Markdown for each step."""
     plan = outcome.request.plan
     if plan is None:
         return []
@@ -164,7 +164,7 @@ def steps(
 
 
 def untouched(outcome: Outcome, files: Sequence[ChangedFile]) -> Iterator[tuple[int, list[str]]]:
-    """The number of each step that names files which the change does not touch, and those files."""
+    """Yield the number of each step that names files which the change does not touch, and those files."""
     changed = [file.path for file in files]
     for number, step in enumerate(outcome.request.plan.steps if outcome.request.plan else (), 1):
         if missing := [path for path in step.paths if not _touched(path, changed)]:
@@ -191,5 +191,5 @@ def _step_line(step: PlanStep, changed: Sequence[str], held: Sequence[str], limi
 
 
 def _touched(path: str, paths: Sequence[str]) -> bool:
-    """A step may name a folder."""
+    """Whether one of `paths` is `path` or in that folder."""
     return any(one == path or one.startswith(f"{path.rstrip('/')}/") for one in paths)

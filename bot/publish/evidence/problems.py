@@ -1,4 +1,4 @@
-"""The checks that fail with a change and the problems that are new or fixed, each also as a line of Markdown."""
+"""Failing checks and new or fixed problems, also as lines of Markdown."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.evidence.labels import kinds_of, number_of
-from bot.publish.text.filters import safe_code, safe_line
+from bot.publish.markdown import safe_code, safe_line
 
 FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
 _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 
 
 def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """The checks that fail with the change, whatever they did before, or that cannot run now and passed before or broke
-    a test.
+    """Return the checks that fail with the change, whatever their result before, or that cannot run now and passed
+    before or broke a test.
 
-    The latter since the change writes what is read there: a line about a missing network excuses nothing. A flaky one
-    failed and passed with the change, which is no excuse for a test that failed twice.
+    The latter count since the change controls their output: it could print a line about a missing network. A flaky
+    check failed and passed with the change, and counts only if it broke a test.
     """
     return tuple(check for check in checks if _fails(check))
 
@@ -36,7 +36,7 @@ def was_disabled(check: CheckResult) -> bool:
 
 
 def new_problems(outcome: Outcome) -> tuple[Problem, ...]:
-    """The problems that are new, errors first. A checker counts only if it has results before and after."""
+    """Return the new problems, errors first, of checkers with results before and after."""
     problems = [problem for one in outcome.diagnostics if one.complete for problem in one.new]
     return tuple(sorted(problems, key=lambda problem: problem.severity is not Severity.ERROR))
 
@@ -46,7 +46,7 @@ def fixed_problems(outcome: Outcome) -> tuple[Problem, ...]:
 
 
 def count_new(outcome: Outcome) -> int:
-    """All new problems, also those that the outcome does not list."""
+    """Return the number of new problems, with those that the outcome does not list."""
     return sum(max(one.new_count, len(one.new)) for one in outcome.diagnostics if one.complete)
 
 
@@ -56,12 +56,12 @@ def count_fixed(outcome: Outcome) -> int:
 
 _NOW = {CheckState.FAILED: "fails", CheckState.TIMED_OUT: "times out"}
 _THEN = {CheckState.FAILED: "failed", CheckState.TIMED_OUT: "timed out"}
-# A failure from before is no excuse for what the change broke in the same check.
+# Kinds of tests that are reported also if the check failed before.
 _WORSE = frozenset({"broken", "vanished", "new_failing"})
 
 
 def failures(checks: Sequence[CheckResult]) -> list[str]:
-    """Each failing check as a clause with its result before, which decides whose failure it is. Markdown."""
+    """Return each failing check as a clause of Markdown with its result before the change."""
     return [f"{safe_code(check.command, 200)} {_failure(check)}" for check in failing(checks)]
 
 
@@ -78,7 +78,7 @@ def _failure(check: CheckResult) -> str:
 
 
 def problem_line(problem: Problem) -> str:
-    """`src/a.py:3` ruff F401: os is unused. One line of Markdown."""
+    """Return one line of Markdown: `src/a.py:3` ruff F401: os is unused."""
     position = f"{problem.path}:{problem.line}" if problem.line else problem.path
     kind = " ".join(part for part in (problem.tool, problem.code) if part)
     return f"{safe_code(position)} {safe_line(kind, 80)}: {safe_line(problem.message, 200)}"

@@ -1,4 +1,5 @@
-"""The table of evidence, and the remarks under it: why something could not be run or is no evidence. Pure."""
+"""The table of evidence, the remarks below it (why something could not run or is no evidence), and the folded details.
+Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +7,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from bot.contracts.evidence import Answer, CheckerComparison, Coverage, TestCounts, ToolRun
+from bot.contracts.evidence import (
+    Answer,
+    CheckerComparison,
+    Coverage,
+    CoveredFile,
+    Problem,
+    TestCounts,
+    ToolRun,
+)
 from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
-from bot.evidence.labels import kinds_of, no_figures, number_of
+from bot.evidence.labels import kinds_of, no_figures, number_of, short_tail
 from bot.evidence.reruns import ONE_RUN
-from bot.publish.evidence.problems import FAILED, failing, was_disabled
-from bot.publish.text.filters import safe_code, safe_line
-from bot.publish.text.markdown import cell
+from bot.publish import markdown
+from bot.publish.evidence.problems import (
+    FAILED,
+    count_fixed,
+    count_new,
+    failing,
+    fixed_problems,
+    new_problems,
+    problem_line,
+    was_disabled,
+)
+from bot.publish.markdown import cell, safe_code, safe_html, safe_line, safe_tail
 
 _HEADINGS = ("Evidence", "Change", "Before → after")
 _GOOD, _BAD, _ATTENTION, _NOTHING = "✅", "❌", "⚠️", "⚪"
@@ -30,8 +48,8 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. The cells are Markdown that stays in its cell. The change comes before what it is told
-    from, and there are no more than three columns: of a wide table a phone shows the beginning."""
+    """One line of the table. The cells are escaped Markdown. There are three columns with the change before the two
+    results, since a phone shows only the beginning of a wide table."""
 
     what: str
     before: str
@@ -45,8 +63,8 @@ class Row:
 
 
 def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
-    """The table's lines with at most `most` rows, the failing first; none if nothing was run. And how many rows were
-    left out."""
+    """Return the table's lines with at most `most` rows, failing ones first, and how many rows are left out. There are
+    no lines if nothing was run."""
     failed = failing(outcome.checks)
     checks = sorted(outcome.checks, key=lambda check: check not in failed)
     coverages = [outcome.coverage] if outcome.coverage and outcome.coverage.files else []
@@ -145,7 +163,7 @@ _REMARKS = 10
 
 
 def remarks(outcome: Outcome) -> list[str]:
-    """A few remarks, each a line of Markdown."""
+    """Return at most ten remarks, each a line of Markdown."""
     noted = [outcome.coverage.note] if outcome.coverage and outcome.coverage.note else []
     lines = chain(
         _check_remarks(outcome.checks),
@@ -187,3 +205,79 @@ def _checker_remark(one: CheckerComparison) -> str:
         text = f"{one.environment:,} more say only that something is not installed here, and are not counted"
         notes[text] = None
     return f"{safe_code(one.tool + one.where, 60)}: {'; '.join(notes)}" if notes else ""
+
+
+_TAILS = 3
+_LISTED = 30
+_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """`summary` is the visible line of the closed section: HTML, not Markdown."""
+
+    summary: str
+    text: str
+
+    def html(self) -> str:
+        return f"<details><summary>{self.summary}</summary>\n\n{self.text}\n\n</details>"
+
+
+def evidence_details(outcome: Outcome, scale: float = 1.0) -> list[str]:
+    """Return the folded sections as HTML. `scale` below 1 shortens their lists."""
+    most = int(_LISTED * scale)
+    details = [*_tests(outcome.checks, most), *(_tails(outcome.checks) if scale == 1 else ())]
+    new, fixed = new_problems(outcome), fixed_problems(outcome)
+    details += _problems("new", new, count_new(outcome), most)
+    details += _problems("fixed", fixed, count_fixed(outcome), most)
+    if outcome.coverage is not None:
+        details += _coverage(outcome.coverage.files, most)
+    return [one.html() for one in details]
+
+
+def _tails(checks: Sequence[CheckResult]) -> Iterator[Details]:
+    failed = [check for check in failing(checks) if check.after.tail.strip()]
+    for check in failed[:_TAILS]:
+        summary = f"Output of {safe_html(check.command)} after the change"
+        yield Details(summary, markdown.fenced(safe_tail(short_tail(check.after.tail))))
+
+
+def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Details]:
+    for check in checks[:_TAILS]:
+        lines: list[str] = []
+        reasons = dict(check.tests.reasons) if check.tests else {}
+        for kind in kinds_of(check.tests):
+            for name in kind.names[:most]:
+                why = f": {safe_code(reasons[name])}" if kind.grave and reasons.get(name) else ""
+                lines.append(f"- {kind.words}: {safe_code(name)}{why}")
+            if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
+                lines.append(f"- {kind.words}: {more:,} more")
+        if lines:
+            yield Details(f"Tests of {safe_html(check.command)}", "\n".join(lines))
+
+
+def _problems(word: str, problems: Sequence[Problem], number: int, most: int) -> Iterator[Details]:
+    if not problems or not most:
+        return
+    lines = [f"- {problem_line(problem)}" for problem in problems[:most]]
+    if (more := number - len(problems[:most])) > 0:
+        lines.append(f"- and {more:,} more")
+    yield Details(count_of(number, f"{word} problem"), "\n".join(lines))
+
+
+def _coverage(files: Sequence[CoveredFile], most: int) -> Iterator[Details]:
+    missed = [file for file in files if file.covered < file.measured]
+    lines = [f"- {safe_code(file.path)}{_numbers(file)}" for file in missed[:most]]
+    if lines and (more := len(missed) - len(lines)) > 0:
+        lines.append(f"- and {count_of(more, 'file')} more")
+    if lines:
+        yield Details("Changed lines that no test runs", "\n".join(lines))
+
+
+def _numbers(file: CoveredFile) -> str:
+    named = [str(number) for number in file.missed[:_LINES]]
+    more = max(file.measured - file.covered, len(file.missed)) - len(named)
+    if not named:
+        return f": {count_of(more, 'line')}"
+    word = "line" if len(named) == 1 and more <= 0 else "lines"
+    return f": {word} {', '.join(named)}{f' and {more:,} more' if more > 0 else ''}"

@@ -1,1 +1,1 @@
-"""Post a bundle's review as one review on GitHub, with anchors computed again from what is fetched here."""
+"""Post a bundle's review as one review on GitHub. Anchors are computed again from the fetched commits."""

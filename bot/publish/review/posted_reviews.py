@@ -1,6 +1,6 @@
-"""The findings of our earlier reviews of a pull request, and the head that the last one reviewed.
+"""Read the findings of our earlier reviews of a pull request, and the head that the last one reviewed.
 
-Both are read from marks, which count only in comments by us. A finding in a resolved thread is not posted again.
+Both come from marks, which count only in comments by us. A finding in a resolved thread is not posted again.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account, ReviewCommentData, ReviewData
 from bot.publish.check_run import is_by_us
-from bot.publish.text.markdown import unescaped
+from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import comments_at
-from bot.publish.thread.markers import ENDED, PROGRESS, is_ours, mark, read_mark
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import ENDED, PROGRESS, ThreadRef, is_ours, mark, read_mark
 from bot.review.fingerprints import KnownFinding
 
 CHECK = "Slash Agent review"
 REVIEW = "review"
 FINDING = "finding"
-# In the mark of a comment that says a review found nothing: the head that was looked at.
+# In the mark of a comment on a review without findings: the reviewed head.
 REVIEWED = "reviewed"
 
 _CUT_SHORT = "partial"
@@ -34,7 +33,7 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{8,64}")
 
 @dataclass(frozen=True, slots=True)
 class PostedReview:
-    """A review of ours: the request it answers, the head it reviewed, and its number of findings."""
+    """One of our reviews: the key of its request, the reviewed head, and the number of findings."""
 
     request: str
     head_sha: str
@@ -44,7 +43,7 @@ class PostedReview:
 
 @dataclass(frozen=True, slots=True)
 class PostedFinding:
-    """A finding of ours that stands on lines: the id of its comment, its severity in lower case, its title."""
+    """One of our findings on lines: the id of its comment, its severity in lower case, its title."""
 
     id: int
     severity: str
@@ -66,8 +65,8 @@ class ReviewHistory:
 def review_mark(
     request: str, head_sha: str, findings: int, in_body: Iterable[str], *, finished: bool = True
 ) -> str:
-    """`in_body` are the fingerprints of findings without lines, which have no mark of their own. After a review that
-    was not `finished` the next one reviews everything again."""
+    """Return the mark of a review. `in_body` are the fingerprints of findings without lines, which have no mark of
+    their own. After an unfinished review the next one starts from the beginning."""
     state = "over" if finished else _CUT_SHORT
     return mark(
         REVIEW, request=request, head=head_sha, findings=findings, state=state, body=".".join(in_body)
@@ -90,7 +89,7 @@ def read_history(github: GitHub, repository: str, number: int) -> ReviewHistory:
 def open_findings(
     github: GitHub, repository: str, number: int, past: ReviewHistory
 ) -> tuple[PostedFinding, ...]:
-    """The findings of earlier reviews in unresolved threads; all of them if GitHub does not say which are resolved."""
+    """Return the findings of earlier reviews in unresolved threads; all of them if that is unknown."""
     try:
         threads = github.review_threads(repository, number)
     except GitHubError as error:
@@ -102,10 +101,10 @@ def open_findings(
 
 
 def last_reviewed(github: GitHub, repository: str, number: int) -> str:
-    """The head that our last review of the pull request looked at, empty if there was none.
+    """Return the head of our last review of the pull request, empty if there was none.
 
-    A review that found nothing is no review on GitHub: our comment on how that run ended says which head it saw, or,
-    if nobody asked and so nothing was said, a check run on that head. Only the newest commits are asked for one.
+    A review without findings is no review on GitHub: its head is in our comment on the end of that run or, if there was
+    no request and so no comment, in a check run on that head. Only the newest commits are searched for one.
     """
     me = github.me()
     reviews = _our_reviews(github.reviews(repository, number), me)
@@ -119,19 +118,19 @@ def last_reviewed(github: GitHub, repository: str, number: int) -> str:
             fields = read_mark(comment.body, kind)
             if fields and REVIEWED in fields and is_ours(comment.author, me, kind):
                 heads.append((comment.updated_at, fields[REVIEWED]))
-    # Of the same second the one read last is the newer: reviews come before comments, each oldest first.
+    # Within a second the last one is the newest: reviews come before comments, each oldest first.
     ordered = sorted((one for one in heads if _SHA.fullmatch(one[1])), key=lambda one: one[0])
     return _nearest_trace(github, repository, number, ordered[-1][1] if ordered else "")
 
 
 def empty_review_key(number: int, head_sha: str) -> str:
-    """The `external_id` of our check run that marks this head as reviewed. A job of Actions, whose name its workflow
-    chooses, cannot have it."""
+    """Return the `external_id` of our check run that marks this head as reviewed. A job of Actions, whose name a
+    workflow chooses, cannot have it."""
     return f"slash-agent-reviewed:{number}:{head_sha}"
 
 
 def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str) -> bool:
-    """Whether a review with nothing to say left its trace on the commit. Raises `GitHubError`."""
+    """Whether the commit has the check run of a review without findings. Raises `GitHubError`."""
     runs = github.check_runs(repository, head_sha, CHECK)
     return any(
         one.external_id == empty_review_key(number, head_sha) and is_by_us(one, github.me()) for one in runs
@@ -139,7 +138,7 @@ def has_empty_review(github: GitHub, repository: str, number: int, head_sha: str
 
 
 def _nearest_trace(github: GitHub, repository: str, number: int, known: str) -> str:
-    """The newest commit with a trace; `known` where that comes first, or where traces cannot be read."""
+    """Return the newest commit with such a check run, or `known` if that is newer or check runs cannot be read."""
     try:
         newest = [commit.sha for commit in reversed(github.pull_commits(repository, number))][:_MOST_TRACES]
         for sha in newest:

@@ -1,33 +1,50 @@
-"""Publish the review of a bundle."""
+"""Publish the review of a bundle: place its findings on the diff as fetched here, drop those of earlier reviews, and
+post the rest.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from bot.checkout.errors import CheckoutError
-from bot.contracts.formatting import count_of
-from bot.contracts.pulls import Side
-from bot.contracts.review import Finding, Severity
+from bot.checkout.errors import CheckoutError, MovedHeadError
+from bot.checkout.git import Git
+from bot.checkout.objects import diff_between
+from bot.checkout.pull import PullHead, fetch_pull
+from bot.contracts.errors import PublishError
+from bot.contracts.formatting import count_of, money
+from bot.contracts.outcome import Outcome, Status
+from bot.contracts.pulls import PullRequest, Side
+from bot.contracts.review import Finding, Review, Severity
+from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
-from bot.policy.protected import ProtectedFiles
+from bot.policy.load import load_policy
+from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.values import ReviewPolicy
+from bot.publish.body.title_and_footer import Links, figures
 from bot.publish.check_run import CheckReport, post_check_run
-from bot.publish.context import PublishContext
-from bot.publish.review.posted_reviews import CHECK, REVIEW, ReviewHistory, read_history, review_mark
-from bot.publish.review.report import (
-    ReviewContext,
-    ReviewedDiff,
-    build_report,
-    fetch_current_diff,
-    fetch_diff,
-    finish_comments,
-    report_no_findings,
+from bot.publish.context import PublishContext, check_now, make_bare
+from bot.publish.markdown import safe_plain
+from bot.publish.remote import Remote, read_base_file
+from bot.publish.review.posted_reviews import (
+    CHECK,
+    REVIEW,
+    REVIEWED,
+    ReviewHistory,
+    empty_review_key,
+    open_findings,
+    read_history,
+    review_mark,
 )
-from bot.publish.review.text import Report, annotation, body_text, comment_text, counts
-from bot.publish.text.filters import safe_plain
-from bot.publish.thread.markers import is_ours, marked, read_mark
-from bot.publish.validate import check_now
+from bot.publish.review.text import Report, annotation, body_text, comment_text, counts, nothing_text
+from bot.publish.thread.comments import edit_comments, put_result
+from bot.publish.thread.markers import ENDED, FINISHED, OVER, PROGRESS, ThreadRef, is_ours, marked, read_mark
+from bot.review.anchors import anchor
+from bot.review.diff import Diff, parse_diff
+from bot.review.fingerprints import NewFindings, find_new, fingerprint
+from bot.review.suggestions import with_valid_suggestion
 
 _SUMMARY_LIMIT = 1_500
 _GRAVE = frozenset({Severity.CRITICAL, Severity.MAJOR})
@@ -79,7 +96,7 @@ def post_review(
     event: str,
 ) -> tuple[ReviewData, Report]:
     """Create the review on its lines, or on those of the current head, or with all findings in its body: the first
-    that GitHub accepts. Returns it, and the report that it was made of."""
+    that GitHub accepts. Returns it and its report."""
     try:
         return _create(context, report, event), report
     except GitHubError as error:
@@ -102,7 +119,7 @@ def post_review(
 
 
 def _rebuild_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHistory) -> Report | None:
-    """The report on the current head; `None` if that is the head of `diff`, or cannot be fetched."""
+    """Return the report on the current head; `None` if that is the head of `diff`, or cannot be fetched."""
     head_sha = context.github.pull(context.repository, context.pull.number).head_sha
     if head_sha == diff.head_sha:
         return None
@@ -127,7 +144,7 @@ def _create(context: ReviewContext, report: Report, event: str) -> ReviewData:
             comments=[_draft(finding, report.protected) for finding in report.anchored],
         )
     except GitHubError as error:
-        # The answer was lost, and perhaps only the answer.
+        # The review may exist although the response was lost.
         review = _find_posted(context) if error.failure.transient else None
         if review is None:
             raise
@@ -153,3 +170,188 @@ def _draft(finding: Finding, protected: ProtectedFiles) -> ReviewDraft:
         finding.start_line,
         finding.side,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContext:
+    """A bundle's review and its destination. `pull` is the state of the pull request at the time of the run."""
+
+    outcome: Outcome
+    review: Review
+    pull: PullRequest
+    github: GitHub
+    thread_ref: ThreadRef | None
+    links: Links
+    remote: Remote
+
+    @classmethod
+    def of(cls, context: PublishContext) -> ReviewContext:
+        """Raises `PublishError` if the parts of the bundle do not belong together."""
+        review, pull = context.bundle.review, context.request.pull
+        if review is None:
+            raise PublishError("The bundle says that there is a review, and holds none: nothing was posted.")
+        if pull is None:
+            raise PublishError("The bundle's review is of no pull request: there is nowhere to post it.")
+        if review.head_sha != pull.head_sha:
+            raise PublishError(
+                f"The bundle's review is of {review.head_sha[:12]}, and the head of #{pull.number} was "
+                f"{pull.head_sha[:12]}: nothing was posted."
+            )
+        return cls(
+            context.outcome, review, pull, context.github, context.thread_ref, context.links, context.remote
+        )
+
+    @property
+    def repository(self) -> str:
+        return self.outcome.request.repository
+
+    @property
+    def key(self) -> str:
+        return self.thread_ref.key if self.thread_ref else "none"
+
+    @property
+    def finished(self) -> bool:
+        return self.outcome.status is not Status.PARTIAL
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if self.finished:
+            return ()
+        return (f"This review is not finished. {self.outcome.reason}",)
+
+    @property
+    def web(self) -> str:
+        """The repository's address for people."""
+        return self.remote.url.removesuffix("/").removesuffix(".git")
+
+
+def finish_comments(context: ReviewContext, findings: int, url: str) -> tuple[str, ...]:
+    """Edit our comments on this request to link to the review at `url`; returns soft failures."""
+    if context.thread_ref is None:
+        return ()
+    run = f" · [run]({context.links.run})" if context.links.run else ""
+    line = f"**Reviewed:** [{count_of(findings, 'finding')}]({url}) · {money(context.outcome.cost)}{run}"
+    try:
+        # The comment on an earlier failure is out of date.
+        edit_comments(context.github, context.thread_ref, {PROGRESS: line, ENDED: line}, FINISHED)
+    except GitHubError as error:
+        return (f"The progress comment could not be finished: {error}",)
+    return ()
+
+
+def report_no_findings(context: ReviewContext, report: Report, history: ReviewHistory) -> tuple[str, ...]:
+    """Report once that there is no new finding: in the progress comment, in a comment of its own or, if the request
+    came from no thread, in a check run. Returns soft failures. Raises `PublishError`."""
+    if context.thread_ref is None:
+        return _post_empty_review(context)
+    github, number = context.github, context.pull.number
+    fields = {**OVER, **({REVIEWED: context.review.head_sha} if context.finished else {})}
+    thread_ref = replace(context.thread_ref, lines=0)
+    try:
+        still_open = open_findings(github, context.repository, number, history)
+        text = nothing_text(report, still_open, len(history.on_lines), f"{context.web}/pull/{number}")
+        trigger = context.outcome.request.trigger
+        if trigger is not None and trigger.comment_id:
+            return put_result(github, thread_ref, ENDED, text, "Reviewed", fields=fields)
+        if edit_comments(github, thread_ref, {PROGRESS: text, ENDED: text}, fields):
+            return ()
+        return _post_empty_review(context)
+    except GitHubError as error:
+        raise PublishError(
+            f"The comment that there are no new findings could not be posted: {error}"
+        ) from error
+
+
+def _post_empty_review(context: ReviewContext) -> tuple[str, ...]:
+    """Mark the head as reviewed with a check run, if the token may create one: the next review begins there."""
+    number, head = context.pull.number, context.review.head_sha
+    if not context.finished:
+        return ()
+    summary = "The next review looks only at what is new since this commit."
+    check = CheckReport(CHECK, head, "No new findings", summary, key=empty_review_key(number, head))
+    return post_check_run(context.github, context.repository, check)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedDiff:
+    """The pull request's diff at `head_sha`, and the review policy of the base branch."""
+
+    head_sha: str
+    diff: Diff
+    policy: ReviewPolicy
+    git: Git
+    protected: ProtectedFiles
+    notes: tuple[str, ...] = ()
+
+
+def fetch_diff(context: ReviewContext, current_head: str) -> ReviewedDiff:
+    """Return the diff at the reviewed head, or at `current_head` if the server has deleted that one."""
+    try:
+        return _fetch_diff_at(context, context.review.head_sha, context.remote.git_dir)
+    except MovedHeadError:
+        return fetch_current_diff(context, current_head, context.remote.git_dir)
+
+
+def fetch_current_diff(context: ReviewContext, current_head: str, git_dir: Path) -> ReviewedDiff:
+    """Return the diff at `current_head`, fetched into a folder beside `git_dir`."""
+    return _fetch_diff_at(context, current_head, git_dir.with_name(f"{git_dir.name}-now"))
+
+
+def _fetch_diff_at(context: ReviewContext, head_sha: str, folder: Path) -> ReviewedDiff:
+    request, remote = context.outcome.request, context.remote
+    git = make_bare(folder, head_sha)
+    head = PullHead(context.pull.number, head_sha)
+    depth = ["--depth=1", "--no-tags"]
+    ends = fetch_pull(git, remote.url, remote.token, head, base_ref=request.base_ref, depth=depth)
+    file = request.policy_file
+    policy = load_policy(read_base_file(git, ends.policy_sha, file), file)
+    diff = parse_diff(diff_between(git, ends.merge_base or ends.policy_sha, head_sha))
+    reviewed = context.review.head_sha
+    moved = (f"The review was made at {reviewed[:12]}; the head has moved since.",)
+    notes = moved if head_sha != reviewed else ()
+    return ReviewedDiff(head_sha, diff, policy.review, git, protected_files(policy), notes)
+
+
+def build_report(context: ReviewContext, diff: ReviewedDiff, history: ReviewHistory) -> Report:
+    """Return the new findings, anchored on the diff that GitHub shows. Over the policy's limit, the least severe are
+    left out."""
+    anchored: list[Finding] = []
+    unanchored: list[Finding] = []
+    # Equal findings have equal reasons.
+    reasons: dict[Finding, str] = {}
+    for finding in context.review.findings:
+        located = anchor(finding, diff.diff)
+        if isinstance(located, str):
+            bare = replace(finding, suggestion=None, fingerprint=fingerprint(finding))
+            unanchored.append(bare)
+            reasons[bare] = located
+        else:
+            # Without a text it is unknown which lines the suggestion replaces.
+            proven = bool(finding.text) or not located.text.strip()
+            anchored.append(with_valid_suggestion(located if proven else replace(located, suggestion=None)))
+    rank = list(Severity).index
+    new_findings = find_new((*anchored, *unanchored), history.findings)
+    fresh = sorted(new_findings.new, key=lambda finding: rank(finding.severity))
+    posted_findings, over_limit = fresh[: diff.policy.max_findings], fresh[diff.policy.max_findings :]
+    return Report(
+        context.review,
+        diff.head_sha,
+        tuple(finding for finding in posted_findings if finding not in reasons),
+        tuple((finding, reasons[finding]) for finding in posted_findings if finding in reasons),
+        (*context.review.left_out, *_omissions(new_findings, len(over_limit), len(posted_findings))),
+        figures(context.outcome),
+        context.links,
+        diff.protected,
+        context.web,
+        (*context.notes, *diff.notes),
+    )
+
+
+def _omissions(new_findings: NewFindings, over_limit: int, limit: int) -> Iterator[str]:
+    """Yield a clause for each reason why findings are left out, so that the numbers add up."""
+    if over_limit:
+        yield f"{count_of(over_limit, 'finding')} beyond the {limit} worst ones"
+    if new_findings.already_known:
+        yield f"{count_of(new_findings.already_known, 'finding')} already made by an earlier review"
+    if new_findings.repeated:
+        yield f"{count_of(new_findings.repeated, 'finding')} made twice, on the same lines in the same words"

@@ -1,7 +1,7 @@
-"""The text of a review: the comments on lines, its body, and the comment that there are no findings.
+"""Render the text of a review: the comments on lines, its body, and the comment on a review without findings.
 
-Pure. Every text of the model passes the gate. A suggestion that may not leave is withheld whole and never rewritten,
-since it is applied as it is.
+Pure. Every text of the model passes the gate. A suggestion that may not leave is withheld whole and never changed,
+since people apply it as it is.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bot.gate.path_rules import refusal
 from bot.policy.protected import ProtectedFiles
 from bot.publish.body.render import LIMIT
 from bot.publish.body.title_and_footer import Links, small_line
+from bot.publish.markdown import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
 from bot.publish.review.posted_reviews import FINDING, PostedFinding
-from bot.publish.text.filters import safe_code, safe_line, safe_markdown, safe_plain, suggestion_refusal
 from bot.publish.thread.markers import mark, marked
 from bot.review.fingerprints import position_of
 from bot.review.suggestions import block
@@ -38,10 +38,10 @@ _LEVELS = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a review's body is made of. `anchored` stand on lines of their own and are only counted; `unanchored` are
-    told in the body, each with the reason. `head_sha` is the commit that the lines are of. `web` is the repository's
-    address, empty if there is none; `figures` is the run in one line; `notes` are sentences on how the review was
-    posted."""
+    """The content of a review's body. `anchored` findings have comments on lines and are only counted; `unanchored`
+    ones are in the body, each with the reason. `head_sha` is the commit of the lines. `web` is the repository's
+    address, empty if there is none; `figures` are the figures of the run in one line; `notes` are sentences on how the
+    review was posted."""
 
     review: Review
     head_sha: str
@@ -60,7 +60,7 @@ class Report:
 
 
 def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
-    """The comment on the finding's lines, its mark included."""
+    """Return the comment on the finding's lines with its mark."""
     parts = [_headline(finding), safe_markdown(finding.body, _BODY_LIMIT)]
     if finding.suggestion is not None:
         held = suggestion_refusal(finding.path, finding.text, finding.suggestion, protected)
@@ -70,7 +70,7 @@ def comment_text(finding: Finding, protected: ProtectedFiles) -> str:
 
 
 def body_text(report: Report) -> str:
-    """The review's body, without its mark."""
+    """Return the review's body without its mark."""
     parts = [f"**{count_of(len(report.findings), 'finding')}:** {counts(report.findings)}"]
     parts += [
         safe_markdown(report.review.summary, _SUMMARY_LIMIT),
@@ -83,8 +83,8 @@ def body_text(report: Report) -> str:
 
 
 def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: int, pull_url: str) -> str:
-    """The comment for a review without a new finding. `earlier` is how many findings earlier reviews made on lines
-    of the pull request at `pull_url`, `still_open` how many of them are unresolved."""
+    """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews on
+    lines of the pull request at `pull_url`, `still_open` are the unresolved ones."""
     text = "**No new findings.**" if earlier else "**No findings.**"
     links = [
         f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})" for one in still_open
@@ -105,7 +105,7 @@ def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: i
 
 
 def counts(findings: Iterable[Finding]) -> str:
-    """`1 critical, 2 minor`."""
+    """Return a text such as `1 critical, 2 minor`."""
     return counts_of([finding.severity.value for finding in findings])
 
 
@@ -115,7 +115,7 @@ def counts_of(severities: Sequence[str]) -> str:
 
 
 def annotation(finding: Finding) -> Annotation:
-    """The finding for a check run, where it is plain text."""
+    """Return the finding as an annotation of a check run, in plain text."""
     title, body = safe_plain(finding.title, 200), safe_plain(finding.body, _BODY_LIMIT)
     return Annotation(finding.path, max(finding.line, 1), _LEVELS[finding.severity], f"{title}\n\n{body}")
 
@@ -125,7 +125,7 @@ def _headline(finding: Finding) -> str:
 
 
 def _in_body(report: Report, limit: int) -> list[str]:
-    """The findings that stand in the body, the worst first, as many as there is room for."""
+    """Return the findings for the body, the most severe first, up to `limit` characters."""
     if not report.unanchored:
         return []
     rank = list(Severity).index

@@ -1,1 +1,1 @@
-"""What we write in a thread and find again there: marks, comments, and what they record of earlier requests."""
+"""Our comments in a thread, their hidden marks, and the history of requests that the marks record."""

@@ -1,7 +1,8 @@
-"""Our own comments in a thread: found by mark and author, written once.
+"""Find our comments in a thread by mark and author, create and edit them.
 
-A request in the conversation is answered there, one on lines of a diff in the thread on these lines, if the token may
-write to pull requests and the lines' thread still exists; else in the conversation. Progress is always there.
+A request in the conversation is answered there. One on lines of a diff is answered in the thread on these lines if the
+token may write to pull requests and the thread still exists, else in the conversation. The progress comment is always
+in the conversation.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from dataclasses import dataclass, replace
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS, mark, marked, may_be_ours, read_mark
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import ENDED, OVER, PROGRESS, ThreadRef, mark, marked, may_be_ours, read_mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class ThreadComment:
 
     @property
     def anchor(self) -> str:
-        """The fragment of its address on the thread's page."""
+        """The fragment of its address."""
         return f"{'discussion_r' if self.lines else 'issuecomment-'}{self.id}"
 
 
 def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
-    """The comments at `thread_ref`, those of the lines' thread before the conversation's, each oldest first."""
+    """Yield the comments at `thread_ref`: first those of the thread on lines, each oldest first."""
     if thread_ref.lines:
         for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
             if remark.in_reply_to == thread_ref.lines:
@@ -46,23 +46,23 @@ def comments_at(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment
 
 
 def find_comment(github: GitHub, thread_ref: ThreadRef, kind: str) -> ThreadComment | None:
-    """Our comment of this kind for this request."""
+    """Return our comment of this kind for this request, or `None`."""
     return next(
         (one for one in comments_at(github, thread_ref) if is_own(github, thread_ref, one, kind)), None
     )
 
 
 def is_own(github: GitHub, thread_ref: ThreadRef, comment: ThreadComment, kind: str) -> bool:
-    """Whether it is our comment of this kind for this request, and may be written over."""
+    """Whether it is our comment of this kind for this request and may be overwritten."""
     fields = read_mark(comment.body, kind)
-    # A comment that holds a plan is never written over: somebody may be about to approve it.
+    # A comment with a plan is never overwritten: somebody may be about to approve it.
     if fields is None or fields.get("request") != thread_ref.key or "plan" in fields:
         return False
     return may_be_ours(comment.author, github.me(), kind)
 
 
 def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None) -> str:
-    """`text` with its mark: the request, the run, and `fields`."""
+    """Return `text` with a mark that has the request, the run and `fields`."""
     named = {"request": thread_ref.key, "run": thread_ref.run, "of": thread_ref.of, **(fields or {})}
     return marked(text, mark(kind, **{name: value for name, value in named.items() if value}))
 
@@ -70,8 +70,7 @@ def with_mark(thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, 
 def put_comment(
     github: GitHub, thread_ref: ThreadRef, kind: str, text: str, fields: Mapping[str, str] | None = None
 ) -> None:
-    """Make our comment say `text`: edited where it says otherwise, created where it is not. `fields` go into its
-    mark."""
+    """Create our comment, or edit it if its text differs. `fields` go into its mark."""
     existing = find_comment(github, thread_ref, kind)
     if existing is None:
         _create(github, thread_ref, kind, with_mark(thread_ref, kind, text, fields))
@@ -88,9 +87,9 @@ def put_result(
     *,
     fields: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """Make `text` the one result of this request: the progress comment becomes it, if there is one. On lines of a
-    diff, and without a progress comment, it stands in a comment of `kind`; the progress comment then shrinks to
-    `headline` and a link. Done twice it changes nothing.
+    """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
+    lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
+    `headline` with a link. Idempotent.
 
     Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
     """
@@ -138,7 +137,7 @@ def edit_comments(
 
 
 def post(github: GitHub, thread_ref: ThreadRef, body: str) -> ThreadComment:
-    """A new comment at `thread_ref`."""
+    """Create a comment at `thread_ref`."""
     if thread_ref.lines:
         try:
             reply = github.reply_to_review_comment(
@@ -177,7 +176,7 @@ def _create(github: GitHub, thread_ref: ThreadRef, kind: str, body: str) -> Thre
     try:
         return post(github, thread_ref, body)
     except GitHubError as error:
-        # The answer was lost, and perhaps only the answer.
+        # The comment may exist although the response was lost.
         existing = find_comment(github, thread_ref, kind) if error.failure.transient else None
         if existing is None:
             raise

@@ -1,14 +1,16 @@
-"""Hidden marks by which a later run finds what an earlier one wrote.
+"""Hidden marks by which a later run recognises what an earlier one wrote, and the keys of requests in them.
 
-A mark alone proves nothing, since anybody can copy one: whoever finds one also looks at who wrote it. It is
-always the last line, and the text gate takes HTML comments out of everything above it.
+Anybody can copy a mark, so a reader must also check its author. A mark is always the last line, and the text gate
+removes HTML comments from everything above it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from bot.contracts.request import Request, Trigger
 from bot.contracts.threads import OWN_MARK, OWN_MARKER
 from bot.github.values import Account
 
@@ -19,12 +21,12 @@ REFUSED = "refused"
 ANSWER = "answer"
 SUGGESTED = "suggested"
 PUSHED = "pushed"
-# Said in the mark of a progress comment, for `status` and `stop`: whether a run still works on it.
+# Fields in the mark of a progress comment, for `status` and `stop`: whether a run is active.
 ON, OVER = {"state": "on"}, {"state": "over"}
 FINISHED = {**OVER, "result": "done"}
-"""And in the mark of a result: the request needs no other run."""
+"""Fields in the mark of a result: the request needs no other run."""
 WRITE = "write"
-"""A proposed comment. Its fields: `id`, which is the proposal's, and `task`."""
+"""The kind of a comment that a run proposed. Fields: `id` of the proposal, and `task`."""
 
 _REVIEW_COMMENT = "pull_request_review_comment"
 _ACTIONS_BOT = "github-actions[bot]"
@@ -33,7 +35,7 @@ _FIELD = re.compile(r"([a-z]+)=([A-Za-z0-9._/-]*)")
 
 
 def mark(kind: str, **fields: str | int) -> str:
-    """The mark as text. A value outside the closed alphabet is a mistake of ours: `ValueError`."""
+    """Return the mark as text. Raises `ValueError` for a value with other characters than a mark allows."""
     text = "".join(f" {name}={value}" for name, value in fields.items())
     written = f"{OWN_MARKER} {kind}{text} -->"
     if not OWN_MARK.fullmatch(written):
@@ -42,12 +44,12 @@ def mark(kind: str, **fields: str | int) -> str:
 
 
 def marked(body: str, written: str) -> str:
-    """`body` with its mark, on the last line."""
+    """Return `body` with its mark on the last line."""
     return f"{body.rstrip()}\n\n{written}\n"
 
 
 def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
-    """The fields of the mark that ends `body`, or `None` when it has none of this kind."""
+    """Return the fields of the mark of this kind at the end of `body`, or `None`."""
     match = OWN_MARK.search(body)
     if match is None or match.group(1) != kind:
         return None
@@ -55,31 +57,32 @@ def read_mark(body: str, kind: str) -> Mapping[str, str] | None:
 
 
 def request_key(event: str, comment_id: int) -> str:
-    """What tells requests of a thread apart: the comment that asked. Comments on lines have ids of their own."""
+    """Return the key that identifies a request in its thread: that of its comment. Comments on lines have a prefix,
+    since their ids overlap with others."""
     if not comment_id:
         return "thread"
     return f"r{comment_id}" if event == _REVIEW_COMMENT else str(comment_id)
 
 
 def asking_comment(key: str) -> tuple[int, bool]:
-    """The id of the comment that a key names, and whether it is one on lines of a diff; 0 if no comment asked."""
+    """Return the id of the comment that a key names, and whether it is on lines of a diff; 0 for no comment."""
     digits = key.removeprefix("r")
     return (int(digits), key.startswith("r")) if digits.isdecimal() and len(digits) < 20 else (0, False)
 
 
 def notice_recipient(body: str) -> str:
-    """The account (its id) that a comment was the day's one word to; empty for every other comment."""
+    """Return the id of the account that a comment is the daily notice to; empty for every other comment."""
     fields = (read_mark(body, kind) for kind in (REFUSED, ANSWER))
     return next((mark_fields.get("to", "") for mark_fields in fields if mark_fields), "")
 
 
 def is_ours(author: Account, me: Account | None, kind: str) -> bool:
-    """Whether we wrote what `author` wrote, with a mark of this `kind`. If the token may not ask who it is, it is an
-    app's: a bot.
+    """Whether a text by `author` with a mark of this `kind` is ours. If `me` is unknown, the token is an app's, and
+    every bot counts.
 
-    If we act as somebody else than the workflow's own bot, any workflow could have written as that bot, perhaps a
-    stranger's text. Then only what we do write as it counts, of which readers believe nothing that they cannot see: a
-    refusal, and what CI has to wait for. Of the first answer see `may_be_ours`.
+    If we act as another account than the workflow's own bot, any workflow could have written as that bot, perhaps a
+    stranger's text. Then only kinds that we write as that bot count, none of which is trusted beyond its visible text:
+    refusals, and what CI has to wait for. For the first answer see `may_be_ours`.
     """
     if me is None:
         return author.kind == "Bot"
@@ -91,7 +94,55 @@ def is_ours(author: Account, me: Account | None, kind: str) -> bool:
 
 
 def may_be_ours(author: Account, me: Account | None, kind: str) -> bool:
-    """`is_ours`, or the first answer, which the workflow's own bot wrote before we had a key, until we edit and so
-    sign it: to find the comment to overwrite, never to trust what it says of a plan, a cost or a result."""
+    """Whether `is_ours`, or the first progress comment, which the workflow's own bot writes before our key is
+    available. Use it to find the comment to overwrite, never to trust its statements on a plan, a cost or a result."""
     by_workflow = author.kind == "Bot" and author.login == _ACTIONS_BOT
     return is_ours(author, me, kind) or (kind == PROGRESS and by_workflow and me is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRef:
+    """The thread of one request, and its `key` there, see `request_key`.
+
+    Comments before `since` (RFC 3339) are not read; empty reads all. `lines` is the first comment of the request's
+    thread on lines of a diff, 0 for the conversation. `run` is the Actions run that works on the request, `of` the key
+    of the request that it repeats: our marks contain both. `url` is the address of the issue or pull request.
+    """
+
+    repository: str
+    number: int
+    key: str
+    since: str = ""
+    lines: int = 0
+    run: str = ""
+    of: str = ""
+    url: str = ""
+
+
+def thread_ref_of(request: Request) -> ThreadRef | None:
+    """Return the thread of a request, `None` if it came from no thread."""
+    if request.thread is None or not request.repository:
+        return None
+    trigger, pull = request.trigger, request.pull
+    return ThreadRef(
+        request.repository,
+        request.thread.number,
+        trigger_key(trigger, pull.head_sha if pull else "") if trigger else "thread",
+        trigger.at if trigger else "",
+        request.anchor.id if request.anchor else 0,
+        url=request.thread.url,
+    )
+
+
+def trigger_key(trigger: Trigger, head_sha: str) -> str:
+    """Return the key of a request. For a failed run on a pull request it contains the head and the run, so that the
+    tries at a head can be counted."""
+    failed = trigger.url.rstrip("/").rpartition("/")[2]
+    if trigger.event == "workflow_run" and head_sha and failed.isdecimal():
+        return f"{tries_key(head_sha)}{failed}"
+    return request_key(trigger.event, trigger.comment_id)
+
+
+def tries_key(head_sha: str) -> str:
+    """Return the prefix of the keys of all requests by failed runs at this head."""
+    return f"w{head_sha[:12]}-"

@@ -1,8 +1,7 @@
-"""The progress comment of a request: created once, edited during the run.
+"""Write the progress comment of a request: create it once, edit it during the run.
 
 A thread of its own writes it, so that a slow GitHub does not delay the run. States that come faster than the interval
-are skipped; the last one is always written. Its text comes from
-`bot/session/event/progress_comment.py`.
+are skipped; the last one is always written. `bot/session/event/progress_comment.py` makes its text.
 """
 
 from __future__ import annotations
@@ -18,10 +17,9 @@ from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import AgentError
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.publish.text.filters import safe_line
+from bot.publish.markdown import safe_line
 from bot.publish.thread.comments import edit_comments, find_comment, with_mark
-from bot.publish.thread.markers import ON, OVER, PROGRESS, read_mark
-from bot.publish.thread.ref import ThreadRef
+from bot.publish.thread.markers import ON, OVER, PROGRESS, ThreadRef, read_mark
 
 # Seconds from one edit to the next.
 INTERVAL = 5.0
@@ -30,8 +28,8 @@ _CLOSING_TIME = 20.0
 
 @dataclass(frozen=True, slots=True)
 class ProgressState:
-    """What the comment says: a headline, some lines beneath it, and the address of the run; or, in place of all three,
-    `body`, Markdown that is ready to be posted. `over` is for good. `fields` go into its mark."""
+    """The content of the comment: a headline, some lines below it, and the address of the run; or, instead of these,
+    `body`, safe Markdown. `over`: this is the last state. `fields` go into its mark."""
 
     headline: str
     lines: tuple[str, ...] = ()
@@ -53,8 +51,8 @@ class ProgressState:
 def close_progress(
     github: GitHub, thread_ref: ThreadRef, text: str, fields: Mapping[str, str] = MappingProxyType({})
 ) -> bool:
-    """Set the progress comment to `text` for good if it still says that a run is active; return whether it says so
-    now. `fields` go into its mark."""
+    """Set the progress comment to `text` as its last state if it still says that a run is active. Return whether it has
+    that text now. `fields` go into its mark."""
     thread_ref = replace(thread_ref, lines=0)
     comment = find_comment(github, thread_ref, PROGRESS)
     if comment is None:
@@ -65,10 +63,10 @@ def close_progress(
 
 
 class ProgressWriter:
-    """Writes the progress comment. `connect` is called on the writing thread, so that importing PyGithub delays no
-    other. `comment` is the id of an existing progress comment, 0 to look for it. `fields` go into its mark.
+    """Writes the progress comment. `connect` is called on the writing thread, so that importing PyGithub does not delay
+    others. `comment` is the id of an existing progress comment, 0 to search for it. `fields` go into its mark.
 
-    `update` and `close` may be called from any thread. `problem` says why nothing is written any more.
+    `update` and `close` may be called from any thread. `problem` is the reason why writing stopped, or empty.
     """
 
     def __init__(
@@ -92,7 +90,7 @@ class ProgressWriter:
         self.problem = ""
 
     def update(self, state: ProgressState) -> None:
-        """Show `state` as soon as that is polite. Returns at once."""
+        """Write `state` after the interval; returns at once."""
         with self._changed:
             if self._closed:
                 return
@@ -105,7 +103,7 @@ class ProgressWriter:
             self._changed.notify_all()
 
     def close(self, state: ProgressState | None = None, timeout: float = _CLOSING_TIME) -> None:
-        """Write the last state and end; waits at most `timeout` seconds for GitHub."""
+        """Write the last state and stop; waits at most `timeout` seconds for GitHub."""
         if state is not None:
             self.update(state)
         with self._changed:
@@ -123,7 +121,7 @@ class ProgressWriter:
                 comment_id = self._write(github, comment_id, state)
                 written_at = time.monotonic()
         except GitHubError as error:
-            # A courtesy: no run ends because its comment was deleted or may not be written.
+            # No run fails because its comment was deleted or may not be written.
             deleted = error.status == 404
             self.problem = "" if deleted else str(error)
         except AgentError as error:
@@ -142,7 +140,7 @@ class ProgressWriter:
         return first
 
     def _next(self, not_before: float) -> ProgressState | None:
-        """The newest state, once it may be written; `None` when closed and nothing is left."""
+        """Wait for the newest state and the interval; return `None` if closed and nothing is pending."""
         with self._changed:
             while self._pending is None and not self._closed:
                 self._changed.wait()

@@ -24,7 +24,7 @@ from bot.workspace.sandbox.backends import Setting
 if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.policy.values import Policy
-    from bot.publish.thread.ref import ThreadRef
+    from bot.publish.thread.markers import ThreadRef
     from bot.session.event.prepare import Phase
 
 

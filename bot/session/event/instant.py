@@ -16,9 +16,9 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
 from bot.policy.values import Policy
-from bot.publish.text.filters import safe_line
+from bot.publish.markdown import safe_line
+from bot.publish.thread.history import Trace, traces
 from bot.publish.thread.markers import PROGRESS, asking_comment
-from bot.publish.thread.traces import Trace, traces
 
 
 @dataclass(frozen=True, slots=True)

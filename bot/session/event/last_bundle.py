@@ -26,12 +26,12 @@ from bot.contracts.request import Request, Verb
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ArtifactData, PullData
-from bot.publish.answer import posted_question
 from bot.publish.bundle.files import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import write_bundle
 from bot.publish.change.target import branch_patterns
 from bot.publish.remote import PREFIX, Remote
+from bot.publish.result import posted_question
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result

@@ -18,13 +18,12 @@ from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.publish.body.title_and_footer import Links
+from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
-from bot.publish.text.filters import safe_line
 from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
-from bot.publish.thread.markers import ENDED, REFUSED, is_ours, notice_recipient
+from bot.publish.thread.history import cost
+from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
-from bot.publish.thread.ref import ThreadRef
-from bot.publish.thread.spending import cost
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
 from bot.session.event.event_context import client_for

@@ -28,6 +28,7 @@ from bot.publish.thread.markers import (
     PROGRESS,
     PUSHED,
     REFUSED,
+    ThreadRef,
     asking_comment,
     is_ours,
     mark,
@@ -35,7 +36,6 @@ from bot.publish.thread.markers import (
     may_be_ours,
     read_mark,
 )
-from bot.publish.thread.ref import ThreadRef
 from bot.session.event.event_context import CachingReader
 
 Say = Callable[[str], None]

@@ -16,7 +16,7 @@ from bot.contracts.request import Actor, Request, Tier
 from bot.events.event_request import Refusal
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
-from bot.publish.thread.spending import CommentLister, cost_today
+from bot.publish.thread.history import CommentLister, cost_today
 
 _NOT_COUNTED = ("skipped",)
 # Pages of 100 that are looked at: who reaches the end of them has had their day.

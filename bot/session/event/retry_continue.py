@@ -22,9 +22,8 @@ from bot.github.client import GitHub
 from bot.github.values import Account
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
-from bot.publish.thread.markers import PROGRESS, asking_comment
-from bot.publish.thread.ref import ThreadRef, trigger_key
-from bot.publish.thread.traces import Trace, comes_before, newest_requests, traces
+from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
+from bot.publish.thread.markers import PROGRESS, ThreadRef, asking_comment, trigger_key
 
 _FLAGS: Mapping[tuple[str, str], str] = {
     ("draft", "true"): "--draft",

@@ -31,9 +31,8 @@ from bot.policy.load import PolicyError, load_policy
 from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.markers import ANSWER, REFUSED
-from bot.publish.thread.ref import ThreadRef, trigger_key
-from bot.publish.thread.traces import count_tries
+from bot.publish.thread.history import count_tries
+from bot.publish.thread.markers import ANSWER, REFUSED, ThreadRef, trigger_key
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.session.event.event_context import (
     CachingReader,

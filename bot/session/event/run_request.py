@@ -21,8 +21,8 @@ from bot.github.errors import GitHubError
 from bot.policy.tiers import admission, run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
-from bot.publish.thread.ref import ThreadRef
-from bot.publish.thread.spending import spending
+from bot.publish.thread.history import spending
+from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.models import RECORDED, connect_model
 from bot.session.context.preflight import check_folder, check_machine

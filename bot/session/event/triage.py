@@ -15,7 +15,7 @@ from bot.github.values import Account
 from bot.maintenance.apply import standing_of
 from bot.maintenance.task import Task
 from bot.policy.writes import ThreadConditions, days_between, is_idle, may_close
-from bot.publish.thread.state import is_own, thread_state
+from bot.publish.thread.history import opened_by_us, thread_state
 
 # In characters; about a quarter as many tokens.
 BUDGET = 60_000
@@ -64,7 +64,7 @@ def gather(task: Task, repository: str, host: TriageHost, at: str) -> Triage:
         if read == MOST_READ:
             counts.unread = True
             break
-        if is_own(issue, me):
+        if opened_by_us(issue, me):
             continue
         comments = list(host.comments(repository, issue.number))
         state = thread_state(issue, comments, me, task.name)

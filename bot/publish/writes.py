@@ -1,15 +1,21 @@
-"""Apply validated writes, thread by thread, to the current state of each thread. Existing ones are not repeated."""
+"""Validate the writes on threads that a run proposed, and apply them.
+
+The bundle is untrusted. Limits, labels and threads come from the policy and the task's file at the tip of the default
+branch, the state of a thread from GitHub. If a bundle has a write that its run may not make, it was modified or the
+rules are stricter now, and none is applied. A write that does not fit the current state of its thread is skipped with a
+reason, and an existing one is not repeated.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from bot.contracts.errors import PublishError
+from bot.contracts.errors import GateError, PublishError
 from bot.contracts.formatting import count_of
-from bot.contracts.outcome import Status
+from bot.contracts.outcome import Outcome, Status
 from bot.contracts.request import ThreadState
 from bot.contracts.threads import CommentData, IssueData
 from bot.contracts.writes import (
@@ -22,33 +28,42 @@ from bot.contracts.writes import (
     EditThread,
     RemoveLabel,
     Write,
+    Writes,
     describe_write,
     texts_of,
 )
+from bot.gate.secrets import Finder, withhold_if_secret
 from bot.gate.text import clean_line
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
-from bot.policy.writes import mismatch
-from bot.publish.text.filters import safe_markdown
+from bot.maintenance.apply import allowance_of, standing_of
+from bot.maintenance.task import Task
+from bot.maintenance.task_file import path_of, read_task
+from bot.policy.load import load_policy
+from bot.policy.values import Policy
+from bot.policy.writes import Allowance, ThreadConditions, mismatch, refusal
+from bot.publish.body.title_and_footer import Links
+from bot.publish.context import PublishContext, make_bare
+from bot.publish.markdown import safe_markdown
+from bot.publish.remote import read_base_file
+from bot.publish.thread.history import opened_by_us, thread_state
 from bot.publish.thread.markers import WRITE, is_ours, mark, marked, read_mark
-from bot.publish.thread.state import is_own, thread_state
-from bot.publish.writes.validate import ValidatedWrites
 
 _ORDER = (AddComment, AddReply, EditThread, AddLabel, RemoveLabel, CloseThread)
-"""The writes on one thread, the comment first: from it a second publishing knows which later changes are its own."""
+"""The order of writes on a thread: after a comment, a second publishing recognises later changes as ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedWrites:
-    """What was written now, and what was not, each with the reason in a few words."""
+    """The writes that were made now, and those that were not, each with a reason."""
 
     written: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
 
 
 def apply_writes(proposed: ValidatedWrites, github: GitHub) -> AppliedWrites:
-    """Make the writes, thread by thread, except existing ones. Raises `PublishError` if GitHub took only some:
+    """Make the writes, thread by thread, except existing ones. Raises `PublishError` if GitHub accepted only some:
     publishing again makes the rest."""
     if proposed.outcome.status in (Status.FAILED, Status.REFUSED):
         why = "the run came to no good end"
@@ -91,8 +106,8 @@ def _by_thread(writes: Iterable[Write]) -> Mapping[int, list[Write]]:
     threads: dict[int, list[Write]] = {}
     for write in writes:
         threads.setdefault(write.number, []).append(write)
-    for there in threads.values():
-        there.sort(key=lambda write: _ORDER.index(type(write)))
+    for thread_writes in threads.values():
+        thread_writes.sort(key=lambda write: _ORDER.index(type(write)))
     return threads
 
 
@@ -135,7 +150,7 @@ def _is_done(write: Write, thread: _Thread, proposed: ValidatedWrites, github: G
 def _unfit(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitHub) -> str:
     if proposed.threads[write.number] is not thread.state.is_pull_request:
         return "it is not the kind of thread that the bundle says"
-    if proposed.outcome.request.task and is_own(thread.issue, thread.me):
+    if proposed.outcome.request.task and opened_by_us(thread.issue, thread.me):
         return "it was opened by this bot"
     since = proposed.known.get(write.number, proposed.since)
     if why := mismatch(write, thread.state, proposed.rules, at=_now(), since=since):
@@ -168,13 +183,13 @@ def _make(write: Write, thread: _Thread, proposed: ValidatedWrites, github: GitH
 
 
 def _edited(write: EditThread) -> tuple[str | None, str | None]:
-    """Title and text as they will be; `None` for what stays."""
+    """Return the new title and text; `None` if unchanged."""
     title = clean_line(write.title, MAX_TITLE) if write.title else None
     return title, safe_markdown(write.body, MAX_BODY) if write.body else None
 
 
 def _body(text: str, write: Write, proposed: ValidatedWrites) -> str:
-    """Through the gate, with who says it and the mark by which it is found again."""
+    """Return the filtered text with its author and a mark."""
     task = proposed.outcome.request.task
     author_note = f"Written by the maintenance task `{task}`" if task else "Written by Slash Agent"
     run = f" · [run]({proposed.links.run})" if proposed.links.run else ""
@@ -184,7 +199,7 @@ def _body(text: str, write: Write, proposed: ValidatedWrites) -> str:
 
 
 def _id(write: Write, proposed: ValidatedWrites) -> str:
-    """The same for the same write of the same run."""
+    """Return an id that is the same for the same write of the same run."""
     parts = (proposed.outcome.started_at, write.kind, write.number, *texts_of(write))
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:20]
 
@@ -196,3 +211,76 @@ def _is_of(body: str, author: Account, me: Account | None, write_id: str) -> boo
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedWrites:
+    """Writes that their run may make, whatever the state of the threads. `since` is when the run read the threads,
+    `known` the last activity that it saw on each, and `threads` are their numbers, each with whether it is a pull
+    request."""
+
+    outcome: Outcome
+    writes: tuple[Write, ...]
+    threads: Mapping[int, bool]
+    rules: ThreadConditions
+    since: str
+    known: Mapping[int, str]
+    links: Links
+
+
+def validate_writes(context: PublishContext) -> ValidatedWrites:
+    """Validate all writes of the bundle. Raises `PublishError`, and `GateError` for a text that may not leave."""
+    outcome, request, writes = context.outcome, context.request, context.bundle.writes
+    assert writes is not None
+    policy, task = _load_rules(context)
+    allowance = allowance_of(policy, request, task)
+    if allowance is None:
+        what = f"the task {request.task}" if request.task else f"`/agent {request.verb}`"
+        raise PublishError(f"The bundle holds writes on threads, and {what} may make none: nothing was done.")
+    if task is not None and task.threads is not None and len(allowance.threads) > task.threads.limit:
+        raise PublishError(
+            f"The task {task.name} is shown {task.threads.limit} threads, and the bundle has more."
+        )
+    _check(writes, allowance, context.rules())
+    trigger = request.trigger
+    since = request.triage.at if request.triage else (trigger.at if trigger else outcome.started_at)
+    # GitHub's times are whole seconds, so activity in the second of the reading is compared with what was read.
+    triaged = request.triage.threads if request.triage else ()
+    known = {one.state.number: one.state.quiet_since for one in triaged}
+    return ValidatedWrites(
+        outcome, writes.writes, allowance.threads, standing_of(task), since, known, context.links
+    )
+
+
+def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
+    """Load policy and task from the tip of the default branch, since the bundle could name any other commit."""
+    request, folder = context.request, context.remote.git_dir
+    folder = folder.with_name(f"{folder.name}-rules")
+    git, remote = make_bare(folder, context.outcome.base_sha), replace(context.remote, git_dir=folder)
+    default = remote.refs().default
+    tip = remote.refs(default).heads.get(default, "") if default else ""
+    if not tip:
+        raise PublishError("The repository has no default branch to read the policy from: nothing was done.")
+    remote.fetch(tip)
+    policy = load_policy(read_base_file(git, tip, request.policy_file), request.policy_file)
+    if not request.task:
+        return policy, None
+    path = path_of(request.task)
+    text = read_base_file(git, tip, path)
+    if text is None:
+        raise PublishError(f"There is no task {request.task}: {path} is not on {default}.")
+    return policy, read_task(text, path)
+
+
+def _check(writes: Writes, allowance: Allowance, finder: Finder | None) -> None:
+    before: list[Write] = []
+    for write in writes.writes:
+        if why := refusal(write, allowance, before):
+            raise PublishError(
+                f"The bundle proposes to {describe_write(write)}, and may not. {why} Nothing was done."
+            )
+        if secret := withhold_if_secret("\n".join(texts_of(write)), finder):
+            raise GateError(
+                f"The bundle proposes to {describe_write(write)}, and the text is {secret}. Nothing was done."
+            )
+        before.append(write)

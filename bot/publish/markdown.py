@@ -1,0 +1,233 @@
+"""Embed untrusted text in our Markdown, so that no code fence, tag or pipe in it breaks the text around it.
+
+`bot/gate/text.py` decides what may leave (mentions, commands, secrets). The functions `safe_...` apply the gate and
+escape; the others only escape.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from bot.gate.additions import brings_in_unseen
+from bot.gate.markdown import code_blocks
+from bot.gate.path_rules import protection, refusal
+from bot.gate.secrets import withhold_if_secret
+from bot.gate.text import break_commit_words, clean_line, clean_markdown
+from bot.policy.protected import ProtectedFiles
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~]|^[#+=-])")
+_ESCAPED = re.compile(r"\\([\\`*_\[\]<>|~#+=-])")
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_NO_PROSE = re.compile(r"\s*(?:#|[-*+] |>|\d+[.)] |\||&lt;|    )")
+# Not behind a common abbreviation.
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)\s+(?![^\w\s]*/|```)(?=[A-Z`*_\"'(\[])"
+)
+_BIG_HEADING = re.compile(r"^( {0,3})#{1,2}(?=\s)")
+
+
+def code(text: str) -> str:
+    """Return a code span of one line that shows exactly `text`, with any backticks."""
+    line = " ".join(text.split("\n"))
+    if not line.strip():
+        return "` `"
+    fence = "`" * (_longest_run(line, "`") + 1)
+    padding = " " if line[0] in "` " or line[-1] in "` " else ""
+    return f"{fence}{padding}{line}{padding}{fence}"
+
+
+def cell(markdown: str) -> str:
+    """Return one line of Markdown as a cell of a table. Pipes end a cell even inside code spans."""
+    return " ".join(markdown.split()).replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    """Return one line that renders exactly as `text`."""
+    # An entity would become its character: `&#64;ada` a mention, `Fixes &#35;9` a closing reference.
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()).replace("&", "&amp;"))
+
+
+def unescaped(markdown: str) -> str:
+    """Return the argument of `plain` from its result."""
+    return _ESCAPED.sub(r"\1", markdown).replace("&amp;", "&")
+
+
+def fenced(text: str) -> str:
+    """Return a code block that no line of `text` can close."""
+    fence = "`" * max(3, _longest_run(text, "`") + 1)
+    return f"{fence}text\n{text.rstrip()}\n{fence}"
+
+
+def quoted(markdown: str) -> str:
+    """Return a block quote."""
+    return "\n".join(f"> {line}".rstrip() for line in markdown.removesuffix("\n").split("\n"))
+
+
+def contained(markdown: str) -> str:
+    """Return self-contained Markdown: open fences closed, HTML escaped, headings below our own."""
+    # The first line keeps its indentation, which may make it code.
+    text = markdown.strip("\n").rstrip()
+    lines = text.split("\n")
+    parts: list[str] = []
+    at, ending = 0, ""
+    for block in code_blocks(text):
+        parts += [_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at : block.start]]
+        parts += lines[block.start : block.end]
+        at = block.end
+        closed = block.end - block.start > 1 and _closes(lines[block.end - 1], block.fence)
+        ending = "" if closed or block.nested else block.fence
+    if at >= len(lines) and ending:
+        return "\n".join([*parts, ending])
+    return "\n".join([*parts, *(_BIG_HEADING.sub(r"\1###", _without_tags(line)) for line in lines[at:])])
+
+
+def folded(markdown: str) -> str:
+    """Return the first two sentences with the rest folded below; unchanged if the text does not begin with prose."""
+    lead = ""
+    for block in markdown.split("\n\n"):
+        if _FENCE.match(block.partition("\n")[0]):
+            break
+        if not _NO_PROSE.match(block):
+            lead = _two_sentences(block)
+            break
+    rest = markdown.removeprefix(lead).strip()
+    if not lead or not rest:
+        return markdown
+    return f"{lead}\n\n<details><summary>More</summary>\n\n{rest}\n\n</details>"
+
+
+def shortened(text: str, limit: int, rest: str = "the rest is in the run's artifact") -> str:
+    """Cut to at most `limit` characters, at a line's end if one is near, with a note."""
+    if len(text) <= limit:
+        return text
+    note = f"\n\n… ({rest})"
+    cut = text[: max(limit - len(note), 0)]
+    line_end = cut.rfind("\n")
+    if line_end > len(cut) // 2:
+        cut = cut[:line_end]
+    return cut + note
+
+
+def _two_sentences(paragraph: str) -> str:
+    """Return the text up to the end of the second sentence that ends outside of code, links and brackets."""
+    ends = (
+        end.start()
+        for end in _SENTENCE.finditer(paragraph)
+        if (before := paragraph[: end.start()]).count("`") % 2 == 0
+        and before.count("(") == before.count(")")
+        and before.count("[") == before.count("]")
+        and before.count("**") % 2 == 0
+    )
+    return paragraph[: next(islice(ends, 1, None), len(paragraph))].strip()
+
+
+def _closes(line: str, fence: str) -> bool:
+    stripped = line.strip()
+    return (
+        len(line) - len(line.lstrip(" ")) <= 3 and len(stripped) >= len(fence) and set(stripped) == {fence[0]}
+    )
+
+
+def _without_tags(line: str) -> str:
+    """Replace `<` before a tag's name by `&lt;`, except in code spans, where entities are not decoded.
+
+    A line with escaped backticks or table cells is treated as one without code spans, since the pattern does not
+    understand these.
+    """
+    if "\\`" in line or "|" in line:
+        return _TAG.sub("&lt;", line)
+    parts: list[str] = []
+    end = 0
+    for span in _CODE_SPAN.finditer(line):
+        parts += [_TAG.sub("&lt;", line[end : span.start()]), span.group()]
+        end = span.end()
+    return "".join([*parts, _TAG.sub("&lt;", line[end:])])
+
+
+def _longest_run(text: str, character: str) -> int:
+    return max((len(run) for run in re.findall(f"{re.escape(character)}+", text)), default=0)
+
+
+TAIL_LIMIT = 2_500
+
+
+def safe_line(text: str, limit: int = 300) -> str:
+    """Return one line of untrusted text, shown literally."""
+    return plain(clean_line(_gated(text, limit), limit))
+
+
+def safe_code(text: str, limit: int = 200) -> str:
+    """Return an untrusted command or path as a code span. Words with an effect in a commit message are broken."""
+    return code(break_commit_words(_printable(_gated(text, limit), limit)))
+
+
+def safe_markdown(text: str, limit: float) -> str:
+    """Return untrusted Markdown with every block closed, and without suggestions that GitHub would offer to apply."""
+    most = int(limit)
+    cleaned = shortened(clean_markdown(_gated(text, most), 4 * most), most)
+    return contained(cleaned)
+
+
+def safe_answer(text: str, limit: int, rest: str) -> str:
+    """Return Markdown by a model. If it is longer than `limit` characters, it is cut at a paragraph, and `rest`, our
+    Markdown, is appended to say where the rest is."""
+    whole = contained(clean_markdown(_gated(text, limit), 4 * limit))
+    if len(whole) <= limit:
+        return whole
+    cut = whole[: limit - len(rest) - 20]
+    end = max(cut.rfind("\n\n"), 0) or max(cut.rfind("\n"), 0) or len(cut)
+    return f"{contained(cut[:end])}\n\n{rest}"
+
+
+def safe_plain(text: str, limit: int) -> str:
+    """Return untrusted text for a field that is not rendered as Markdown."""
+    near = text[: 4 * limit + 1000]
+    reason = withhold_if_secret(near)
+    return f"({reason})" if reason else clean_markdown(near, limit)
+
+
+def safe_html(text: str) -> str:
+    """Return a command inside an HTML tag, where Markdown code spans do not work."""
+    from html import escape
+
+    # This is no code span, so mentions and keywords would have an effect.
+    return f"<code>{escape(clean_line(_gated(text, 200), 200)).replace('[', '&#91;')}</code>"
+
+
+def safe_tail(text: str) -> str:
+    """Return the end of a command's output for a code block, without control characters."""
+    near = text[-2 * TAIL_LIMIT :]
+    return break_commit_words(clean_tail(_gated(near, len(near))))
+
+
+def clean_tail(text: str) -> str:
+    printable = "".join(c for c in text if c == "\n" or c == "\t" or (c.isprintable() and c != "\ufeff"))
+    return printable if len(printable) <= TAIL_LIMIT else "…" + printable[-TAIL_LIMIT:]
+
+
+def _gated(text: str, limit: int) -> str:
+    """Return `text`, or why it is withheld. Text far beyond `limit` is cut first, since checking it takes time."""
+    near = text[: 4 * limit + 1000]
+    reason = withhold_if_secret(near)
+    return f"({reason})" if reason else near
+
+
+def _printable(text: str, limit: int) -> str:
+    line = "".join(c if c.isprintable() else " " for c in text[: limit + 1])
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def suggestion_refusal(path: str, text: str, suggestion: str, protected: ProtectedFiles) -> str:
+    """Return a clause why a suggestion, which one click commits, may not be posted; empty if it may."""
+    if reason := refusal(path):
+        return f"the path {reason}"
+    if reason := protection(path, protected):
+        return reason
+    if withhold_if_secret(suggestion):
+        return "it holds what looks like a credential"
+    if brings_in_unseen(text, suggestion):
+        return "it would bring in characters that do not show"
+    return ""

@@ -1,1 +1,0 @@
-"""Render untrusted text inside our Markdown. Pure; the gate decides what may leave."""

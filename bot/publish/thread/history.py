@@ -1,0 +1,234 @@
+"""What our own comments record: the requests of a thread and the run of each, the cost of an account's runs today, and
+when somebody else last changed a thread.
+
+The mark of a run has the account, the day it began and its cost or, until it ends, its maximum cost, so that a second
+run at the same time has less. Only people who may write can delete our comments. Runs without a thread (a schedule, a
+review on a push) have no such comment and count for nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from bot.contracts.request import Actor, ThreadState
+from bot.contracts.threads import CommentData, IssueData
+from bot.github.client import GitHub
+from bot.github.values import Account
+from bot.publish.markdown import unescaped
+from bot.publish.thread.comments import ThreadComment, comments_at
+from bot.publish.thread.markers import (
+    ANSWER,
+    ENDED,
+    PROGRESS,
+    WRITE,
+    ThreadRef,
+    asking_comment,
+    is_ours,
+    may_be_ours,
+    read_mark,
+    tries_key,
+)
+
+_LINK = re.compile(r"(?<!\\)\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*\)")
+_KINDS = (PROGRESS, ENDED, ANSWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One comment of ours. `key` is that of the request, `of` the key of the request that it repeats, `run` the
+    Actions run that worked on it, 0 if unknown. `over`: that run has ended. `queued`: it never began. `refused` is the
+    account whose request was refused, 0 for none. If not `ours`, the comment only may be ours (`may_be_ours`), and its
+    statements are not trusted."""
+
+    kind: str
+    key: str
+    of: str
+    run: int
+    over: bool
+    text: str
+    url: str
+    updated_at: str
+    queued: bool = False
+    id: int = 0
+    refused: int = 0
+    ours: bool = True
+
+    @property
+    def request_key(self) -> str:
+        """The key of the original request."""
+        return self.of or self.key
+
+    @property
+    def headline(self) -> str:
+        """The first line as plain text, without links and figures."""
+        line = _LINK.sub(r"\1", self.text.partition("\n")[0])
+        return unescaped(line.partition(" · ")[0].replace("**", "").strip())
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of its list as plain text."""
+        return tuple(unescaped(line[2:]) for line in self.text.splitlines() if line.startswith("- "))
+
+
+def traces(
+    github: GitHub, repository: str, number: int, *, thread_url: str, is_pull: bool, since: str = ""
+) -> list[Trace]:
+    """Return our comments in the thread of `number`, oldest first, with those on lines of a pull request's diff. A mark
+    counts only if we wrote it."""
+    me = github.me()
+    ref = ThreadRef(repository, number, "", since)
+    results = [_trace(one, f"{thread_url}#issuecomment-{one.id}", me) for one in comments_at(github, ref)]
+    if is_pull:
+        results += [_trace(one, f"{thread_url}#discussion_r{one.id}", me) for one in _on_lines(github, ref)]
+    return sorted((one for one in results if one is not None), key=lambda one: one.updated_at)
+
+
+def newest_requests(results: Iterable[Trace], own: str) -> list[Trace]:
+    """Return the progress comments for the requests before `own`, newest first, without refused ones. They are ordered
+    by creation, since an older one is edited when its plan is carried out."""
+    mine = [one for one in results if one.kind == PROGRESS and not one.refused and comes_before(one.key, own)]
+    return sorted(mine, key=lambda one: one.id, reverse=True)
+
+
+def comes_before(key: str, own: str) -> bool:
+    """Whether a request came before `own`. Comments in a conversation and on lines are numbered separately."""
+    (one, on_lines), (other, of_lines) = asking_comment(key), asking_comment(own)
+    return one < other if one and other and on_lines == of_lines else key != own
+
+
+def count_tries(github: GitHub, repository: str, number: int, head_sha: str) -> int:
+    """Return how many runs were started for failed checks at this head of a pull request."""
+    begun = tries_key(head_sha)
+    results = traces(github, repository, number, thread_url="", is_pull=False)
+    return len({trace.key for trace in results if trace.key.startswith(begun)})
+
+
+def _on_lines(github: GitHub, thread_ref: ThreadRef) -> Iterator[ThreadComment]:
+    for remark in github.review_comments(thread_ref.repository, thread_ref.number, thread_ref.since):
+        yield ThreadComment(remark.id, remark.author, remark.body, remark.updated_at)
+
+
+def _trace(comment: ThreadComment, url: str, me: Account | None) -> Trace | None:
+    read = ((kind, read_mark(comment.body, kind)) for kind in _KINDS)
+    kind, fields = next(((kind, fields) for kind, fields in read if fields is not None), ("", None))
+    if fields is None or not may_be_ours(comment.author, me, kind):
+        return None
+    run = fields.get("run", "")
+    return Trace(
+        kind,
+        fields.get("request", ""),
+        fields.get("of", ""),
+        int(run) if run.isdecimal() and len(run) < 20 else 0,
+        fields.get("state") != "on",
+        comment.body.rpartition("<!--")[0].rstrip(),
+        url,
+        comment.updated_at,
+        "queued" in fields,
+        comment.id,
+        int(refused) if (refused := fields.get("refused", "")).isdecimal() and len(refused) < 20 else 0,
+        is_ours(comment.author, me, kind),
+    )
+
+
+_BY, _ON, _USD = "by", "on", "usd"
+# Comments that are read: with more, the account's spending counts as unknown.
+MOST = 2000
+_MORE_THAN_ANY = 1e6
+
+
+class CommentLister(Protocol):
+    def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]: ...
+
+    def me(self) -> Account | None: ...
+
+
+def spending(actor: Actor, now: str, usd: float) -> Mapping[str, str]:
+    """Return fields for a run's mark: its maximum or actual cost. `now` is its start, RFC 3339."""
+    return {_BY: str(actor.id), _ON: now[:10], _USD: f"{usd:.4f}"}
+
+
+def cost(usd: float) -> Mapping[str, str]:
+    """Return the field that changes when the run has ended."""
+    return {_USD: f"{usd:.4f}"}
+
+
+def cost_today(
+    github: CommentLister,
+    repository: str,
+    actor: Actor,
+    now: str,
+    run: str = "",
+    *,
+    runs: Collection[str] | None = None,
+    most: float = _MORE_THAN_ANY,
+) -> float | None:
+    """Return the cost in USD of the runs that `actor` began on the day of `now`, except the run `run`; `None` if there
+    are more comments than are read. One call for 100 comments that changed today. Raises `GitHubError`.
+
+    Marks are not fully trusted: a run counts once, with at most `most`, and only if it is in `runs`, if given."""
+    costs: dict[str, float] = {}
+    for number, comment in enumerate(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
+        if number >= MOST:
+            return None
+        fields = read_mark(comment.body, PROGRESS)
+        if fields is None or fields.get(_BY) != str(actor.id) or fields.get(_ON) != now[:10]:
+            continue
+        author, of = Account(comment.author, comment.author_id, comment.author_kind), fields.get("run", "")
+        if (run and of == run) or (runs is not None and of not in runs):
+            continue
+        if is_ours(author, github.me(), PROGRESS):
+            costs[of] = max(costs.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
+    return sum(costs.values())
+
+
+def _amount(text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        return 0.0
+    # Capped, so that a sum stays finite.
+    return min(amount, _MORE_THAN_ANY) if amount >= 0 else 0.0
+
+
+OUR_WRITES_TAKE = timedelta(hours=1)
+"""Our label or edit follows our comment within this time. A later change of a thread is by somebody else."""
+
+
+def thread_state(
+    issue: IssueData, comments: Iterable[CommentData], me: Account | None, task: str = ""
+) -> ThreadState:
+    """Return the state of a thread with all its `comments`. GitHub's `updated_at` counts every change, so it is the
+    last activity, unless our own write caused it: then the last comment by others is."""
+    own, others, last_notice = [""], [issue.created_at], ""
+    for comment in comments:
+        kind = PROGRESS if read_mark(comment.body, PROGRESS) else WRITE
+        if may_be_ours(Account(comment.author, comment.author_id, comment.author_kind), me, kind):
+            own.append(max(comment.created_at, comment.updated_at))
+            mark = read_mark(comment.body, WRITE)
+            if mark is not None and mark.get("task", "") == task:
+                last_notice = max(last_notice, comment.created_at)
+        else:
+            others.append(comment.created_at)
+    by_us = bool(max(own)) and _time(issue.updated_at) <= _time(max(own)) + OUR_WRITES_TAKE
+    return ThreadState(
+        number=issue.number,
+        is_pull_request=issue.is_pull_request,
+        state="open" if issue.state == "open" else "closed",
+        locked=issue.locked,
+        labels=issue.labels,
+        quiet_since=max(others) if by_us else max(issue.updated_at, *others),
+        told_at=last_notice,
+    )
+
+
+def opened_by_us(issue: IssueData, me: Account | None) -> bool:
+    """Whether we opened the thread: tasks ignore our own threads."""
+    return issue.author == me.login if me is not None else issue.author_kind == "Bot"
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
