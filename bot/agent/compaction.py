@@ -92,11 +92,11 @@ class Compaction(Protocol):
     """When and how a conversation is compacted."""
 
     def due(self, turn: int, tokens: int) -> bool:
-        """Whether a compaction is due before the request of `turn`, at a size of `held` tokens."""
+        """Whether a compaction is due before the request of `turn`, at a size of `tokens`."""
         ...
 
     def overflowed(self, turn: int, tokens: int) -> bool:
-        """The model refused `held` tokens as too many: whether a compaction may help."""
+        """The model refused `tokens` as too many: whether a compaction may help."""
         ...
 
     def shorten(

@@ -15,7 +15,7 @@ from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
 from bot.agent.usage import SessionUsage, limit_shares
-from bot.agent.window import Gauge, max_response, tokens_of, tokens_of_text
+from bot.agent.window import ConversationSize, max_response, tokens_of, tokens_of_text
 from bot.contracts.journal import (
     BudgetChanged,
     CompactionRecord,
@@ -54,13 +54,13 @@ class Conversation:
         self._history = MessageHistory()
         self._truncations = 0
         self._prefilled = False
-        self._host_texts = 0
+        self._reminders = 0
         self._empty_before = False
         self._provider = context.provider
         self._max_output = max_response(context.provider.info)
         self._fixed = _fixed_tokens(context)
-        self._gauge = Gauge()
-        self._gauge.reset(self._fixed)
+        self._size = ConversationSize()
+        self._size.reset(self._fixed)
         self._overflowed = False
         self._mask: Mask | None = None
         self._continued_instruction: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Conversation:
         """Add the messages of the continued run."""
         for message in self.context.before:
             added = self._history.add(message)
-            self._gauge.add(added)
+            self._size.add(added)
             self.context.journal.write(RecalledMessage(added.role, added.parts))
 
     def add_user_text(
@@ -94,7 +94,7 @@ class Conversation:
         task is."""
         if origin == "task" and self.context.before:
             self._continued_instruction = (f"{CONTINUED_INSTRUCTION}\n\n{text}",)
-        self._gauge.add(self._history.add_user(text, images))
+        self._size.add(self._history.add_user(text, images))
         self.context.journal.write(UserText(self.turn, text, origin, tuple(images)))
 
     def stop_before_request(self) -> Stop | None:
@@ -114,7 +114,7 @@ class Conversation:
         compaction = self.context.compaction
         if compaction is None:
             return None
-        turn, before = self.turn + 1, self._gauge.tokens
+        turn, before = self.turn + 1, self._size.tokens
         if not self._overflowed and (self.context.hooks.has_result() or not compaction.due(turn, before)):
             return None
         self._overflowed = False
@@ -142,17 +142,17 @@ class Conversation:
                 turn, result.text, result.first_kept, before, 0, result.usage, result.cost, result.transcript
             )
         self._calls.forget_reads()
-        self._gauge.reset(self._fixed + sum(map(tokens_of, self._history.view())))
-        self.context.journal.write(record._replace(after=self._gauge.tokens))
+        self._size.reset(self._fixed + sum(map(tokens_of, self._history.view())))
+        self.context.journal.write(record._replace(after=self._size.tokens))
         return None
 
-    def must_shorten(self, response: Complete | Failed) -> bool:
-        """Whether the model refused the conversation as too long and a compaction may help. The next
-        `compact_if_due` does it, and the request does not count as a turn."""
+    def retry_after_overflow(self, response: Complete | Failed) -> bool:
+        """Whether to send a compacted request, since the model refused the conversation as too long. The next
+        `compact_if_due` compacts it; the refused request does not count as a turn."""
         compaction = self.context.compaction
         if not isinstance(response, Failed) or not response.overflow or compaction is None:
             return False
-        if not compaction.overflowed(self.turn, self._gauge.tokens):
+        if not compaction.overflowed(self.turn, self._size.tokens):
             return False
         self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
         self.turn -= 1
@@ -229,7 +229,7 @@ class Conversation:
         cost = self.context.price(usage, self._provider.info)
         partial = response.message if isinstance(response, Complete) else response.partial
         message = self._history.add_assistant(partial or Message("assistant", ()), self.turn)
-        self._gauge.set_counted(response.usage.total, message)
+        self._size.set_counted(response.usage.total, message)
         self._add_usage(usage, cost)
         if message.text.strip():
             self.final_text = self._history.last_text.strip()
@@ -257,7 +257,7 @@ class Conversation:
             )
         stop = call_results.stop
         if stop is None and self.context.hooks.is_handover(info):
-            stop = self._end_or_add_host_text()
+            stop = self._end_or_remind()
         if stop is None:
             for text in self.context.hooks.after_results(info):
                 self.add_user_text(text, "added")
@@ -270,7 +270,7 @@ class Conversation:
 
     def continue_or_end(self, message: Message, step: Step) -> Stop | None:
         """Handle a response without calls. One that is to be continued gets nothing: the next request ends with it.
-        The first empty one in a row gets a note, the second ends the context."""
+        The first empty one in a row gets a note, the second ends the conversation."""
         self._close_turn(message, CallResults([]))
         if step is Step.CONTINUE:
             return None
@@ -281,21 +281,21 @@ class Conversation:
             self._empty_before = True
             self.add_user_text(EMPTY_RESPONSE, "host")
             return None
-        return self._end_or_add_host_text()
+        return self._end_or_remind()
 
-    def _end_or_add_host_text(self) -> Stop | None:
-        """End, unless `before_end` has a text for the model."""
-        text = self.context.hooks.before_end() if self._host_texts < MAX_REMINDERS else None
+    def _end_or_remind(self) -> Stop | None:
+        """Return a stop, unless `before_end` has a text for the model, which is appended."""
+        text = self.context.hooks.before_end() if self._reminders < MAX_REMINDERS else None
         if not text:
             return Stop(StopReason.END_TURN, "The model ended its turn.")
-        self._host_texts += 1
+        self._reminders += 1
         self.add_user_text(text, "host")
         return None
 
     def _close_turn(self, message: Message, call_results: CallResults) -> TurnInfo:
         results = call_results.results
         if results:
-            self._gauge.add(self._history.add_results(results))
+            self._size.add(self._history.add_results(results))
         context, used = self.context, self.session_usage
         shares = limit_shares(context.limits, used, context.clock() - self._start_time)
         info = TurnInfo(

@@ -16,7 +16,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo, Provider, Retrying
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 
 
@@ -79,7 +79,7 @@ class ConversationContext(NamedTuple):
     system: str
     toolbox: Toolbox
     journal: Journal | SubJournal
-    limits: Limits
+    limits: RunLimits
     cancel: CancelToken
     hooks: Hooks = Hooks()
     stop_on_denial: bool = False

@@ -12,7 +12,7 @@ from bot.contracts.formatting import money
 from bot.contracts.messages import FinishReason, Message, Thinking
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 
 _MIB = 1024 * 1024
 _BAD_REQUEST = 400
@@ -62,7 +62,7 @@ _SENTENCES: Mapping[StopReason, str] = {
 def next_step(
     response: Complete | Failed,
     cancel: CancelToken,
-    limits: Limits,
+    limits: RunLimits,
     *,
     can_continue: bool = False,
     prefilled: bool = False,
@@ -94,14 +94,14 @@ def _is_text(message: Message) -> bool:
     return bool(message.text.strip()) and not any(isinstance(part, Thinking) for part in message.parts)
 
 
-def cancel_stop(cancel: CancelToken, limits: Limits) -> Stop:
+def cancel_stop(cancel: CancelToken, limits: RunLimits) -> Stop:
     """Return the stop for a fired token."""
     if cancel.reason == "time":
         return Stop(StopReason.TIME, _time_sentence(limits))
     return Stop(StopReason.CANCELED, _SENTENCES[StopReason.CANCELED])
 
 
-def limit_stop(limits: Limits, used: SessionUsage, seconds: float) -> Stop | None:
+def limit_stop(limits: RunLimits, used: SessionUsage, seconds: float) -> Stop | None:
     """Return a stop if a limit forbids a further request; `seconds` is the run's duration so far."""
     usage, cost = used.usage, used.cost
     if limits.turns is not None and used.requests >= limits.turns:
@@ -120,7 +120,7 @@ def limit_stop(limits: Limits, used: SessionUsage, seconds: float) -> Stop | Non
     return command_limit_stop(limits, used)
 
 
-def command_limit_stop(limits: Limits, used: SessionUsage) -> Stop | None:
+def command_limit_stop(limits: RunLimits, used: SessionUsage) -> Stop | None:
     """Return a stop if a limit forbids a further command; also checked between the calls of one turn."""
     if limits.commands is not None and used.commands >= limits.commands:
         return Stop(StopReason.BUDGET, f"The limit of {limits.commands} commands is reached.")
@@ -131,7 +131,7 @@ def command_limit_stop(limits: Limits, used: SessionUsage) -> Stop | None:
     return None
 
 
-def _time_sentence(limits: Limits) -> str:
+def _time_sentence(limits: RunLimits) -> str:
     return (
         "The time limit is reached."
         if limits.minutes is None

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bot.contracts.formatting import money
 from bot.contracts.messages import Usage
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 
 
 class SessionUsage:
@@ -57,7 +57,7 @@ class LimitShare(NamedTuple):
     words: str
 
 
-def limit_shares(limits: Limits, usage: SessionUsage, seconds: float) -> tuple[LimitShare, ...]:
+def limit_shares(limits: RunLimits, usage: SessionUsage, seconds: float) -> tuple[LimitShare, ...]:
     """Return the share of each limit that is set; `seconds` is the run's duration so far."""
     shares: list[LimitShare] = []
 

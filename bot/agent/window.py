@@ -45,7 +45,7 @@ def capacity(info: ModelInfo) -> int:
     return max(info.context_window - free, info.context_window // 4)
 
 
-class Gauge:
+class ConversationSize:
     """Tracks the size of the conversation in tokens."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from bot.contracts.evidence import CheckerComparison, Coverage, Problem, ServerU
 from bot.contracts.messages import Image, Part, Role, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun
-from bot.contracts.request import Limits, Request
+from bot.contracts.request import Request, RunLimits
 from bot.contracts.tools import ToolSpec
 
 SCHEMA_VERSION = 1
@@ -37,7 +37,7 @@ class Header(NamedTuple):
     request: Request
     system: str
     tools: tuple[ToolSpec, ...]
-    limits: Limits
+    limits: RunLimits
     sandbox: str = ""
     policy_sha: str = ""
 

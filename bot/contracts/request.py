@@ -191,7 +191,7 @@ class Triage:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """What one session may use, checked before each model request; `None` is no limit.
 
     `tokens` counts input, cache and output together. A response may overshoot `tokens` and `cost_usd`, since

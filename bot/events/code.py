@@ -9,10 +9,7 @@ from __future__ import annotations
 import re
 
 from bot.events.blocks import blocks_of
-from bot.events.removals import Removals, lines_of
-
-BEGIN, END = "\0", "\1"
-"""Around code in a marked text. Neither is in a text whose invisible characters are taken out."""
+from bot.events.removals import BEGIN, END, Removals, lines_of
 
 WORDS = "words behind a code block's language"
 _WORDS = re.compile(

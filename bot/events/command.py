@@ -20,10 +20,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.request import Verb
-from bot.events.code import BEGIN, END, mark_code
 from bot.events.hygiene import clean
 from bot.events.nearest import nearest
-from bot.events.removals import Removals
+from bot.events.removals import BEGIN, END, Removals
 
 # Option name -> what its value is called in a message; empty for one that takes none.
 OPTIONS: Mapping[str, str] = {
@@ -149,6 +148,8 @@ def near_miss_command(body: str) -> Command | None:
 
 def _prose(body: str) -> Iterator[str]:
     """The lines of `body` that are neither code nor quoted nor hidden."""
+    from bot.events.code import mark_code
+
     text = _ELEMENT.sub("", mark_code(clean(body).text, Removals()))
     quoted = False
     for line in _CODE.sub("`", text).split("\n"):

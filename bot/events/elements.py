@@ -6,12 +6,9 @@ import html
 import re
 from itertools import accumulate, islice
 
-from bot.events.removals import Removals, lines_of
+from bot.events.removals import BREAK, ELEMENT, TAKEN_OUT, TEXT, Removals, lines_of
 
-ELEMENT, TEXT = "off-screen element", "alternative or title text"
-
-# None of them can match `BREAK`, so what is joined with it is looked at in one go, and not one by one.
-BREAK = "\0"
+# None of these matches `BREAK`, so texts joined with it are searched at once.
 _NAME = r"""[^\s"'<>/=\0]++"""
 _VALUE = r"""(?:"[^"\0]*+"|'[^'\0]*+'|[^\s"'<>=\0]++)"""
 _ASSIGNMENT = rf"(?:\s*+=\s*+{_VALUE})?+"
@@ -46,8 +43,6 @@ _MAY_BE_UNSEEN = re.compile(
     rf"|<(?![A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>))*+<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>"
 )
 _GAP = re.compile("\0\1\n*+\0")
-TAKEN_OUT = "\2"
-"""Stands in place of code that was in an element."""
 
 
 def without_elements(text: str, removals: Removals) -> str:

@@ -11,10 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bot.events.code import BEGIN, END, mark_code
-from bot.events.elements import BREAK, TAKEN_OUT, TEXT, without_elements
-from bot.events.removals import Removals, lines_of, lines_with
-from bot.events.rendering import rendered_code, without_surplus_cells, without_undrawn, without_unreferenced
+from bot.events.removals import BEGIN, BREAK, END, TAKEN_OUT, TEXT, Removals, lines_of, lines_with
 
 MAX_PASSES = 4
 
@@ -85,6 +82,8 @@ def clean(text: str) -> CleanText:
         if len(visible_text) != len(text):
             removals.add(CHARACTER, len(text) - len(visible_text), [_first_difference(text, visible_text)])
         if "`" in visible_text or "~~~" in visible_text:
+            from bot.events.code import mark_code
+
             visible_text = mark_code(visible_text, removals)
         text = markup.without_hidden(_without_comments(visible_text, removals), removals)
         if text == before:
@@ -160,7 +159,10 @@ class _Markup:
 
     def without_hidden(self, text: str, removals: Removals) -> str:
         """Remove the marks and hidden text from the marked `text`; count it in `removals`."""
-        text = without_surplus_cells(text, removals)
+        if "|" in text:
+            from bot.events.rendering import without_surplus_cells
+
+            text = without_surplus_cells(text, removals)
         if BEGIN not in text and END not in text:
             return self._cleaned(text, removals)
         parts = _CODE.split(text)
@@ -180,6 +182,9 @@ class _Markup:
     def _cleaned(self, text: str, removals: Removals) -> str:
         if not any(sign in text for sign in ("<", "&", "](", "][", "![", "]:", "$")):
             return text
+        from bot.events.elements import without_elements
+        from bot.events.rendering import without_undrawn, without_unreferenced
+
         text = without_undrawn(without_unreferenced(text, removals), removals)
         text = self._entities.remove_invisible(without_elements(text, removals), removals)
         remaining_text, count = _IMAGE.subn("![]", text)
@@ -190,6 +195,8 @@ class _Markup:
 
 
 def _rendered_codes(parts: list[str], removals: Removals) -> list[str]:
+    from bot.events.rendering import rendered_code
+
     codes: list[str] = []
     lines = 0
     for before, code in zip(parts[::2], parts[1::2], strict=False):

@@ -1,4 +1,7 @@
-"""Count the hidden text removed from a text, by kind, with its first lines."""
+"""Count the hidden text removed from a text, by kind, with its first lines; and the marks in a text meanwhile.
+
+Apart from the modules that remove it, which are imported only for a text with markup: they take 20 ms.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,20 @@ from itertools import islice
 
 LINES_NAMED = 5
 
+ELEMENT, TEXT = "off-screen element", "alternative or title text"
+
+BEGIN, END = "\0", "\1"
+"""Around code in a marked text. A text without invisible characters contains neither."""
+
+BREAK = "\0"
+"""On both sides of code, or of its place, once `BEGIN` and `END` are removed."""
+
+TAKEN_OUT = "\2"
+"""In place of code that was in a removed element."""
+
 
 class Removals:
-    """Kinds are in the order in which the first of each was found."""
+    """`counts` has the kinds in the order of their first removal."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -27,7 +41,7 @@ class Removals:
 
 
 def lines_of(text: str, positions: Iterable[int]) -> Iterator[int]:
-    """The lines of the text, from 1, on which places are that come in the order of the text; each line once."""
+    """Yield the lines of the text, from 1, that contain `positions`, which ascend; each line once."""
     line, at, end = 1, 0, -1
     for position in positions:
         if position > end:

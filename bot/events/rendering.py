@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 
-from bot.events.code import BEGIN, END, TABLE
-from bot.events.elements import BREAK, ELEMENT, TAKEN_OUT, TEXT
-from bot.events.removals import Removals, lines_of, lines_with
+from bot.events.code import TABLE
+from bot.events.removals import BEGIN, BREAK, ELEMENT, END, TAKEN_OUT, TEXT, Removals, lines_of, lines_with
 
 CELL, LINK, FORMULA = "surplus table cell", "empty link", "invisible formula"
 DIAGRAM, MAP = "diagram comment", "map source"
@@ -92,7 +91,7 @@ def without_undrawn(text: str, removals: Removals) -> str:
 
 def without_surplus_cells(text: str, removals: Removals) -> str:
     """Remove cells beyond a table's last column from the marked `text`."""
-    if "|" not in text or not TABLE.search(text):
+    if not TABLE.search(text):
         return text
     lines = text.split("\n")
     columns, quotes, in_code = 0, 0, False

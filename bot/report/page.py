@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.publish.bundle.files import PATCH
 from bot.publish.markdown import unescaped
 from bot.report import evidence
@@ -210,7 +210,7 @@ def bounded(items: Iterable[object], most: int) -> list[object]:
     return [*listed[:head], len(listed) - most, *listed[len(listed) - tail :]]
 
 
-def limit_words(limits: Limits) -> Sequence[str]:
+def limit_words(limits: RunLimits) -> Sequence[str]:
     named = (
         (limits.turns, "{:,} turns"),
         (limits.tokens, "{:,} tokens"),

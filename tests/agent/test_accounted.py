@@ -10,7 +10,7 @@ from bot.agent.receive import with_usage
 from bot.contracts.messages import FinishReason, Message, Text, Usage
 from bot.contracts.model import Complete, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.providers.encoding import count
 from tests.support.scripted import call, says
 from tests.support.sessions import Bench
@@ -45,8 +45,8 @@ def test_a_request_that_nothing_came_of_costs_nothing() -> None:
     assert with_usage(Failed("503", status=503), REQUEST).usage == Usage()
 
 
-@pytest.mark.parametrize("limits", [Limits(tokens=3000), Limits(cost_usd=0.01)])
-def test_the_limits_hold_where_the_api_reports_nothing(tmp_path: Path, limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [RunLimits(tokens=3000), RunLimits(cost_usd=0.01)])
+def test_the_limits_hold_where_the_api_reports_nothing(tmp_path: Path, limits: RunLimits) -> None:
     answers = [says("a" * 4000, call("echo", f'{{"text": "{n}"}}', f"c{n}"), usage=Usage()) for n in range(9)]
     bench = Bench(answers, tmp_path, limits=limits)
     assert bench.run().stop is StopReason.BUDGET

@@ -24,7 +24,7 @@ from bot.contracts.journal import Note, RequestSent, Response, ResponseFailed, R
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete, Failed, ModelInfo
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import INFO, ScriptedProvider, call, says
 from tests.support.sessions import Bench, header, results_of
@@ -97,7 +97,7 @@ def test_a_result_says_how_long_its_call_took(tmp_path: Path) -> None:
 
 def test_the_minutes_count_from_when_the_whole_run_began(tmp_path: Path) -> None:
     """As a subagent's do, whose conversation begins later."""
-    bench = Bench([says("Done.")], tmp_path, limits=Limits(minutes=1), clock=lambda: 100.0, start_time=0.0)
+    bench = Bench([says("Done.")], tmp_path, limits=RunLimits(minutes=1), clock=lambda: 100.0, start_time=0.0)
     assert bench.run().stop is StopReason.TIME
 
 
@@ -222,13 +222,13 @@ def test_an_unknown_tool_is_answered_with_the_closest_name(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("limits", "stop", "said"),
     [
-        (Limits(turns=2), StopReason.TURNS, "2 turns"),
-        (Limits(tokens=30), StopReason.BUDGET, "30 tokens"),
-        (Limits(cost_usd=0.00005), StopReason.BUDGET, "under $0.01 is spent"),
+        (RunLimits(turns=2), StopReason.TURNS, "2 turns"),
+        (RunLimits(tokens=30), StopReason.BUDGET, "30 tokens"),
+        (RunLimits(cost_usd=0.00005), StopReason.BUDGET, "under $0.01 is spent"),
     ],
 )
 def test_a_limit_ends_the_run_before_the_next_request(
-    tmp_path: Path, limits: Limits, stop: StopReason, said: str
+    tmp_path: Path, limits: RunLimits, stop: StopReason, said: str
 ) -> None:
     bench = Bench([says(echo(str(n), f"c{n}")) for n in range(9)], tmp_path, limits=limits)
     end = bench.run()
@@ -242,7 +242,7 @@ def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
     bench = Bench(
         [says(echo(str(n), f"c{n}")) for n in range(9)],
         tmp_path,
-        limits=Limits(minutes=2),
+        limits=RunLimits(minutes=2),
         clock=lambda: float(next(now)),
     )
     end = bench.run()
@@ -253,10 +253,10 @@ def test_wall_time_ends_the_run_before_the_next_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "said", "most"),
-    [(Limits(commands=3), "3 commands", 3), (Limits(output=2 << 20), "2 MiB of output", 2)],
+    [(RunLimits(commands=3), "3 commands", 3), (RunLimits(output=2 << 20), "2 MiB of output", 2)],
 )
 def test_a_limit_on_commands_holds_within_one_turn(
-    tmp_path: Path, limits: Limits, said: str, most: int
+    tmp_path: Path, limits: RunLimits, said: str, most: int
 ) -> None:
     """One answer may hold any number of calls."""
     ran = ToolOutcome("ok", metadata={"command": "true", "exit_code": 0, "bytes": 1 << 20})
@@ -598,7 +598,7 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
             "",
             Toolbox((), {}, lambda tool, arguments: Permission(True)),
             journal,
-            Limits(),
+            RunLimits(),
             CancelToken(),
         )
         with pytest.raises(RuntimeError):
@@ -608,7 +608,9 @@ def test_a_conversation_that_broke_leaves_the_session_free(tmp_path: Path) -> No
 
 def session_of(bench: Bench) -> ConversationContext:
     toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
-    return ConversationContext(ScriptedProvider([]), "", toolbox, bench.open_journal, Limits(), CancelToken())
+    return ConversationContext(
+        ScriptedProvider([]), "", toolbox, bench.open_journal, RunLimits(), CancelToken()
+    )
 
 
 def refused_by_a_person(said: str) -> ToolOutcome:

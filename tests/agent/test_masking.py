@@ -24,7 +24,7 @@ from bot.contracts.journal import Result
 from bot.contracts.messages import Message, Text
 from bot.contracts.model import Complete, Event, ModelRequest
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits, Verb
+from bot.contracts.request import RunLimits, Verb
 from bot.contracts.tools import ToolOutcome
 from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
 from tests.support.scripted import ScriptedProvider, call, says
@@ -42,7 +42,7 @@ class Keeping(ScriptedProvider):
 
 def bench(folder: Path, masking: Masking, turns: int | None, *script: Complete) -> Bench:
     tools = {"hand_over": lambda values, cancel: ToolOutcome("Noted.")}
-    return Bench(script, folder, tools, limits=Limits(turns=turns), model=Keeping, masking=masking)
+    return Bench(script, folder, tools, limits=RunLimits(turns=turns), model=Keeping, masking=masking)
 
 
 def test_in_the_last_request_only_the_tools_that_hand_over_may_be_called(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_state_after_a_turn_counts_the_requests_that_are_left(tmp_path: Path
     seen: list[int | None] = []
     hooks = Hooks(after_results=lambda info: seen.append(info.state.requests_left) or ())  # type: ignore[func-returns-value]
     script = [says(call("echo", f'{{"text": "{n}"}}', f"c{n}")) for n in range(3)]
-    Bench([*script, says("Done.")], tmp_path, limits=Limits(turns=5), hooks=hooks).run()
+    Bench([*script, says("Done.")], tmp_path, limits=RunLimits(turns=5), hooks=hooks).run()
     assert seen == [4, 3, 2]
 
 

@@ -23,7 +23,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.messages import FinishReason, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import Event, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from bot.providers.encoding import pair_results
 from tests.support.scripted import ScriptedProvider, Turn, call, says
@@ -276,7 +276,7 @@ def go_on(path: Path, before: Sequence[Message], script: Sequence[Turn]) -> Watc
         journal.write(header(tools=(THEN,)))
         end = run_loop(
             ConversationContext(
-                provider, SYSTEM, toolbox, journal, Limits(), CancelToken(), before=before, tools=(THEN,)
+                provider, SYSTEM, toolbox, journal, RunLimits(), CancelToken(), before=before, tools=(THEN,)
             ),
             "and the tests?",
         )

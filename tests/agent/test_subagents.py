@@ -21,7 +21,7 @@ from bot.contracts.journal import AgentStarted, BudgetChanged, Result
 from bot.contracts.messages import ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolOutcome
 from tests.support.scripted import ScriptedProvider, Turn, call, says
 from tests.support.sessions import header, results_of, spec
@@ -50,7 +50,7 @@ class Team:
     folder: Path
     script: Sequence[Turn]
     scripts: Script
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     archive: Callable[[str], str] = lambda text: ""
     tools: dict[str, Handler] = field(default_factory=dict)
     types: tuple[AgentType, ...] = TYPES
@@ -154,7 +154,7 @@ def test_all_spend_from_one_purse(tmp_path: Path) -> None:
         tmp_path,
         [says(task(), usage=Usage(1_000_000)), says("Done.")],
         lambda name: [dear],
-        Limits(cost_usd=2.5),
+        RunLimits(cost_usd=2.5),
     )
     end = team.run()
     assert end.stop is StopReason.BUDGET
@@ -167,7 +167,7 @@ def test_all_spend_from_one_purse(tmp_path: Path) -> None:
 
 def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None:
     looks = [says(call("echo", f'{{"text": "{n}"}}', f"x{n}")) for n in range(20)]
-    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, Limits(turns=5))
+    team = Team(tmp_path, [says(task()), says("Done.")], lambda name: looks, RunLimits(turns=5))
     end = team.run()
     assert end.stop is StopReason.TURNS
     [model] = team.models.values()
@@ -176,7 +176,7 @@ def test_turns_of_subagents_count_towards_the_runs_limit(tmp_path: Path) -> None
 
 def test_the_runs_minutes_go_on_in_a_subagent(tmp_path: Path) -> None:
     """One that began in the last minute has not all of them again."""
-    minutes = Limits(minutes=10)
+    minutes = RunLimits(minutes=10)
     team = Team(tmp_path, [says("Done.")], lambda name: [], minutes)
     team.run()
     late = team.context._replace(clock=lambda: 1000.0, provider=ScriptedProvider([]))

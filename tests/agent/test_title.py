@@ -18,17 +18,17 @@ from bot.contracts.journal import BudgetChanged, Note
 from bot.contracts.messages import FinishReason, Usage
 from bot.contracts.model import Complete, Failed
 from bot.contracts.outcome import StopReason
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from tests.support.scripted import ScriptedProvider, Turn, says
 from tests.support.sessions import header
 
 LONG = "The durations are rounded too late, so that 59.7 seconds are shown as 60s and never as the minute they are."
-FREE = Limits()
+FREE = RunLimits()
 END = LoopEnd(StopReason.END_TURN, "", 3, Usage(100, 0, 0, 10), 1.0, "Done.", Files((), ("a.py",)))
 
 
 def ask(
-    folder: Path, *script: Turn, asked: str = LONG, end: LoopEnd = END, limits: Limits = FREE, seconds: float = 20.0
+    folder: Path, *script: Turn, asked: str = LONG, end: LoopEnd = END, limits: RunLimits = FREE, seconds: float = 20.0
 ) -> tuple[str, LoopEnd, ScriptedProvider]:  # fmt: skip
     provider = ScriptedProvider(script)
     with Journal(folder / "journal.jsonl", str) as journal:
@@ -54,15 +54,15 @@ def test_a_long_request_is_given_a_title_and_that_is_paid_for(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("asked", "end", "limits"),
     [
-        ("fix the rounding", END, Limits()),
-        (LONG, END._replace(files=Files()), Limits()),
-        (LONG, END._replace(stop=StopReason.BUDGET), Limits()),
-        (LONG, END, Limits(cost_usd=1.0)),
+        ("fix the rounding", END, RunLimits()),
+        (LONG, END._replace(files=Files()), RunLimits()),
+        (LONG, END._replace(stop=StopReason.BUDGET), RunLimits()),
+        (LONG, END, RunLimits(cost_usd=1.0)),
     ],
     ids=["short", "nothing changed", "did not end", "nothing left"],
 )
 def test_where_there_is_no_need_or_no_money_nothing_is_asked(
-    tmp_path: Path, asked: str, end: LoopEnd, limits: Limits
+    tmp_path: Path, asked: str, end: LoopEnd, limits: RunLimits
 ) -> None:
     assert ask(tmp_path, says("A title"), asked=asked, end=end, limits=limits)[:2] == ("", end)
 

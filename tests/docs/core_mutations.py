@@ -102,7 +102,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     "S-025": ("bot/agent/calls.py", "if by_policy and self._context.stop_on_denial:", "if False:"),
     "S-026": (
         "bot/agent/conversation.py",
-        "self._gauge.add(self._history.add_results(results))",
+        "self._size.add(self._history.add_results(results))",
         "[self._history.add_results([result]) for result in results]",
     ),
     "S-027": (
@@ -133,8 +133,8 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-037": (
         "bot/agent/conversation.py",
-        "if self._host_texts < MAX_REMINDERS else None",
-        "if self._host_texts < 9 else None",
+        "if self._reminders < MAX_REMINDERS else None",
+        "if self._reminders < 9 else None",
     ),
     "S-038": ("bot/providers/encoding.py", "entries.append(entry[1])", "entries.insert(0, entry[1])"),
     "S-039": (
@@ -364,7 +364,7 @@ LINES: dict[str, tuple[str, str, str]] = {
     ),
     "S-110": (
         "bot/agent/conversation.py",
-        "        return self._end_or_add_host_text()",
+        "        return self._end_or_remind()",
         '        return Stop(StopReason.END_TURN, "")',
     ),
     "S-111": (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.events.elements import ELEMENT
 from bot.events.hygiene import clean
+from bot.events.removals import ELEMENT
 from bot.events.rendering import CELL, DIAGRAM, FORMULA, LINK, MAP
 
 

@@ -15,7 +15,7 @@ from bot.agent.masking import first_and_last_mask
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelOverride, ModelRequest, Provider
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.providers.connect import apply_overrides, connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
@@ -199,7 +199,7 @@ def test_a_server_that_ignores_what_may_be_called_is_overruled_at_dispatch(tmp_p
         here = Bench(
             (),
             tmp_path,
-            limits=Limits(turns=2),
+            limits=RunLimits(turns=2),
             masking=first_and_last_mask(()),
             model=lambda _: connected(name, server),  # type: ignore[arg-type, return-value]
         )

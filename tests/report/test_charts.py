@@ -13,7 +13,7 @@ from bot.agent.journal_file import JournalFile, JournalLine
 from bot.contracts import journal as lines
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.github.actions import SUMMARY_LIMIT
 from bot.report.summary import charts, charts_of, run_summary
 from tests.support.npm import package_file
@@ -34,7 +34,9 @@ HOSTILE = [
 
 def journal(turns: int, names: list[str], *, step: float = 1.0) -> JournalFile:
     """Turns of `step` seconds for the model and as many for each call."""
-    header = lines.Header(1, "0.1.0", "2026-01-02T03:04:05Z", "m", INFO, "0" * 40, REQUEST, "", (), Limits())
+    header = lines.Header(
+        1, "0.1.0", "2026-01-02T03:04:05Z", "m", INFO, "0" * 40, REQUEST, "", (), RunLimits()
+    )
     found: list[JournalLine] = []
     at = 0.0
 

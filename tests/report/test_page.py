@@ -41,7 +41,7 @@ from bot.contracts.journal import (
 from bot.contracts.messages import Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.contracts.request import Actor, Limits, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
 from bot.report.build_timeline import build_timeline
 from bot.report.page import render_page
@@ -74,7 +74,7 @@ HEADER = Header(
     REQUEST,
     "You fix things.",
     (ToolSpec("edit", "Edit.", {"type": "object"}),),
-    Limits(turns=80),
+    RunLimits(turns=80),
     "bubblewrap 0.8.0",
 )
 RUN: tuple[Record, ...] = (

@@ -18,7 +18,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.idle import IdleReporter
 from bot.contracts.journal import FilesChanged, Result, UserText
 from bot.contracts.outcome import Status
-from bot.contracts.request import Limits, Tier, Verb
+from bot.contracts.request import RunLimits, Tier, Verb
 from bot.contracts.tools import PLAIN
 from bot.policy.load import load_policy
 from bot.providers.replay import ReplayProvider
@@ -104,7 +104,7 @@ def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
     unused: Any = None
-    run = SharedSettings(unused, Limits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
+    run = SharedSettings(unused, RunLimits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
     policy, profile = load_policy(None), profile_of_verb(Verb.FIX)
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         subagents = RunSubagents(

@@ -16,7 +16,7 @@ from bot.agent.journal import Journal
 from bot.contracts import journal as lines
 from bot.contracts.messages import Text, ToolCall, Usage
 from bot.contracts.model import ModelInfo
-from bot.contracts.request import Actor, Limits, Request, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Tier, Verb
 
 RECORDING = Path(__file__).parents[2] / "bot" / "session" / "demo" / "recordings" / "demo.jsonl"
 
@@ -161,7 +161,7 @@ def _header() -> lines.Header:
         request=Request(Verb.FIX, "this issue", Actor("mira-okafor", 0, Tier.MAINTAINER), "", "", ""),
         system="",
         tools=(),
-        limits=Limits(),
+        limits=RunLimits(),
     )
 
 

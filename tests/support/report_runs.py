@@ -29,7 +29,7 @@ from bot.contracts.journal import Record
 from bot.contracts.messages import Image, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
-from bot.contracts.request import Actor, Limits, Request, Thread, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Thread, Tier, Verb
 from bot.contracts.tools import ToolSpec
 
 INFO = ModelInfo("claude-sonnet-5-5", 200_000, 8_000, 3.0, 15.0, 0.3, 3.75)
@@ -45,7 +45,7 @@ HEADER = lines.Header(
     REQUEST, "You are Slash Agent. You mend what was asked for, in the smallest change that does it.",
     (ToolSpec("edit", "Replace a text in a file that was shown.", {"type": "object"}, True),
      ToolSpec("bash", "Run a command in the sandbox.", {"type": "object"})),
-    Limits(turns=80, cost_usd=5.0, minutes=30), "bubblewrap 0.8.0",
+    RunLimits(turns=80, cost_usd=5.0, minutes=30), "bubblewrap 0.8.0",
 )  # fmt: skip
 
 OLD = '''"""Durations in words."""

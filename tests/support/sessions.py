@@ -15,7 +15,7 @@ from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import SCHEMA_VERSION, Header
 from bot.contracts.messages import Image, Message, ToolResult
-from bot.contracts.request import Actor, Limits, Request, Tier, Verb
+from bot.contracts.request import Actor, Request, RunLimits, Tier, Verb
 from bot.contracts.tools import ToolOutcome, ToolSpec
 from tests.support.scripted import INFO, ScriptedProvider, Turn
 
@@ -40,7 +40,7 @@ def header(**changes: Any) -> Header:
         "request": Request(Verb.FIX, "mend it", Actor("ann", 1, Tier.MAINTAINER), "o/r", "main", "file:///r"),
         "system": SYSTEM,
         "tools": (spec("echo", {"text": {"type": "string"}}),),
-        "limits": Limits(),
+        "limits": RunLimits(),
     }
     return Header(**{**values, **changes})
 
@@ -53,7 +53,7 @@ class Bench:
     folder: Path
     tools: Mapping[str, Run] = field(default_factory=dict)
     deny: frozenset[str] = frozenset()
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     hooks: Hooks = field(default_factory=Hooks)
     stop_on_denial: bool = False
     redact: Callable[[str], str] = str

@@ -12,7 +12,7 @@ from bot.agent.prompt import new_marker, system_prompt
 from bot.agent.usage import SessionUsage
 from bot.contracts import journal as lines
 from bot.contracts.model import Provider
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.connect import apply_overrides
 from bot.providers.models import cost
@@ -93,11 +93,11 @@ def new_conversation(
     return conversation, results
 
 
-def _limits(context: RunContext) -> Limits:
+def _limits(context: RunContext) -> RunLimits:
     budget = context.inputs.budget
     turns = min(budget.turns, context.profile.turns or budget.turns)
     printed = (budget.commands, budget.output) if budget.runs_commands else (None, None)
-    return Limits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
+    return RunLimits(turns, budget.tokens, budget.usd, budget.minutes, *printed)
 
 
 def _subagents(context: RunContext, shared: SharedSettings, calls: CallTracker) -> RunSubagents:
@@ -166,7 +166,7 @@ def _earlier(
 
 
 def _header(
-    context: RunContext, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: Limits
+    context: RunContext, provider: Provider, system: str, tools: tuple[ToolSpec, ...], limits: RunLimits
 ) -> lines.Header:
     inputs = context.inputs
     policy_sha = inputs.checkout.policy_sha

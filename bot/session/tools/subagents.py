@@ -16,7 +16,7 @@ from bot.agent.todo import Todo, render_list
 from bot.agent.usage import LimitReminder, SessionUsage
 from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider, Retrying
-from bot.contracts.request import Limits
+from bot.contracts.request import RunLimits
 from bot.contracts.tools import Variation
 from bot.providers.connect import share_model_info
 from bot.providers.models import cost
@@ -36,7 +36,7 @@ class SharedSettings(NamedTuple):
     """What subagents have in common with their run's conversation: the model, the limits, the usage and the clock."""
 
     provider: Provider
-    limits: Limits
+    limits: RunLimits
     usage: SessionUsage
     began: float
     identity: str
