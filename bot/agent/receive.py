@@ -35,8 +35,8 @@ from bot.contracts.model import (
 INCOMPLETE = "The model's API ended its answer without saying that it was whole."
 FLUSH_CHARACTERS = 1024
 FLUSH_SECONDS = 0.1
-_HELD = 512
-"""Characters. No secret is longer in any form that the redactor matches."""
+_UNWRITTEN = 512
+"""Characters at the end of a block that wait for more. No secret is longer in any form that the redactor matches."""
 
 Kind = Literal["text", "thinking", "arguments"]
 
@@ -150,7 +150,7 @@ class DeltaWriter:
         self._pending.append(text)
         self._size += len(text)
         now = self._clock()
-        if self._size >= _HELD + FLUSH_CHARACTERS or now - self._last_write >= FLUSH_SECONDS:
+        if self._size >= _UNWRITTEN + FLUSH_CHARACTERS or now - self._last_write >= FLUSH_SECONDS:
             self._write_safe_part(now)
 
     def flush(self) -> None:
@@ -159,10 +159,10 @@ class DeltaWriter:
 
     def _write_safe_part(self, now: float) -> None:
         self._last_write = now
-        if self._size <= max(_HELD, self._min_size):
+        if self._size <= max(_UNWRITTEN, self._min_size):
             return
         text = "".join(self._pending)
-        first, rest = text[:-_HELD], text[-_HELD:]
+        first, rest = text[:-_UNWRITTEN], text[-_UNWRITTEN:]
         redacted = self._journal.redact(text)
         if redacted == text or redacted == self._journal.redact(first) + self._journal.redact(rest):
             self._write(first, rest)

@@ -170,10 +170,10 @@ class RecordedCompactions:
     def __init__(self, journal: JournalFile) -> None:
         self._recorded = {line.turn: line for line in journal.records(CompactionRecord)}
 
-    def due(self, turn: int, held: int) -> bool:
+    def due(self, turn: int, tokens: int) -> bool:
         return turn in self._recorded
 
-    def overflowed(self, turn: int, held: int) -> bool:
+    def overflowed(self, turn: int, tokens: int) -> bool:
         return False
 
     def shorten(

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         raise UsageError("Say what to do: --plan or --dashboard.")
     actions = Actions(os.environ, sys.stderr)
     where = read_github_environment(os.environ)
-    host_of = _hosts(where, Access.TALK if arguments.dashboard else Access.READ, actions)
+    host_of = _hosts(where, Access.COMMENT if arguments.dashboard else Access.READ, actions)
     now = utc_now()
     run = MaintenanceRun(
         _repositories(arguments.repositories),

@@ -105,14 +105,14 @@ def _check_rules(policy: Policy, file: Path, text: str) -> None:
     """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
     if not policy.detector.rules:
         return
-    from bot.policy.nodes import place_of
+    from bot.policy.nodes import position_of
     from bot.session.context.base import finder_of
 
     root = _root(file)
     try:
         finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
     except UsageError as error:
-        line, column = place_of(text, ("detector", "rules"))
+        line, column = position_of(text, ("detector", "rules"))
         raise PolicyError(str(file), [Problem(line, column, str(error))]) from error
 
 

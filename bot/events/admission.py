@@ -1,5 +1,5 @@
-"""Who is asking and what they may: an account's tier, the verbs of a tier, and what besides a command requests a run;
-what somebody without access is told.
+"""Decide who may request what: an account's tier, the verbs of a tier, what besides a command requests a run, and the
+answer to an account without access.
 
 The tier comes from GitHub's permission API. The payload's `author_association`, a `[bot]` suffix and an account's type
 proved forgeable or meaningless elsewhere. The login is only the API's key: the id in its answer must be the payload's,
@@ -23,7 +23,7 @@ FIX_FAILED_RUN = "what the failed checks show"
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Verbs by tier, and the bots let in by id, each with its verbs. What follows is off until it is named.
+    """Verbs by tier, and the admitted bots by id, each with its verbs. All other fields are off by default.
 
     `own_thread` are verbs that an outsider may use on a thread that they opened. `labels` are the labels that ask
     for a verb, `assignee` the login whose assignment asks for a fix, `reviews` the actions on a pull request that
@@ -96,7 +96,7 @@ class Admission:
         return Command(Verb.REVIEW)
 
     def _label_command(self, label: str) -> Command | NoRequest:
-        # GitHub has no two labels that differ in case alone.
+        # GitHub's labels are unique ignoring case.
         verb = next((verb for name, verb in self.labels.items() if name.casefold() == label.casefold()), None)
         if verb is None:
             return NoRequest("Nothing to do: the policy makes no command of this label.")
@@ -104,7 +104,7 @@ class Admission:
 
 
 def _login(login: str) -> str:
-    """An app's login is written with `[bot]` in one place and without it in another."""
+    """Return `login` for a comparison: an app's has `[bot]` at its end in some places only."""
     return login.casefold().removesuffix("[bot]")
 
 
@@ -172,7 +172,7 @@ def tier_of(permission: Permission) -> Tier:
 
 
 def _looks_like_bot(account: Account) -> bool:
-    """Enough to refuse, never enough to trust."""
+    """Whether an account claims to be a bot. The claim may refuse a request, never allow one."""
     return account.kind == "Bot" or account.login.endswith("[bot]")
 
 

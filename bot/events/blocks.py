@@ -1,5 +1,5 @@
-"""The blocks of a text as GitHub reads them: CommonMark 0.29 with tables and footnotes. Only as far as it takes to know
-where code begins and ends, and which lines are read together."""
+"""Parse the blocks of a text as GitHub does (CommonMark 0.29 with tables and footnotes), as far as needed to know where
+code begins and ends, and which lines form one paragraph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 20_000
 _DEEPEST = 50
 _QUOTE, _NOTE, _IN_NOTE = -1, -2, 4
 
-# Lines outside of all that begin nothing.
+# Lines outside of any block that begin none.
 _PLAIN = re.compile(r"(?:(?:[^\W\d_]|`(?!``))[^\n]*+(?:\n|\Z))++")
 _BLANKS = re.compile(" *+")
 _FENCE = re.compile(r"(`{3,}+)[^`]*+\Z|(~{3,}+)")
@@ -34,7 +34,7 @@ _NAMES = (
 _HTML = re.compile(
     rf"<(?:((?i:script|pre|style)(?=[ >]|\Z))|(!--)|(\?)|(![A-Z])|(!\[CDATA\[)|/?(?i:{_NAMES})(?= |/?>|\Z))"
 )
-# A line with this in it ends each of the first five, an empty one the others.
+# A line that contains this ends each of the first five, an empty line the others.
 _HTML_ENDS = (
     re.compile("</(?:script|pre|style)>", re.IGNORECASE),
     re.compile("-->"),
@@ -42,7 +42,7 @@ _HTML_ENDS = (
     re.compile(">"),
     re.compile("]]>"),
 )
-# Not all versions agree on these.
+# Versions of the parser differ on these.
 _HTML_IN_DOUBT = re.compile("<(?:/?(?i:textarea|source|search)(?![A-Za-z0-9-])|![a-z])")
 _VALUE = r"""(?:[^ "'=<>`]++|'[^']*+'|"[^"]*+")"""
 _TAG_ALONE = re.compile(
@@ -89,9 +89,9 @@ class _Blocks:
     def __init__(self, text: str) -> None:
         self._text = text
         self._containers: list[int] = []
-        """How far the content of each is indented, or `_QUOTE` or `_NOTE`."""
+        """The indent of the content of each, or `_QUOTE` or `_NOTE`."""
         self._is_empty = False
-        """Nothing was in the last of them yet."""
+        """The last of them is still empty."""
         self._leaf = _Leaf.NONE
         self._start = -1
         """Where the running text or the fenced block began."""
@@ -100,7 +100,7 @@ class _Blocks:
         """Where the block of HTML began, and what ends it but an empty line."""
         self._html_ends: re.Pattern[str] | None = None
         self._may_be_links = False
-        """The paragraph may be nothing but definitions of links."""
+        """The paragraph may consist of link definitions only."""
 
     def read(self) -> Iterator[Block]:
         text, at, left = self._text, 0, _MOST
@@ -120,7 +120,7 @@ class _Blocks:
         yield from self._closed(at)
 
     def _skipped(self, at: int) -> int:
-        """Where the lines end that from `at` on need no look."""
+        """Return the end of the lines from `at` on that need no parsing."""
         if self._leaf is _Leaf.FENCE:
             for closer in _CLOSER.finditer(self._text, at):
                 if closer[1].startswith(self._fence):
@@ -185,7 +185,7 @@ class _Blocks:
             self._leaf, self._may_be_links = _Leaf.PARAGRAPH, line[first] == "["
 
     def _matched(self, line: str) -> tuple[int, int]:
-        """How far the line belongs to the containers, and to how many."""
+        """Return where the line's content begins, and how many containers it belongs to."""
         at = matched = 0
         for indent in self._containers:
             first = _first(line, at)
@@ -203,7 +203,7 @@ class _Blocks:
         return at, matched
 
     def _continue_leaf(self, line: str, at: int, end: int) -> Iterator[Block]:
-        """One more line of a fenced block, or of HTML."""
+        """Read one more line of a fenced block, or of HTML."""
         if self._leaf is _Leaf.FENCE:
             closer = _CLOSER.match(line[at:])
             if closer and closer[1].startswith(self._fence):
@@ -212,7 +212,7 @@ class _Blocks:
             self._end_html(end)
 
     def _container(self, line: str, at: int, first: int, *, continues: bool) -> tuple[int, int] | None:
-        """The indent of one that begins here, and where its content begins."""
+        """Return the indent of a container that begins here, and where its content begins."""
         if line[first] == ">":
             return _QUOTE, first + (2 if line.startswith(" ", first + 1) else 1)
         if note := _FOOTNOTE.match(line, first):
@@ -265,20 +265,20 @@ class _Blocks:
             raise _Doubt
 
     def _run_on(self, start: int) -> None:
-        """A line of running text begins at `start`."""
+        """Begin a line of running text at `start`."""
         if self._start < 0:
             self._start = start
 
     def _closed(self, at: int) -> Iterator[Block]:
         """Yield the open block, which ends here; containers stay."""
         is_code = self._leaf is _Leaf.FENCE
-        # A note that nothing refers to is not shown, with the code in it.
+        # A footnote without a reference is not displayed, nor is the code in it.
         if self._start >= 0 and not (is_code and _NOTE in self._containers):
             yield Block(self._start, at, is_code)
         self._start, self._leaf = -1, _Leaf.NONE
 
 
 def _first(line: str, at: int) -> int:
-    """Where in the line, from `at` on, something stands that is no blank."""
+    """Return the position of the first character from `at` on that is no blank."""
     blanks = _BLANKS.match(line, at)
     return blanks.end() if blanks else at

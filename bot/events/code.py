@@ -1,6 +1,6 @@
-"""A text's code: fenced blocks, and spans on one line.
+"""Mark the code in a text: fenced blocks, and spans on one line.
 
-In code, markup is seen as it is written; elsewhere it may hide text. So only what is code for certain counts: a span
+In code, markup is displayed as written; elsewhere it may hide text. So only what is certainly code counts: a span
 counts if no earlier backtick in its block could pair with its own.
 """
 
@@ -21,10 +21,10 @@ TABLE = re.compile(  # the row of dashes under a table's head
 )
 _INSIDE = r"[^`\r\n]"
 _SPAN = rf"`{{0}}(?!`){_INSIDE}++(?:(?!`{{0}}(?!`))`++{_INSIDE}++)*+`{{0}}(?!`)"
-# Ticks without a partner.
+# Backticks without a closing run of the same length.
 _ALONE = r"`{0}(?!`)(?!(?:[^`]*+(?!`{0}(?!`))`++)*+[^`]*+`{0}(?!`))"
 _MOST_TICKS = 9
-# Splits into text, code, its ticks, text ...
+# Splits into text, code, its backticks, text ...
 _SPANS = re.compile(
     rf"((`(?<!``)`{{0,{_MOST_TICKS - 1}}}+)(?!`){_INSIDE}++(?:(?!\2(?!`))`++{_INSIDE}++)*+\2(?!`))"
 )
@@ -39,8 +39,8 @@ _TARGET = (
     r"\([ \t]*+(?:<[^][<>`\"'\r\n]*+>|(?:[^][\s()<>`\\]|\\[^][\s`]|\((?:[^][\s()<`\\]|\\[^][\s`])*+\))*+)"
     r"""(?:[ \t]++(?:"[^]["<`\\\r\n]*+"|'[^]['<`\\\r\n]*+'|\([^][()<`\\\r\n]*+\)))?+[ \t]*+\)"""
 )
-# What takes no ticks away from what follows, as a tag, an address, a link, a formula or a pair of ticks over several
-# lines can, or what may become one.
+# Text that cannot contain a backtick of a later span, as a tag, an address, a link, a formula or a span over several
+# lines can.
 _HARMLESS = (
     r"[^`\\<\]$:w]++",
     r":(?!//)",
@@ -60,16 +60,16 @@ _HARMLESS = (
     rf"www\.{_ADDRESS}",
 )
 _CERTAIN = re.compile(f"(?:{'|'.join(_HARMLESS)})*+")
-# A cell is read for itself.
+# Each table cell is parsed on its own.
 _CERTAIN_IN_TABLE = re.compile(_CERTAIN.pattern.replace(f"{_INSIDE}++", r"[^`|\r\n]++"))
 
-# A page may end it before the tag in it, which then takes in what follows.
+# A browser may end the declaration before the tag in it, whose attributes then contain the rest.
 _TAG_IN_DECLARATION = re.compile(r"<(?:\?|![A-Za-z]|!\[CDATA\[)[^<>]*+<")
 
 
 def mark_code(text: str, removals: Removals) -> str:
-    """`text` with its code between `BEGIN` and `END`, and without the words behind a block's language: no page shows
-    them."""
+    """Return `text` with its code between `BEGIN` and `END`, and without the words after a block's language, which no
+    page displays."""
     pieces: list[str] = []
     words: list[int] = []
     end_of_last = 0

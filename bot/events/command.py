@@ -1,4 +1,4 @@
-"""The command grammar: what of a comment is addressed to the bot.
+"""The command grammar: parse the command in a comment.
 
 A command is the token `/agent`, case-sensitive, at the start of the first line that is not blank, with at
 most three spaces before it: so never inside a quote, a code block, or running text. What follows it:
@@ -24,7 +24,7 @@ from bot.events.hygiene import clean
 from bot.events.nearest import nearest
 from bot.events.removals import BEGIN, END, Removals
 
-# Option name -> what its value is called in a message; empty for one that takes none.
+# Option name -> description of its value for messages; empty for an option without a value.
 OPTIONS: Mapping[str, str] = {
     "model": "a model's name, as in `--model anthropic/claude-sonnet-5-5`",
     "budget": "an amount in USD, as in `--budget 2`",
@@ -38,7 +38,7 @@ OPTIONS: Mapping[str, str] = {
 
 _RUN = ("model", "budget", "dry-run", "sha")
 _CHANGE = (*_RUN, "draft")
-# What an option can mean something to; on the others it is a mistake of whoever wrote it.
+# The options that each verb accepts.
 OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
     Verb.FIX: (*_CHANGE, "base"),
     Verb.PLAN: (*_RUN, "base"),
@@ -53,21 +53,21 @@ OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
 }
 
 PLAN = "plan"
-"""Among a command's options: the hash of the plan that it approves, which is no option as written."""
+"""Key in a command's options for the hash of the approved plan, which is not written as an option."""
 
 _ADDRESS = "/agent"
 _MAX_INDENT = 3
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WORD = re.compile(r"\S+")
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
-# What keyboards make of two hyphens: an en or em dash.
+# Some keyboards replace two hyphens by an en or em dash.
 _DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 _SHA = re.compile(r"[0-9a-fA-F]{12,40}")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 _AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
 _VERBS = frozenset(verb.value for verb in Verb)
-# Words that people put before a request, up to four, then the token in any case.
+# Up to four polite words or mentions, then the token in any case.
 _MISSED = re.compile(
     r" {0,3}((?:(?:@[\w-]+|please|pls|plz|hey|hi|hello|okay|ok|so|now|and|then|can|could|would|you|kindly|thanks)"
     r"[,:!]? +){0,4})(/agent)(?=[\s:,!]|$)[:,!]?[ \t]*(.*)",
@@ -78,8 +78,8 @@ _CODE = re.compile(f"{BEGIN}[^{END}]*{END}")
 _ELEMENT = re.compile(
     r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
 )
-# What git's check-ref-format refuses, and names that would be read as something other than a branch: a ref
-# from elsewhere (`refs/`, `pull/`: a fork's head) or an object's id.
+# Names that git's check-ref-format refuses, and names that git would not read as a branch: another ref (`refs/`,
+# `pull/`: a fork's head) or an object id.
 _NOT_A_BRANCH = re.compile(
     r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|[./]$|^[-/]|^@$|^refs/|^pull/|^HEAD$"
     r"|^[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?$"
@@ -107,7 +107,7 @@ class _ProblemError(Exception):
 
 
 def parse_command(body: str) -> Command | None:
-    """The command in a comment's body, or `None` when it holds none. Never raises, whatever the text."""
+    """Return the command in a comment's body, or `None`. Never raises."""
     rest = _after_token(body)
     if rest is None:
         return None
@@ -134,7 +134,7 @@ def near_miss_command(body: str) -> Command | None:
             continue
         lead, token, rest = match.groups()
         verb = rest.split(None, 1)[0].rstrip(".,:;!?").lower() if rest else ""
-        # A line that begins with the token in another case is addressed to nobody else.
+        # Without a verb only the token in another case counts.
         if verb not in _VERBS and (lead or token == _ADDRESS):
             continue
         intended = rest if _PLAIN.fullmatch(rest) else verb if verb in _VERBS else "fix this"
@@ -147,7 +147,7 @@ def near_miss_command(body: str) -> Command | None:
 
 
 def _prose(body: str) -> Iterator[str]:
-    """The lines of `body` that are neither code nor quoted nor hidden."""
+    """Yield the lines of `body` that are neither code nor quoted nor hidden."""
     from bot.events.code import mark_code
 
     text = _ELEMENT.sub("", mark_code(clean(body).text, Removals()))
@@ -159,7 +159,7 @@ def _prose(body: str) -> Iterator[str]:
 
 
 def mentions_agent(body: str) -> bool:
-    """Whether the token stands anywhere in `body`, so that the log can say why nothing happened."""
+    """Whether `body` contains the token anywhere, for the reason in the log."""
     return re.search(rf"(?<!\S){_ADDRESS}(?!\S)", body) is not None
 
 
@@ -192,7 +192,7 @@ def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:
 
 
 def _with_hyphens(word: str) -> str:
-    """`word` with its two hyphens where a keyboard made a dash of them, and it is an option then."""
+    """Return `word` with two hyphens in place of a dash, if that makes it an option."""
     if not _DASH.match(word):
         return word
     written = _DASH.sub("--", word, count=1)
@@ -201,7 +201,7 @@ def _with_hyphens(word: str) -> str:
 
 
 def _read_verb(word: str) -> Verb | None:
-    """The verb that `word` is, `None` for a word of an instruction."""
+    """Return the verb `word`, or `None` for a word of an instruction."""
     plain = word.rstrip(".,:;!?").lower()
     verbs = [verb.value for verb in Verb]
     if plain in verbs:
@@ -234,7 +234,7 @@ def _read_hash(instruction: str) -> tuple[str, str]:
 
 
 def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) -> int:
-    """Read options from `position` on into `options`; the position of the first word that is none."""
+    """Read options from `position` on into `options`; return the position of the first other word."""
     while position < len(words) and (match := _OPTION.fullmatch(words[position])):
         name, value = match.group(1), match.group(2)
         position += 1
@@ -248,7 +248,7 @@ def _read_leading(words: Sequence[str], position: int, options: dict[str, str]) 
 
 
 def _trailing_start(words: Sequence[str], lowest: int) -> int:
-    """Where the run of options begins that ends the line; the number of words when none does."""
+    """Return where the options at the end of the line begin; the number of words if there are none."""
     start = len(words)
     while start > lowest:
         if _is_option(words[start - 1], takes_next=False):
@@ -303,5 +303,5 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _quotable(word: str) -> str:
-    """A word of the author's, fit to stand in backticks."""
+    """Return a word of the author, safe inside backticks."""
     return word.replace("`", "'")[:40]

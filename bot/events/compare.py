@@ -1,4 +1,4 @@
-"""Compare the request in a bundle, which anybody may have written, with the event."""
+"""Compare the request in a bundle, which is untrusted, with the event."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def difference(
 ) -> str:
     """Return what in `request` differs from the event and from GitHub's data on the actor, or empty.
 
-    `load_admission` is called if the policy derives the command from the event; without it such an event has no
+    `admission` is called if the policy derives the command from the event; without it such an event has no
     command. The thread's texts are not compared, since nothing depends on them. Whether a pull request still has the
     head in `request` is checked by the push. Raises what `reader` raises.
     """
@@ -38,7 +38,7 @@ def difference(
     for label, actual, expected in rows:
         if actual != expected:
             return label
-    # Asked last, since it costs. Any bot will do here: whether this one may was decided when the run began.
+    # Last, since it calls the API. Any bot passes: whether this one may was decided when the run began.
     actor = identify_actor(event_request, reader, (event_request.actor.id,) if event_request.actor else ())
     if isinstance(actor, RejectedActor) or actor != request.actor:
         return "who asked"

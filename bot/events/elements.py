@@ -1,4 +1,4 @@
-"""Elements of HTML that are off the screen, and the attributes of others that are text which no page shows."""
+"""Remove HTML elements that are off the screen, and attributes of others whose text no page displays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VALUE = r"""(?:"[^"\0]*+"|'[^'\0]*+'|[^\s"'<>=\0]++)"""
 _ASSIGNMENT = rf"(?:\s*+=\s*+{_VALUE})?+"
 _ATTRIBUTES = rf"(?:\s++{_NAME}{_ASSIGNMENT})"
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w-]{{0,39}})({_ATTRIBUTES}*+)\s*+/?>")
-# One without attributes is seen, and has nothing that is not. Splits into text, name, attributes, end, text ...
+# An element without attributes is visible. Splits into text, name, attributes, end, text ...
 _TAG_WITH_ATTRIBUTES = re.compile(rf"(</?[A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)(\s*+/?>)")
 _OWN_END = re.compile(r"[^<]*+</([A-Za-z][\w-]{0,39}+)\s*+>")
 _UNSEEN_STYLE = re.compile(
@@ -28,16 +28,16 @@ _TEXT_ATTRIBUTES = rf"(?ai:alt|title|placeholder|summary|label|content|(?:aria|d
 _HIDING = rf"(?ai:hidden|style){_ENDED}"
 _PLAIN = rf"(?:\s++(?!{_HIDING}){_NAME}{_ASSIGNMENT})"
 _WORD = r"""(?:\s*+=\s*+(?:"[^"\s\0]*+"|'[^'\s\0]*+'|[^\s"'<>=\0]++))?+(?!\s*+=)"""
-# All attributes that stay, up to one that does not: a text, or of several words, which no page shows but a style.
+# Group 1: attributes that stay. Else one that is removed: a text, or one of several words other than a style.
 _VISIBLE = re.compile(
     rf"((?:\s++(?!{_TEXT_ATTRIBUTES})(?:(?ai:style){_ENDED}{_ASSIGNMENT}|{_NAME}{_WORD})|\0)++)|{_ATTRIBUTES}"
 )
-# All attributes that hide nothing, and one that may; or what there is to the end.
+# Attributes that hide nothing, then one that may, or the end.
 _MAY_HIDE = re.compile(
     rf"{_PLAIN}*+(?:\s++(?:(?ai:(hidden)){_ENDED}{_ASSIGNMENT}|(?ai:style){_ENDED}(?:\s*+=\s*+({_VALUE}))?+)|\Z)"
 )
 _OPENING = re.compile(rf"<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>")
-# All that is seen, and an opening tag that may not be.
+# Visible text and tags, then an opening tag that may hide its element.
 _MAY_BE_UNSEEN = re.compile(
     rf"(?:[^<]++|</?[A-Za-z][\w-]{{0,39}}+{_PLAIN}*+\s*+/?>|</[A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>"
     rf"|<(?![A-Za-z][\w-]{{0,39}}+{_ATTRIBUTES}*+\s*+/?>))*+<([A-Za-z][\w-]{{0,39}}+)({_ATTRIBUTES}++)\s*+/?>"
@@ -46,8 +46,8 @@ _GAP = re.compile("\0\1\n*+\0")
 
 
 def without_elements(text: str, removals: Removals) -> str:
-    """`text` without them. Code stands between two `BREAK`s: nothing in it begins or ends an element. One that never
-    ends hides the rest."""
+    """Return `text` without them. Code is between two `BREAK`s: nothing in it begins or ends an element. An element
+    without an end hides the rest."""
     small = text.lower()
     if "hidden" not in small and "style" not in small:
         return _without_texts(text, removals)
@@ -55,13 +55,13 @@ def without_elements(text: str, removals: Removals) -> str:
 
 
 def _without_unseen(text: str, removals: Removals) -> str:
-    """`text` with the ends of lines of each element in its place, between breaks."""
+    """Return `text` with each hidden element replaced by its line ends, between breaks."""
     pieces: list[str] = []
     positions: list[int] = []
     unseen_by_attributes: dict[str, bool] = {}
     at = done = 0
     unseen = False
-    # Behind one that is taken out often comes the next.
+    # A hidden element often directly follows another.
     while tag := (unseen and _OPENING.match(text, at)) or _MAY_BE_UNSEEN.match(text, at):
         name, attributes = tag.groups()
         at = tag.end()
@@ -84,7 +84,7 @@ def _without_unseen(text: str, removals: Removals) -> str:
 
 
 def _end_of(name: str, text: str, start: int) -> int:
-    """Where an element ends that is not seen: only its own end matters. At the text's end where it never does."""
+    """Return the end of a hidden element, found by its own end tags only; the end of the text without one."""
     if (own := _OWN_END.match(text, start)) and own.group(1).lower() == name:
         return own.end()
     depth = 1
@@ -104,7 +104,7 @@ def _is_unseen(attributes: str) -> bool:
 
 
 def _without_texts(text: str, removals: Removals) -> str:
-    """`text` without attributes that are not shown."""
+    """Return `text` without attributes that are not displayed."""
     parts = _TAG_WITH_ATTRIBUTES.split(text)
     attributes = parts[2::4]
     changed = _changed(list(set(attributes)))

@@ -24,7 +24,7 @@ WORKFLOW_RUN = "workflow_run"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The two ends of a pull request. `repository` is `owner/name`, empty where the fork was deleted."""
+    """The two ends of a pull request. `repository` is `owner/name`, empty if the fork was deleted."""
 
     sha: str
     ref: str
@@ -36,8 +36,8 @@ class Head:
 class Subject:
     """The issue or pull request that an event is about. `author` is `None` for a deleted account.
 
-    `comments` is how many there were, 0 where the payload does not say. `head` is `None` for an issue, and under a
-    pull request where the payload does not hold it, which is so of a comment in its conversation. `updated_at` is
+    `comments` is their number, 0 if unknown. `head` is `None` for an issue, and for a pull request if the payload
+    lacks it, as that of a comment in its conversation does. `updated_at` is
     the last change before the event.
     """
 
@@ -58,10 +58,10 @@ class Subject:
 class CommentEvent:
     """A comment in a conversation (`issue_comment`) or on lines of a diff (`pull_request_review_comment`).
 
-    The two have ids of their own. `asked_at` is when it was there to be read: a comment on lines that was written
-    into a review is created with its first word and changed once more when the review is submitted. `sender` is who
-    caused the event, which for an edit need not be the author. `anchor` is where in the diff the comment stands,
-    without what is said there.
+    The two have ids of their own. `requested_at` is when it became visible: a comment on lines that belongs to a
+    review is created with its first word and changed once more when the review is submitted. `sender` is the account
+    that caused the event, which for an edit need not be the author. `anchor` is its location in the diff, without
+    the thread's comments.
     """
 
     name: str
@@ -72,7 +72,7 @@ class CommentEvent:
     id: int
     url: str
     body: str
-    asked_at: str
+    requested_at: str
     author: Account | None
     anchor: ReviewThread | None = None
 
@@ -94,9 +94,9 @@ class ReviewEvent:
 
 @dataclass(frozen=True, slots=True)
 class ThreadEvent:
-    """Something was done to an issue (`issues`) or a pull request (`pull_request`, `pull_request_target`).
+    """An action on an issue (`issues`) or a pull request (`pull_request`, `pull_request_target`).
 
-    `label` and `assignee` are what was added by it, empty where it was something else.
+    `label` and `assignee` are what the action added, empty for other actions.
     """
 
     name: str
@@ -127,7 +127,7 @@ class DispatchEvent:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEvent:
-    """It was time. `repository` is `None` where the payload does not name it, as GitHub's often does not."""
+    """A schedule fired. `repository` is `None` where the payload does not name it, as GitHub's often does not."""
 
     repository: RepositoryData | None
     name: str = SCHEDULE
@@ -157,7 +157,7 @@ class RunEvent:
 
 @dataclass(frozen=True, slots=True)
 class OtherEvent:
-    """An event that nothing is done with."""
+    """An event that starts nothing."""
 
     name: str
     action: str
@@ -167,7 +167,7 @@ Event = CommentEvent | ReviewEvent | ThreadEvent | DispatchEvent | ScheduleEvent
 
 
 def read_event(name: str, path: Path) -> Event:
-    """The event in the payload file at `path`. Raises `UsageError` naming the file or the field at fault."""
+    """Return the event in the payload file at `path`. Raises `UsageError` naming the file or the invalid field."""
     fields = load(path)
     reader = READERS.get(name)
     return OtherEvent(name, fields.text("action", default="")) if reader is None else reader(fields)
@@ -183,13 +183,13 @@ def _comment(name: str, parent: str, fields: Fields) -> CommentEvent:
         id=fields.number("comment.id"),
         url=fields.text("comment.html_url"),
         body=fields.text("comment.body", default=""),
-        asked_at=_asked_at(name, fields),
+        requested_at=_requested_at(name, fields),
         author=fields.account("comment.user"),
         anchor=_anchor(fields) if name == REVIEW_COMMENT else None,
     )
 
 
-def _asked_at(name: str, fields: Fields) -> str:
+def _requested_at(name: str, fields: Fields) -> str:
     created = fields.time("comment.created_at")
     if name != REVIEW_COMMENT or not fields.has("comment.updated_at"):
         return created
@@ -197,7 +197,7 @@ def _asked_at(name: str, fields: Fields) -> str:
 
 
 def _anchor(fields: Fields) -> ReviewThread:
-    """A line that is gone from the diff is null in the payload, and so is that of a comment on a whole file."""
+    """Return a comment's location. The payload's line is null if it is gone from the diff, and for a whole file."""
     line = fields.number("comment.line", default=0)
     of_file = fields.text("comment.subject_type", default="line") == "file"
     return ReviewThread(
@@ -214,7 +214,7 @@ def _anchor(fields: Fields) -> ReviewThread:
 
 def _review(fields: Fields) -> ReviewEvent:
     subject = _subject(fields, "pull_request")
-    # A dismissed review of old has no time; nothing is done with one.
+    # An old dismissed review has no time, and starts nothing.
     submitted = fields.time("review.submitted_at") if fields.has("review.submitted_at") else ""
     return ReviewEvent(
         action=fields.text("action"),

@@ -140,7 +140,7 @@ def _from_comment(event: CommentEvent) -> EventRequest | NoRequest:
     command = command_in(event.body, "comment")
     if isinstance(command, NoRequest):
         return command
-    trigger = Trigger(event.name, event.id, event.url, event.asked_at)
+    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
     return _for_thread(event, trigger, event.author, command, anchor=event.anchor)
 
 

@@ -1,6 +1,6 @@
-"""Text from GitHub without what its readers on GitHub cannot see.
+"""Remove from a text of GitHub what its readers on GitHub cannot see.
 
-HTML comments go everywhere, code included. Characters that show nothing go too, apart from the joiners and selectors
+HTML comments are removed everywhere, code included; invisible characters too, apart from the joiners and selectors
 that emoji and Persian or Indic words need. Linear in the text's length.
 """
 
@@ -26,7 +26,7 @@ _INVISIBLE = re.compile(
     "]"
 )
 _INVISIBLE_ASCII = {code: None for code in range(128) if _INVISIBLE.match(chr(code))}
-# The flags of England, Scotland and Wales are spelt out in tag characters; nothing else that is real is.
+# The flags of England, Scotland and Wales are spelt out in tag characters; no other real text is.
 _FLAG = re.compile(
     "(\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
     "|\U000e0077\U000e006c\U000e0073)\U000e007f)"
@@ -61,7 +61,7 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class CleanText:
-    """`text` as its readers see it, with the number of HTML comments and invisible characters taken out."""
+    """`text` as its readers see it, with the numbers of removed HTML comments and invisible characters."""
 
     text: str
     comments: int = 0
@@ -70,10 +70,10 @@ class CleanText:
 
 
 def clean(text: str) -> CleanText:
-    """Take hidden text out until nothing changes, since taking one thing out can put another together.
+    """Remove hidden text until nothing changes, since a removal can join the parts of another hidden text.
 
-    Text that still changes after `MAX_PASSES` was built to do so: every `<` and `&` left in it is escaped, and what
-    it defines is text.
+    Text that still changes after `MAX_PASSES` was built to do so: every remaining `<` and `&` is escaped, and its
+    link definitions become text.
     """
     removals = Removals()
     markup = _Markup()
@@ -114,7 +114,7 @@ def _result(text: str, removals: Removals) -> CleanText:
 
 
 def _first_difference(text: str, other: str) -> int:
-    """The line of `text` on which the two differ first."""
+    """Return the line of `text` on which the two differ first."""
     for number, (one, two) in enumerate(zip(text.split("\n"), other.split("\n"), strict=False), 1):
         if one != two:
             return number
@@ -122,7 +122,7 @@ def _first_difference(text: str, other: str) -> int:
 
 
 def _without_comments(text: str, removals: Removals) -> str:
-    # After the last `-->` none ends; to look for an end there again and again would take for ever.
+    # No comment ends after the last `-->`; searching there for each opening would take quadratic time.
     ended = text.rfind(_CLOSE) + len(_CLOSE) if _CLOSE in text else 0
     parts = _COMMENT.split(text[:ended])
     removals.add(
@@ -221,7 +221,7 @@ class _Entities:
         self._nothing: set[str] = set()
 
     def remove_invisible(self, text: str, removals: Removals) -> str:
-        """`text` without references to invisible characters."""
+        """Return `text` without references to invisible characters."""
         # Every second part is a reference.
         parts = _ENTITY.split(text)
         references = set(parts[1::2])
@@ -239,12 +239,12 @@ class _Entities:
         """Classify all in one call of `visible`, each between two letters on a line of its own."""
         self._known.update(references)
         candidates = [
-            (one, stands)
-            for one, stands in zip(references, map(_character, references), strict=True)
-            if one != stands and "\n" not in stands and not stands.isspace()
+            (one, character)
+            for one, character in zip(references, map(_character, references), strict=True)
+            if one != character and "\n" not in character and not character.isspace()
         ]
-        seen = visible("\n".join([f"a{stands}a" for _, stands in candidates])).split("\n")
-        self._nothing.update(one for (one, _), shown in zip(candidates, seen, strict=False) if shown == "aa")
+        seen = visible("\n".join([f"a{character}a" for _, character in candidates])).split("\n")
+        self._nothing.update(one for (one, _), rest in zip(candidates, seen, strict=False) if rest == "aa")
 
 
 def _character(reference: str) -> str:

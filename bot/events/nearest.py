@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 
 def nearest(word: str, known: Iterable[str], *, slips: int | None = None) -> str:
-    """The word of `known` nearest to `word`, or "" when none is near.
+    """Return the word of `known` nearest to `word`, or "".
 
-    With `slips`, near means at most so many letters added, dropped, changed, or swapped with a neighbour;
-    without, the most similar one is always given.
+    With `slips`, at most so many letters may be added, dropped, changed, or swapped with a neighbour; without it, the
+    most similar word is returned however far it is.
     """
     words = list(known)
     if slips is None:
@@ -23,7 +23,7 @@ def nearest(word: str, known: Iterable[str], *, slips: int | None = None) -> str
 
 
 def distance(left: str, right: str) -> int:
-    """Damerau's distance in its restricted form: no piece of text is edited twice."""
+    """Return the optimal string alignment distance: Damerau's, without editing a substring twice."""
     before: list[int] = []
     above = list(range(len(right) + 1))
     for row, a in enumerate(left, 1):

@@ -33,7 +33,7 @@ class Account:
 
 
 def load(path: Path) -> Fields:
-    """The payload in the file at `path`. Raises `UsageError` naming the file."""
+    """Return the payload in the file at `path`. Raises `UsageError` naming the file."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_PAYLOAD + 1)
@@ -53,7 +53,7 @@ def load(path: Path) -> Fields:
 
 
 class Fields:
-    """Typed reads by dotted path, from `root` on, which is only for the words of an error."""
+    """Typed reads by dotted path. `root` is a prefix for error messages only."""
 
     def __init__(self, payload: Mapping[str, object], root: str = "") -> None:
         self._payload = payload
@@ -63,7 +63,7 @@ class Fields:
         return self._find(path) is not None
 
     def text(self, path: str, default: str | None = None) -> str:
-        """Text fit to be encoded: a lone surrogate, which JSON can spell, becomes U+FFFD."""
+        """Return text that can be encoded: a lone surrogate, which JSON allows, becomes U+FFFD."""
         value = self._find(path)
         if value is None and default is not None:
             return default
@@ -86,7 +86,7 @@ class Fields:
         return value
 
     def count(self, path: str) -> int:
-        """A number that may be none at all; 0 where the payload does not say."""
+        """Return a number that may be 0; 0 if missing."""
         return self.number(path, default=0) if self._find(path) != 0 else 0
 
     def number_in_text(self, path: str) -> int:
@@ -120,8 +120,6 @@ class Fields:
                 raise self._wrong(f"{path}.{position}", entry, "an object")
             yield Fields(entry, f"{self._root}{path}.{position}.")
 
-    # What GitHub writes in more than one place
-
     def time(self, path: str) -> str:
         return self.matching(path, _TIME, "a time as in 2026-01-31T12:00:00Z")
 
@@ -132,7 +130,7 @@ class Fields:
         return self.matching(path, _FULL_NAME, "owner/name")
 
     def account(self, path: str) -> Account | None:
-        """`None` where GitHub no longer knows the account (a ghost)."""
+        """Return an account; `None` for a deleted one."""
         if not self.has(path):
             return None
         return Account(

@@ -15,10 +15,10 @@ from bot.contracts.request import Actor, Tier, Verb
 from bot.contracts.threads import PullReader, PushData
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequest, Refusal
 
-# GitHub lists no more files of a pull request than these.
+# GitHub lists at most so many files of a pull request.
 MAX_REVIEWED_FILES = 3_000
 
-# What a push sets off is set off by the next push again.
+# The next push causes such an event again.
 _HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
 _VERBS_ON_CLOSED = (Verb.EXPLAIN, Verb.STOP, Verb.STATUS, Verb.HELP)
 _SHORT_SHA = 12
@@ -96,7 +96,7 @@ def head_at_trigger(
     if pull.updated_at and pull.updated_at <= triggered_at:
         return PullTarget(pull)
     if pull.head_ref.startswith(OWN_BRANCHES) and not pull.from_fork(event_request.repository.name):
-        # Only the bot pushes there, and commands queue: each goes on from what the one before it left.
+        # Only the bot pushes there, and commands queue: each continues the previous one's result.
         return PullTarget(pull)
     known = pushes()
     newest = next((push for push in known or () if push.after == pull.head_sha), None)
@@ -109,7 +109,7 @@ def head_at_trigger(
             in_thread=True,
         )
     if known and newest is None:
-        # All pushes there are to see came before the trigger, and so did whatever made this head.
+        # All listed pushes came before the trigger, so the head did, too.
         return PullTarget(pull)
     return PullTarget(
         pull, notes=("word of when the head was pushed: it may be newer than the command that asked",)

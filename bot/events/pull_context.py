@@ -96,9 +96,9 @@ def read_pull_context(
 def _reviews(
     newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
 ) -> tuple[Comment, ...]:
-    """The texts of reviews, oldest first; where they are too long together, the newest. Our own are no news.
+    """Return the texts of reviews by others, oldest first; the newest, if they are too long together.
 
-    GitHub does not say when one was edited, so only those count whose author may be expected to do no harm by it.
+    GitHub does not report edits of them, so only those of the repository's own people count.
     """
     selected: list[Comment] = []
     size = 0
@@ -147,7 +147,7 @@ def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
 def _newest_threads(
     threads: Sequence[ReviewThread], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
 ) -> tuple[ReviewThread, ...]:
-    """The threads in their order; where they are too long together, those that were written to last."""
+    """Return the threads in their order; if they are too long together, those with the newest comments."""
     remaining = [
         replace(thread, comments=comments)
         for thread in threads
@@ -168,7 +168,7 @@ def _newest_threads(
 def _comments_at_trigger(
     thread: ReviewThread, trigger: Trigger, counts: _Counts, cleaner: TextCleaner
 ) -> tuple[Comment, ...]:
-    """Return the comments of a thread at the trigger, our own included: they are what is answered."""
+    """Return the comments of a thread at the trigger, our own included, since others answer them."""
     comments = []
     for comment in thread.comments:
         time = comment_time(trigger, REVIEW_COMMENT, comment.id, comment.created_at, comment.updated_at)
@@ -223,7 +223,7 @@ def _failure(check: FailedCheck, counts: _Counts, cleaner: TextCleaner) -> Faile
             )
             for annotation in check.annotations[:MAX_ANNOTATIONS]
         ),
-        # A log says at its end why it failed.
+        # The reason of a failure is at the end of a log.
         steps=tuple(
             FailedStep(cleaner.line(step.name, MAX_LINE), _end_of(cleaner.text(step.log, len(step.log))))
             for step in check.steps

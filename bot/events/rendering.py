@@ -49,8 +49,8 @@ _CELL = re.compile(r"(?:\\.|[^|])*+")
 
 
 def rendered_code(code: str, before: str, lines: int, removals: Removals) -> str:
-    """A block or span of code as a page shows it, if that draws it. `before` is the character before a span, `lines` is
-    how many lines are before it."""
+    """Return a block or span of code without the parts that a page which draws it does not display. `before` is the
+    character before a span, `lines` the number of lines before it."""
     kind, pattern = FORMULA, _INVISIBLE
     opening = _FENCE.match(code)
     language = opening[1].lower() if opening else ""
@@ -170,23 +170,23 @@ _LINK_TITLE = "|".join(
 )
 _LINK = rf"{_NEXT}(?:<[^<>\n\0]*+>|[^\s<\0][^\s\0]*+)((?:[ \t]++|[ \t]*+\n[ \t]*+)(?:{_LINK_TITLE}){_END})?+{_END}"
 _FOOTNOTE = r"\[\^[^\n\0]*+(?:\n(?![ \t]*+$)[^\n\0]++|(?:\n[ \t]*+(?=\n))++\n(?: {4}|\t)[^\n\0]++)*+"
-# A label, and the title of a link; of a footnote the whole paragraph and what is indented below it.
+# Groups: the label, and a link's title. A footnote is its paragraph and the indented text below it.
 _DEFINED = re.compile(rf"{_LINE_START}(?={_LABEL}:)(?:{_FOOTNOTE}|\[{_WORDS}\]:{_LINK})", re.MULTILINE)
-# In the midst of a paragraph, which begins with a letter as a rule, it is shown as it is written.
+# Inside a paragraph, which mostly begins with a letter, a definition is displayed as written.
 _IN_PARAGRAPH = re.compile(r"(?:^|\n)[ \t]*+\w[^\n]*\n\Z")
 
-# Up to its end, or to the tag in it that people may see as one.
+# Up to its end, or to a tag in it that a browser may display.
 _DECLARATION = r"<(?:{})(?:[^<>\0]++|<(?![A-Za-z]))*+(?:>|(?=<[A-Za-z]))"
 _OPENERS = {r"\?": "?>", r"!\[CDATA\[": "]]>", "![A-Za-z]": ">"}
-# One that never ends hides the rest where it opens a block, and is shown as it is written elsewhere.
+# A declaration without an end hides the rest if it opens a block, and is displayed as written elsewhere.
 _BLOCK = r"^[ \t>*+\-0-9.)]*+<(?:\?|!\[CDATA\[|![A-Za-z])(?:[^<>\0]++|<(?![A-Za-z]))*+(?:>|(?=<[A-Za-z])|(?=\0)|\Z)"
 
 _MOST = 1_000
-"""Definitions, over which a text was made for its definitions: then none stays."""
+"""Maximum number of definitions. A text with more was built for them, so none stays."""
 
 
 def without_unreferenced(text: str, removals: Removals) -> str:
-    """`text` without them; of a link's definition that something refers to, without its title."""
+    """Return `text` without unreferenced definitions, titles of other definitions, and markup declarations."""
     if "]:" in text:
         text = _without_definitions(text, removals)
     if "<?" in text or "<!" in text:

@@ -25,17 +25,17 @@ THIS_ISSUE = "this issue"
 THIS_PULL = "this pull request"
 THESE_LINES = "this"
 MOST_TRIES = 2
-"""How often a failed run may set off a fix of one head."""
+"""How often failed runs may start a fix of one head."""
 
 INSTANT = (Verb.STOP, Verb.STATUS, Verb.HELP)
-"""Answered without a model: nothing of the thread needs to be read for them."""
+"""Verbs that are answered without a model and without reading the thread."""
 
 _LOCKED = Refusal("The conversation is locked, so no comment can be posted in it.", in_thread=False)
 _WITH_FAILURES = (Verb.FIX, Verb.CONTINUE, Verb.RETRY)
 _FOR_EVERYBODY = (Verb.HELP, Verb.STATUS)
 
 Tries = Callable[[str, int, str], int]
-"""How many fixes failed runs have set off already: of a repository's pull request (number), at a head (SHA)."""
+"""Returns how many fixes failed runs have started already, by repository, pull request number and head SHA."""
 
 
 def build_request(

@@ -57,7 +57,7 @@ def build_thread(subject: Subject, trigger: Trigger, newest_first: Iterable[Comm
 def _omitted_older(total: int, counts: _Counts) -> str:
     """`total` is the number of comments in the payload, 0 if it has none."""
     why = f"older than the newest {COMMENTS_BUDGET} characters of the thread"
-    # The one at which reading ended is not shown either.
+    # The comment at which reading ended is left out, too.
     number = total - counts.present + 1
     return count_notes((number, "comment", why))[0] if total and number > 0 else f"all comments {why}"
 
@@ -171,12 +171,12 @@ class CommentTime(Enum):
 def comment_time(
     trigger: Trigger, kind: str, comment_id: int, created_at: str, updated_at: str
 ) -> CommentTime:
-    """Where a comment stands in time. `kind` is the event by which GitHub tells of comments of its kind.
+    """Return when a comment was written, compared with the trigger. `kind` is the name of GitHub's event for it.
 
-    Times are to the second. Within the trigger's own second ids tell the order of comments of one kind; a comment
-    of another kind counts as later, and so does an edit. Where no comment asked, the trigger's time is the thread's
-    last change before it, which a comment of that second is. The comments of a review are all changed once more in
-    the second in which it is submitted, so that is no edit where the review or one of them asked.
+    Times are to the second. Within the trigger's second, ids give the order of comments of one kind; a comment of
+    another kind counts as later, and so does an edit. If the trigger is no comment, its time is the thread's last
+    change before it, which may be a comment of that second. Submitting a review changes all its comments once more, so
+    a change in that second is no edit if the review or one of its comments is the trigger.
     """
     submitted = kind == REVIEW_COMMENT and trigger.event in (REVIEW, REVIEW_COMMENT)
     same = trigger.comment_id > 0 and trigger.event == kind

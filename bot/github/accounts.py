@@ -1,4 +1,4 @@
-"""Accounts of authors, and of the token."""
+"""Accounts of authors, and the account of the token."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VIEWER = "query { viewer { login databaseId } }"
 
 
 def account(data: Any) -> Account:
-    """GitHub sends null for a deleted account."""
+    """Return the account in `data`; null is a deleted one."""
     if not data:
         return GHOST
     return Account(str(data["login"]), int(data["id"]), str(data.get("type") or "User"))

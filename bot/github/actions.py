@@ -155,5 +155,5 @@ def _looks_like_command(text: str) -> bool:
 
 
 def _broken_commands(text: str) -> str:
-    """The second lock: the old `##[` form, and a `::` at a line's start, are commands no more."""
+    """Second defence: break up the old `##[` form and a `::` at a line's start."""
     return re.sub(r"^(\s*):(?=:)", "\\1:\u200b", text.replace("##[", "##\u200b["), flags=re.MULTILINE)

@@ -15,22 +15,22 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 def fit(body: str, limit: int = BODY_LIMIT) -> str:
-    """`body`, cut at a line break if it is too long. Our marker on the last line stays there."""
+    """Return `body`, cut at a line break if it is too long. Our marker on the last line is kept."""
     if len(body) <= limit:
         return body
     text, mark = _without_mark(body)
     tail = f"\n\n{NOTE}\n" + (f"\n{mark}\n" if mark else "")
-    capacity = limit - len(tail)
+    size_left = limit - len(tail)
     while True:
-        cut = _without_half_suggestion(_at_line(text[: max(capacity, 0)]))
+        cut = _without_half_suggestion(_at_line(text[: max(size_left, 0)]))
         closing = _closing(cut)
         if len(cut) + len(closing) + len(tail) <= limit or not cut:
             return f"{cut}{closing}{tail}"
-        capacity -= len(closing)
+        size_left -= len(closing)
 
 
 def fit_title(title: str) -> str:
-    """One line of at most 256 characters."""
+    """Return `title` as one line of at most 256 characters."""
     line = " ".join(title.split())
     return line if len(line) <= TITLE_LIMIT else f"{line[: TITLE_LIMIT - 1].rstrip()}…"
 
@@ -53,14 +53,15 @@ def _closing(text: str) -> str:
 
 
 def _without_half_suggestion(text: str) -> str:
-    """Without a suggestion that was cut: it would still apply, and delete the rest."""
+    """Remove a suggestion that was cut: it would still apply, and delete the rest."""
     fence, start, _ = _open_at_end(text)
     words = text[start:].partition("\n")[0].strip().removeprefix(fence).split()
     return text[:start].rstrip() if fence and words[:1] == ["suggestion"] else text
 
 
 def _open_at_end(text: str) -> tuple[str, int, int]:
-    """The fence of the code block that is open at the end (empty for none), its offset, and how many folds are open."""
+    """Return the fence of the code block that is open at the end (empty for none), its offset, and the number of open
+    folds."""
     fence, start, folds, position = "", 0, 0, 0
     for line in text.split("\n"):
         match = _FENCE.match(line)

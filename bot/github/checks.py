@@ -23,11 +23,11 @@ FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
 # Annotations that are read of one check run, and that GitHub takes in one request.
 ANNOTATIONS = 50
-# Failed checks whose annotations and logs are read: a matrix of thirty that fails says the same thirty times.
+# Failed checks whose annotations and logs are read: the jobs of a failed matrix mostly report the same.
 DETAILED = 3
-# Bytes that are read of a log: of its end, where it is longer.
+# Bytes read of a log, from its end.
 LOG_LIMIT = 16 << 20
-_SUMMARY_SHOWN = 4_000
+_MAX_SUMMARY = 4_000
 _SUMMARY_LIMIT = 65_535
 _MESSAGE_LIMIT = 16_000
 
@@ -62,7 +62,7 @@ class Checks(Downloads):
             name=run.name,
             conclusion=run.conclusion,
             url=run.url,
-            summary=run.summary[:_SUMMARY_SHOWN],
+            summary=run.summary[:_MAX_SUMMARY],
             annotations=self._annotations(repository, run) if detailed and run.annotations else (),
             steps=self._steps(repository, run.job_id) if detailed and run.job_id else (),
         )
@@ -269,7 +269,7 @@ class _Step:
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Lines as text, each cut at a limit, so that a log without line ends does not fill the memory."""
+    """Lines as text, each cut at a limit, so that a log without line ends cannot fill the memory."""
     rest = b""
     for piece in pieces:
         *whole, last = piece.split(b"\n")

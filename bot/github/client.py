@@ -1,4 +1,4 @@
-"""The client of GitHub's API, put together from one mixin class a subject."""
+"""The client of GitHub's API, composed of one mixin class a subject."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class GitHub(
 
 
 def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
-    """A client for the API at `api_url`. Sends no request; imports PyGithub (125 ms).
+    """Return a client for the API at `api_url`. Sends no request; imports PyGithub (125 ms).
 
     Code that writes gets its client from `bot.gate.outbound`, which puts the gate at its writes.
     """
@@ -39,7 +39,7 @@ def connect(token: str, api_url: str, *, pace: Pace | None = None) -> GitHub:
 
 
 def hub_at(api_url: str, auth: github.Auth.Auth | None) -> github.Github:
-    """PyGithub without its own pauses, retries and log messages."""
+    """Return PyGithub's client without its own pauses, retries and log messages."""
     import logging
 
     import github
@@ -52,7 +52,7 @@ def hub_at(api_url: str, auth: github.Auth.Auth | None) -> github.Github:
         user_agent="slash-agent",
         lazy=True,
         retry=None,
-        # It waits 0.25 s between any two requests and 1 s between writes unless it is told not to.
+        # By default it waits 0.25 s between any two requests and 1 s between writes.
         seconds_between_requests=0,
         seconds_between_writes=0,
         api_version=_API_VERSION,

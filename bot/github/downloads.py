@@ -31,7 +31,7 @@ class Downloads(ApiTransport):
         import requests
 
         with requests.Session() as session:
-            # No `.netrc`, whose password would go to the other host. Proxies are the environment's still.
+            # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
             session.auth = lambda request: request
             response = self._begin(session, action, path, headers or {})
             with response:
@@ -78,7 +78,7 @@ class Downloads(ApiTransport):
                     return Failure(301, "a redirect to another scheme")
                 if url.startswith(f"{base_url.rstrip('/')}/"):
                     continue  # a repository that was renamed: GitHub asks for the token there as well
-                # What was asked for in the encoding it has: its length is that of the bytes then.
+                # Unencoded, so that `content-length` is the number of bytes.
                 request_headers = {"User-Agent": "slash-agent", "Accept-Encoding": "identity", **headers}
                 continue
             if response.status_code >= 300:

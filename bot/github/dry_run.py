@@ -1,4 +1,4 @@
-"""`--dry-run`: each write of the API becomes a line of text, and its answer a stand-in made of what it would send."""
+"""`--dry-run`: describe each write of the API in a line of text, and make a stand-in for its response."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DryRun:
 
 
 def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON in place of GitHub's answer to a write of `fields` to the API's `path`; ids are 0."""
+    """Return the JSON in place of GitHub's answer to a write of `fields` to the API's `path`; ids are 0."""
     answer = {**_STAND_IN, **fields}
     if "event" in fields:
         answer["state"] = _REVIEW_STATES.get(fields["event"], "PENDING")
@@ -59,7 +59,7 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
-    """One write as a verb phrase, such as `comment on octo/hello#7`."""
+    """Return one write as a verb phrase, such as `comment on octo/hello#7`."""
     repository = _repository(path)
     match [verb, *map(unquote, path.split("/")[4:])]:
         case ["POST", "issues"]:
@@ -122,7 +122,7 @@ def description(verb: str, path: str, fields: Mapping[str, Any]) -> str:
 
 
 def text_of(fields: Mapping[str, Any]) -> str:
-    """The text that a write carries, for people; empty where it carries none."""
+    """Return the text of a write for people; empty for none."""
     if "output" in fields:
         output = fields["output"]
         return "\n".join([output["title"], "", output["summary"], *map(_annotation, output["annotations"])])

@@ -172,7 +172,7 @@ def _when(failure: Failure) -> str:
 
 
 def _reason(error: object) -> str:
-    """One entry of `errors`: a sentence, or an object whose `code` stands for one."""
+    """Return one entry of `errors` as text: it is a sentence, or an object with a `code`."""
     if not isinstance(error, Mapping):
         return _clean(error)
     if error.get("message"):
@@ -188,7 +188,7 @@ def _clean(text: object) -> str:
 
 
 def _seconds(headers: Mapping[str, str], now: float) -> float | None:
-    """`Retry-After`: seconds, or a date, which is by GitHub's clock and so set against the answer's own `Date`."""
+    """Return `Retry-After` in seconds. A date is by GitHub's clock, so it is compared with the response's `Date`."""
     text = headers.get("retry-after")
     number = _number(text)
     if text is None or number is not None:

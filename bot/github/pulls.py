@@ -75,7 +75,7 @@ class Pulls(ApiTransport):
                     action, "POST", f"/repos/{repository}/pulls", fields, _pull_data, safe=True
                 )
             except GitHubError as error:
-                # Just after a push, the server that is asked may not have the branch yet.
+                # Just after a push, GitHub may not find the branch yet.
                 if pause is None or error.status != 422 or not error.says("head is invalid"):
                     raise
                 self._pace.sleep(pause)

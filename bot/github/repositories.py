@@ -1,4 +1,4 @@
-"""A repository: what it is, who may do what on it, its files, branches and commits."""
+"""Read a repository: its data, permissions, settings, files, branches and commits; and create git objects in it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Repositories(ApiTransport):
         self._repositories: dict[str, RepositoryData] = {}
 
     def repository(self, repository: str) -> RepositoryData:
-        """Asked once."""
+        """Requested once."""
         if repository not in self._repositories:
             action = f"reading the repository {repository}"
             self._repositories[repository] = self._get(action, f"/repos/{repository}", _repository)
         return self._repositories[repository]
 
     def current_name(self, repository: str) -> str:
-        """The name that it has now, asked each time: it may have been renamed or transferred."""
+        """Return the current name, requested each time: it may have been renamed or transferred."""
         action = f"reading the repository {repository}"
         return self._get(action, f"/repos/{repository}", lambda data: str(data["full_name"]))
 
     def remember(self, data: RepositoryData) -> None:
-        """What an event's payload says of its repository need not be asked."""
+        """Store the data from an event's payload, which saves a request."""
         self._repositories[data.name] = data
 
     def permission(self, repository: str, login: str) -> Permission:
@@ -70,17 +70,17 @@ class Repositories(ApiTransport):
         return True
 
     def file(self, repository: str, path: str, ref: str) -> str | None:
-        """The text of a file at `ref`; `None` where there is no file of that name."""
+        """Return the text of a file at `ref`; `None` if there is none."""
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"
         return self._get_or_none(f"reading {path} of {repository} at {ref}", query, _text)
 
     def folder(self, repository: str, path: str, ref: str) -> list[str]:
-        """The names of the files in a folder at `ref`, at most 1,000; none where there is no such folder."""
+        """Return the names of the files in a folder at `ref`, at most 1,000; none if there is no such folder."""
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"
         return self._get_or_none(f"listing {path} of {repository} at {ref}", query, _files) or []
 
     def contains(self, repository: str, branch: str, sha: str) -> bool:
-        """Whether the commit `sha` is part of `branch`: its head, or an ancestor of it."""
+        """Whether the commit `sha` is the head of `branch` or an ancestor of it."""
         path = f"/repos/{repository}/compare/{quote(sha, safe='')}...{quote(branch, safe='')}"
         action = f"comparing {sha[:12]} with {branch} of {repository}"
         status = self._get_or_none(action, with_query(path, per_page="1"), lambda data: str(data["status"]))
@@ -115,12 +115,12 @@ def _text(data: Any) -> str | None:
 
 
 def _files(data: Any) -> list[str]:
-    """A file of that name is an object and not a list."""
+    """Return `[]` for a file: it is an object and not a list."""
     return [str(entry["name"]) for entry in data if entry["type"] == "file"] if isinstance(data, list) else []
 
 
 class GitData(ApiTransport):
-    """Objects that no ref names yet. Making one twice gives one, a commit apart."""
+    """Create objects without a ref. Except for commits, the same content gives the same object."""
 
     def create_blob(self, repository: str, content: bytes) -> str:
         """Returns its id."""
@@ -129,13 +129,13 @@ class GitData(ApiTransport):
         return self._write(action, "POST", f"/repos/{repository}/git/blobs", body, _sha, safe=True)
 
     def create_tree(self, repository: str, base_tree: str, entries: Sequence[TreeEntry]) -> str:
-        """A tree like `base_tree` but for `entries`. Returns its id."""
+        """Create a tree from `base_tree` with `entries` replaced. Returns its id."""
         body = {"base_tree": base_tree, "tree": [_entry(one) for one in entries]}
         action = f"storing a tree in {repository}"
         return self._write(action, "POST", f"/repos/{repository}/git/trees", body, _sha, safe=True)
 
     def create_commit(self, repository: str, *, message: str, tree: str, parent: str) -> str:
-        """By whoever the token is of, now. Returns its id."""
+        """Create a commit by the token's account, dated now. Returns its id."""
         body = {"message": message, "tree": tree, "parents": [parent]}
         action = f"making a commit in {repository}"
         return self._write(action, "POST", f"/repos/{repository}/git/commits", body, _sha, safe=True)
@@ -163,7 +163,7 @@ class ActionsSettings:
 
 
 class Settings(ApiTransport):
-    """`None` is what the token may not ask: most of this is for administrators."""
+    """Settings; `None` if the token may not read one. Most need an administrator."""
 
     def actions_settings(self, repository: str) -> ActionsSettings | None:
         path = f"/repos/{repository}/actions/permissions"
@@ -179,7 +179,7 @@ class Settings(ApiTransport):
         return ActionsSettings(enabled, opens)
 
     def branch_rules(self, repository: str, branch: str) -> list[str]:
-        """The types of the rules that hold for a branch of that name, there or not."""
+        """Return the types of the rules for a branch of that name, which need not exist."""
         path = f"/repos/{repository}/rules/branches/{quote(branch, safe='')}"
         action = f"reading the rules of {repository} for {branch}"
         return self._get(action, path, lambda data: [str(rule["type"]) for rule in data])
@@ -195,7 +195,7 @@ class Settings(ApiTransport):
             return None
 
     def permissions(self, repository: str) -> dict[str, bool]:
-        """What the token may on the repository (`push`, `pull`, `admin` …); empty where GitHub does not say."""
+        """Return the token's permissions (`push`, `pull`, `admin` …); empty if GitHub does not report them."""
         action = f"reading what the token may on {repository}"
 
         def parse(data: Any) -> dict[str, bool]:

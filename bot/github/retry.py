@@ -1,8 +1,8 @@
 """Decide whether to retry a request to GitHub, and how long to wait first.
 
 PyGithub's own retry is off: it repeats a POST after a 502 (a second comment, when the first did arrive) and
-waits as long as a `Retry-After` says. Here what is not safe to repeat is repeated only when GitHub said that
-it had not been carried out, and waits are capped.
+waits as long as a `Retry-After` says. Here an unsafe request is repeated only if GitHub reported that it was not
+executed, and waits are capped.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SECONDARY_WAIT = 60.0
 
 
 def wait_before_retry(failure: Failure, attempt: int, now: float, *, safe: bool) -> float | None:
-    """Seconds to wait before attempt number `attempt + 1`, or `None` to give up.
+    """Return the seconds to wait before attempt number `attempt + 1`, or `None` to give up.
 
-    `now` is in seconds since the epoch; `safe` says that doing it twice is the same as doing it once.
+    `now` is in seconds since the epoch; `safe`: the request is idempotent.
     """
     if attempt >= ATTEMPTS:
         return None
@@ -44,23 +44,23 @@ def _rate_limit_wait(failure: Failure, attempt: int, now: float) -> float:
     if failure.retry_after is not None:
         return failure.retry_after
     if failure.out_of_quota and failure.reset_at is not None:
-        # One more second, since nobody says when in that second the reset comes.
+        # One more second, since the reset may come at any time within that second.
         return max(failure.reset_at - now, 0.0) + 1.0
     return SECONDARY_WAIT * attempt
 
 
-def _to_the_log(line: str) -> None:
-    with suppress(OSError):  # nobody reads it
+def _log(line: str) -> None:
+    with suppress(OSError):  # closed
         os.write(2, f"slash-agent: {line}\n".encode())
 
 
 @dataclass
 class Pace:
-    """Time as the client sees it: `between_writes` seconds pass from one write to the next."""
+    """The client's clock and delays: `between_writes` seconds pass from one write to the next."""
 
     between_writes: float = 1.0
     sleep: Callable[[float], None] = time.sleep
-    say: Callable[[str], None] = _to_the_log
+    say: Callable[[str], None] = _log
     now: Callable[[], float] = time.time
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _last_write: float = 0.0

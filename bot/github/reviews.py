@@ -15,7 +15,7 @@ from bot.github.values import ReviewCommentData, ReviewData, ReviewDraft
 
 
 class Reviews(ApiTransport):
-    """Ids of review comments and of issue comments are different name spaces: the wrong one is a 404."""
+    """Ids of review comments and of issue comments are separate: the other kind's id is a 404."""
 
     def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
         """All reviews, oldest first."""
@@ -220,7 +220,7 @@ def _page(data: Any) -> tuple[list[Any], str | None]:
 
 
 def _comments(node: Any) -> list[Any]:
-    """None where all of them were deleted."""
+    """Return `None` if all comments were deleted."""
     return list(node["comments"]["nodes"])
 
 
@@ -251,7 +251,7 @@ def _comment(data: Any) -> Comment:
 
 
 def _login(author: Any) -> str:
-    """As REST writes it: a bot's with `[bot]`, which GraphQL leaves out; null is a deleted account."""
+    """Return the login as in REST: a bot's with `[bot]`, which GraphQL leaves out; null is a deleted account."""
     if not author:
         return GHOST.login
     login = str(author["login"])

@@ -58,7 +58,7 @@ class Runs(Downloads):
         return self._list(f"listing the artifacts of {repository}", path, _artifact, "artifacts")
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
-        """The zip file. Raises `GitHubError` if it exceeds `limit` bytes, before the download if the size is known."""
+        """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
         action = f"downloading artifact {artifact_id} of {repository}"
         path = f"/repos/{repository}/actions/artifacts/{artifact_id}/zip"
         content = bytearray()

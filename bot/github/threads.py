@@ -56,7 +56,7 @@ class Threads(Accounts):
         )
 
     def comment(self, repository: str, comment_id: int) -> CommentData | None:
-        """One comment of an issue's or pull request's thread as it is now; `None` where it was deleted."""
+        """Return one comment of an issue's or pull request's thread; `None` if it was deleted."""
         action = f"reading comment {comment_id} of {repository}"
         return self._get_or_none(
             action, f"/repos/{repository}/issues/comments/{comment_id}", self._read(repository)
@@ -87,7 +87,7 @@ class Threads(Accounts):
     def add_reaction(
         self, repository: str, comment_id: int, content: str, review_comment: bool = False
     ) -> None:
-        """`content` is GitHub's word: `eyes`, `+1`, `-1`, `confused`, `rocket` … Once, however often it is asked."""
+        """`content` is GitHub's name of a reaction: `eyes`, `+1`, `-1`, `confused`, `rocket` … Idempotent."""
         kind = "pulls" if review_comment else "issues"
         action = f"reacting to comment {comment_id} of {repository}"
         path = f"/repos/{repository}/{kind}/comments/{comment_id}/reactions"
@@ -125,7 +125,7 @@ def issue_data(data: Any) -> IssueData:
 
 
 def _label(data: Any) -> str:
-    """GitHub's description allows for a bare name."""
+    """GitHub's schema also allows a bare name."""
     return str(data["name"] if isinstance(data, Mapping) else data)
 
 
@@ -215,7 +215,7 @@ def _rendered_text(data: Any) -> RenderedText:
 
 
 class Issues(ApiTransport):
-    """Pull requests count among issues here, as GitHub has it: `is_pull_request` tells."""
+    """Issues, and pull requests, which GitHub lists among them: see `is_pull_request`."""
 
     def issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
@@ -229,7 +229,7 @@ class Issues(ApiTransport):
     def quietest_issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = ()
     ) -> Iterator[IssueData]:
-        """Those first on which nothing has happened for the longest time."""
+        """The least recently updated first."""
         path = with_query(
             f"/repos/{repository}/issues",
             state=state,
@@ -263,7 +263,7 @@ class Issues(ApiTransport):
         self._edit(f"closing issue {number} of {repository}", repository, number, fields)
 
     def add_labels(self, repository: str, number: int, labels: Sequence[str]) -> None:
-        """Labels that the repository does not have yet are made by GitHub."""
+        """GitHub creates missing labels."""
         action = f"labelling issue {number} of {repository}"
         path = f"/repos/{repository}/issues/{number}/labels"
         self._write(action, "POST", path, {"labels": list(labels)}, ignore_response, safe=True)

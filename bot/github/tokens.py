@@ -92,7 +92,7 @@ class Access(Enum):
     """The permissions that a token may write. It may read all others of `_READABLE`."""
 
     READ = ()
-    TALK = ("issues", "pull_requests")
+    COMMENT = ("issues", "pull_requests")
     STOP = ("issues", "pull_requests", "actions")
     PUBLISH = ("issues", "pull_requests", "contents", "checks")
 

@@ -72,7 +72,7 @@ class ApiTransport:
         self.calls: list[ApiCall] = []
 
     def dry(self, say: Callable[[str], None]) -> Self:
-        """A client that reads as this one does and sends no write: each goes to `say` and into `dry_run.writes`."""
+        """Return a client that reads like this one and sends no write: each goes to `say` and `dry_run.writes`."""
         client = copy(self)
         client.dry_run = DryRun(say)
         return client
@@ -176,7 +176,7 @@ class ApiTransport:
                     verb, path, headers=headers, input=body
                 )
         except RequestException as error:
-            # Its name and no more: the text of such an error may hold the address with whatever was in it.
+            # Only its name: the text of such an error may contain the address with secrets in it.
             self.calls.append(ApiCall(verb, path, 0))
             return Failure(0, type(error).__name__)
         except RuntimeError:
@@ -193,7 +193,7 @@ class ApiTransport:
         try:
             return Response(status, response_headers, json.loads(text) if text else None)
         except ValueError:
-            # Cut short on its way. It may have been carried out.
+            # The response was cut short; the request may have been executed.
             return Failure(0, "an answer that is not JSON")
 
     def _next_page(self, action: str, response: Response) -> str | None:

@@ -20,8 +20,8 @@ Words = list[str]
 
 
 class Dangerous(NamedTuple):
-    """`matches` is given the words of one command, the first without its folder, the root of the work tree, and whether
-    the command runs outside of it. `nearest` is the nearest allowed way, empty if there is none."""
+    """A built-in rule. `matches` takes the words of one command, the first without its folder, the root of the work
+    tree, and whether the command runs outside of it. `nearest` is the nearest allowed way, empty if there is none."""
 
     name: str
     reason: str
@@ -39,7 +39,7 @@ _PUNCTUATION = "();<>|&\n"
 
 
 def _flags(words: Words) -> str:
-    """The letters of all short options: of `-r -f` and of `-rf` the same."""
+    """Return the letters of all short options: `rf` for both `-r -f` and `-rf`."""
     return "".join(word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word))
 
 
@@ -140,8 +140,8 @@ NAMES = tuple(rule.name for rule in (*RULES, _PIPE_TO_SHELL, _BOMB))
 def dangerous(
     command: str, root: str, lifted: Collection[str] = (), *, outside: bool = False
 ) -> Dangerous | None:
-    """The first built-in rule that `command` breaks and whose name is not `lifted`; `None` for none. `root` is the work
-    tree as commands see it, empty if not known; `outside` says that the command starts outside of it."""
+    """Return the first built-in rule that `command` breaks and whose name is not `lifted`, or `None`. `root` is the
+    work tree as commands see it, empty if unknown; `outside`: the command starts outside of it."""
     if not _MENTIONED.search(command):
         return None
     if _BOMB.name not in lifted and _FORK_BOMB.search(command):
@@ -160,7 +160,7 @@ def dangerous(
 
 
 def _commands(command: str) -> Iterator[tuple[Words, str]]:
-    """The words of each command, and what joins it to the next; nothing of a command that is not plain."""
+    """Yield the words of each command and the operator after it; nothing for a command that is not plain."""
     if _NOT_PLAIN.search(command):
         return
     lexer = shlex.shlex(command, posix=True, punctuation_chars=_PUNCTUATION)
@@ -183,14 +183,14 @@ def _commands(command: str) -> Iterator[tuple[Words, str]]:
 
 
 def _outside_after(folder: str, root: str, outside: bool) -> bool:
-    """Whether a command is outside of the work tree after `cd` to `folder`: below a folder outside it still is."""
+    """Whether a command is outside of the work tree after `cd` to `folder`. A relative folder does not change that."""
     if outside and not folder.startswith(("/", "-")):
         return True
     return folder == "" or _elsewhere(folder, root)
 
 
 def _elsewhere(folder: str, root: str) -> bool:
-    """Whether a folder lies outside of the work tree, or may: a variable's value is not known."""
+    """Whether a folder is, or may be, outside of the work tree: a variable's value is unknown."""
     if folder.startswith(("$", "~")):
         return True
     if not folder.startswith("/"):

@@ -44,7 +44,7 @@ class Decision:
 
     @property
     def message(self) -> str:
-        """The decision in a sentence or two, for the model and for people; empty where no rule matched."""
+        """The decision in a sentence or two, for the model and for people; empty if no rule matched."""
         if not self.rule:
             return ""
         says = {Effect.ALLOW: "allows", Effect.ASK: "asks about", Effect.DENY: "denies"}[self.effect]
@@ -63,10 +63,10 @@ def decide(
     root: str = "",
     outside: bool = False,
 ) -> Decision:
-    """The decision on a call of `tool`. `root` is the work tree as the tools see it, for absolute paths; `outside` says
-    that commands run in a folder outside of it.
+    """Return the decision on a call of `tool`. `root` is the work tree as the tools see it, for absolute paths;
+    `outside`: commands run in a folder outside of it.
 
-    With `can_ask` false, as in Actions, an `ask` comes out as `deny`, and its reason says so.
+    With `can_ask` false, as in Actions, `ask` becomes `deny`, and its reason says so.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     if not rules:
@@ -96,7 +96,7 @@ def allows_commands(policy: Policy, tier: Tier) -> bool:
 
 
 def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str, outside: bool) -> Decision:
-    """The decision if no rule of the policy matches."""
+    """Return the decision if no rule of the policy matches."""
     command = arguments.get("command")
     if tool != "bash" or not isinstance(command, str):
         return Decision(Effect.ALLOW)
@@ -110,7 +110,7 @@ def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str
 
 @dataclass(frozen=True, slots=True)
 class WriteRules:
-    """For the gate: from a path of the diff to the reason why it may not be written, or `None`."""
+    """For the gate: returns why a path of the diff may not be written, or `None`."""
 
     _rules: Sequence[Rule]
     _diff: DiffPolicy
@@ -121,8 +121,9 @@ class WriteRules:
     def __call__(
         self, path: str, kind: Literal["text", "binary", "link", "deletion"] = "text", written: str = ""
     ) -> str | None:
-        """`kind` is what would be at `path`: of a deletion, text, or "deletion" if the change deletes more than half of
-        the files. `written` is the path's own name, where `path` is how a file system that ignores case reads it."""
+        """`kind` is the content of `path` after the change; for a deleted file "text", or "deletion" if the change
+        deletes more than half of the files. `written` is the path's own name if `path` is its form on a file system
+        that ignores case."""
         return self._protected(path) or self._forbidden(path, written) or self._unreadable(path, kind)
 
     def _forbidden(self, path: str, written: str) -> str | None:
@@ -154,10 +155,11 @@ class WriteRules:
 def may_write(
     policy: Policy, tier: Tier, approved: Collection[str] = (), *, deletions: bool = False
 ) -> WriteRules:
-    """What the diff may hold: a command can write too, so what a rule refuses to `edit` and `write` is refused there.
+    """Return the rules for the diff. Commands can write, too, so a path that `edit` and `write` may not touch is
+    refused.
 
-    `approved` are the paths that a person, who was asked, let be written: of these only what is denied outright counts.
-    With `deletions` a person let more than half of the files be deleted.
+    `approved` are the paths that a person approved: for these only `deny` rules count. `deletions`: a person approved
+    the deletion of more than half of the files.
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
     return WriteRules(rules, policy.diff, protected_files(policy), approved, deletions)

@@ -16,7 +16,7 @@ from bot.contracts.errors import UsageError
 
 HTTPS = 443
 
-# Letters, digits, hyphens, in ASCII: NUL, `@`, brackets, blanks, percent signs and names in other scripts are out.
+# ASCII letters, digits and hyphens only: no NUL, `@`, bracket, blank, percent sign or other script.
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _NAME = re.compile(rf"(?:{_LABEL}\.)+{_LABEL}")
 _LONGEST = 253
@@ -26,7 +26,7 @@ _PORT = re.compile(r"[1-9][0-9]{0,4}")
 
 
 class Target(NamedTuple):
-    """`private` says that the name may lead to an address that is not a public one: only a workflow gives that."""
+    """`private`: the name may resolve to an address that is not public; only a workflow can set that."""
 
     host: str
     port: int
@@ -34,7 +34,7 @@ class Target(NamedTuple):
 
 
 def host_name(text: str) -> str:
-    """`text` as the name of a host, in lower case and without the root's dot; empty where it is none."""
+    """Return `text` as a host name in lower case, without the root's dot; empty if it is none."""
     name = text.lower().removesuffix(".") if text.isascii() else ""
     if len(name) > _LONGEST or not _NAME.fullmatch(name) or _NUMBER.fullmatch(name.rpartition(".")[2]):
         return ""
@@ -42,7 +42,7 @@ def host_name(text: str) -> str:
 
 
 def authority(text: str) -> tuple[str, int] | None:
-    """Host and port of `text`, the target of a CONNECT request; `None` where it is not exactly these two."""
+    """Return host and port of `text`, the target of a CONNECT request; `None` for anything else."""
     host, colon, port = text.rpartition(":")
     name = host_name(host)
     if not colon or not name or not _PORT.fullmatch(port) or int(port) > 65535:
@@ -70,7 +70,7 @@ PRESETS: tuple[str, ...] = tuple(_HOSTS)
 
 @dataclass(frozen=True, slots=True)
 class Mirror:
-    """A registry of the workflow's own choice, in place of a preset's hosts. It alone may have a private address."""
+    """A registry that the workflow names in place of a preset's hosts. Only it may have a private address."""
 
     preset: str
     target: Target
@@ -78,7 +78,7 @@ class Mirror:
 
 
 def mirror(text: str) -> Mirror:
-    """The mirror that `text`, `PRESET=https://host[:port]/path`, names. Raises `UsageError`."""
+    """Parse `PRESET=https://host[:port]/path`. Raises `UsageError`."""
     preset, _, url = text.strip().partition("=")
     if preset not in _HOSTS:
         raise UsageError(
@@ -93,7 +93,7 @@ def mirror(text: str) -> Mirror:
         )
     host, _, _ = authority_text.partition(":")
     address = authority(authority_text if ":" in authority_text else f"{authority_text}:{HTTPS}")
-    # A client sends the root's dot as part of the server name, which a tunnel would be refused for.
+    # A client sends the root's dot as part of the server name, and the proxy would refuse the tunnel.
     if scheme != "https" or address is None or host.endswith(".") or any(mark in url for mark in " ?#"):
         raise UsageError(
             f'The mirror for {preset} is no address of the form https://host/path: "{url}". The host must be a whole '
@@ -103,7 +103,7 @@ def mirror(text: str) -> Mirror:
 
 
 def targets(presets: Iterable[str], mirrors: Sequence[Mirror] = ()) -> frozenset[Target]:
-    """Where `presets` lead: to the mirror where there is one, else to the registry's hosts.
+    """Return the targets of `presets`: the mirror if there is one, else the registry's hosts.
 
     Raises `UsageError` for a preset that does not exist.
     """

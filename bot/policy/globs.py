@@ -1,8 +1,8 @@
 """Globs over paths relative to the root, matched without regular expressions.
 
 `*` and `?` stay within one name, `**` stands for any number of folders. Nothing else is special: `[id]` is a
-folder's name in more repositories than it is a character class. A glob is matched from the root on (`*.md` is
-the root's, `**/*.md` is everybody's). One that ends in `/`, or has no wildcard, also covers what is beneath.
+folder's name in more repositories than it is a character class. A glob is matched from the root on (`*.md` matches
+in the root only, `**/*.md` in every folder). One that ends in `/`, or has no wildcard, also covers a folder's contents.
 
 A backtracking regular expression takes hours over a name that the model picked to make it; this matcher's
 time is bounded by the product of the two lengths for each level.
@@ -23,12 +23,12 @@ def matches(glob: str, path: str) -> bool:
     names = path.split("/")
     if _star_match(pattern, names, "**", _name_matches):
         return True
-    beneath = glob.endswith("/") or not _WILDCARD.search(glob)
-    return beneath and _star_match([*pattern, "**"], names, "**", _name_matches)
+    covers_contents = glob.endswith("/") or not _WILDCARD.search(glob)
+    return covers_contents and _star_match([*pattern, "**"], names, "**", _name_matches)
 
 
 def normalise(path: str, root: str = "") -> str | None:
-    """`path` relative to the root, without following links; `None` if it is outside.
+    """Return `path` relative to the root, without following links; `None` if it is outside.
 
     The tool host resolves links, and the gate checks the real paths of the diff.
     """
@@ -41,7 +41,7 @@ def normalise(path: str, root: str = "") -> str | None:
 
 
 def flaw(glob: str) -> str:
-    """Why no path can match `glob`; empty if one can."""
+    """Return why no path can match `glob`; empty if one can."""
     if not glob:
         return "an empty glob matches nothing"
     if glob.startswith("/"):

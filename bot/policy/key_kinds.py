@@ -38,7 +38,7 @@ class Kind(Generic[Value_co]):
     words: str
 
     def into(self, make: Callable[[Value_co], Other]) -> Kind[Other]:
-        """The same kind with its value converted by `make`."""
+        """Return the same kind with its value converted by `make`."""
 
         def read(node: yaml.Node, problems: Problems) -> Other | None:
             value = self.read(node, problems)
@@ -47,7 +47,7 @@ class Kind(Generic[Value_co]):
         return Kind(read, self.schema, self.words)
 
 
-# What YAML reads as a number or a truth is text too, where text is expected: `name: 3`, `on: yes`.
+# Numbers and booleans are read as text if text is expected: `name: 3`, `on: yes`.
 _SCALAR = {"type": ["string", "number", "boolean"]}
 _GLOB = r"^[^/\\\u0000-\u001f\u007f-\u009f][^\\\u0000-\u001f\u007f-\u009f]*$"
 _LINE = {"pattern": r"^ *[^ \u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$"}
@@ -91,8 +91,8 @@ def truth(expected: str = "true or false") -> Kind[bool]:
 def line(
     pattern: re.Pattern[str] | None = None, expected: str = "", *, schema: str = "", words: str = "text"
 ) -> Kind[str]:
-    """Text of one line. `pattern` matches all of it, else it is not what was `expected`. `schema` is the pattern for
-    the schema, where Python and ECMAScript would read it differently."""
+    """Text of one line that `pattern` matches in full; `expected` is the message otherwise. `schema` is the pattern for
+    the schema, if Python and ECMAScript read it differently."""
 
     def read(node: yaml.Node, problems: Problems) -> str | None:
         value = nodes.line(node, problems)
@@ -136,7 +136,7 @@ def choice(known: Collection[str]) -> Kind[str]:
 
 
 def literal(word: str, value: Value, kind: Kind[Value], expected: str = "") -> Kind[Value]:
-    """A word that stands for `value`, or `kind`. With `expected` any other scalar is refused by these words."""
+    """A word for `value`, or `kind`. Without `expected`, the message for other scalars, these are left to `kind`."""
 
     def read(node: yaml.Node, problems: Problems) -> Value | None:
         if isinstance(node, yaml.ScalarNode):
@@ -153,7 +153,7 @@ def literal(word: str, value: Value, kind: Kind[Value], expected: str = "") -> K
 def list_of(
     kind: Kind[Item], *, most: int = 0, over: str = "", once: bool = False, least: str = "", words: str = ""
 ) -> Kind[tuple[Item, ...]]:
-    """At most `most` of them, else they are `over`; each `once`; and with `least`, what an empty list is."""
+    """A list of at most `most` items; `once`: without duplicates. `over` is the message for more, `least` for none."""
 
     def read(node: yaml.Node, problems: Problems) -> tuple[Item, ...] | None:
         values: list[Item] = []
@@ -182,7 +182,7 @@ def list_of(
 def mapping_of(
     key: Kind[Item], value: Kind[Value], *, fold: Callable[[Item], Item] = lambda one: one, words: str
 ) -> Kind[Mapping[Item, Value]]:
-    """Keys that are the same once `fold`ed are one key given twice."""
+    """A mapping. Keys that are equal after `fold` are duplicates."""
 
     def read(node: yaml.Node, problems: Problems) -> Mapping[Item, Value] | None:
         values: dict[Item, Value] = {}
@@ -201,9 +201,9 @@ def mapping_of(
 
 @dataclass(frozen=True, slots=True)
 class Key(Generic[Value_co]):
-    """`about` is a line for editors and docs. `missing` is what is wrong with a mapping that lacks it; empty where it
-    may. `field` is its name among the values, where that is another one; `default` what holds where it is not given,
-    where that is no field of a default value."""
+    """`about` is a line for editors and docs. `missing` is the message if a mapping lacks it, empty for an optional
+    key. `field` is the name of its value's field, if different; `default` the default, if no default value has that
+    field."""
 
     name: str
     kind: Kind[Value_co]
@@ -215,7 +215,7 @@ class Key(Generic[Value_co]):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The keys of a mapping that was read: the node of each, and its value, `None` if it is invalid."""
+    """A mapping that was read: by key the node, and the value, `None` if it is invalid."""
 
     nodes: Mapping[str, yaml.Node]
     values: Mapping[str, Any]
@@ -244,7 +244,7 @@ class Table:
         return Section(section, values)
 
     def onto(self, default: Record, section: Section, *, ignored: Collection[str] = ()) -> Record:
-        """`default` with what was given, and given well, but for the keys that are `ignored` it alone."""
+        """Return `default` with the valid values of all keys that are not `ignored`."""
         changes = {
             key.field or key.name: section.values.get(key.name)
             for key in self.keys
@@ -253,13 +253,13 @@ class Table:
         return replace(default, **{name: value for name, value in changes.items() if value is not None})
 
     def over(self, default: Record, words: str = "") -> Kind[Record]:
-        """The mapping as a kind of its own: `default`, with what is given."""
+        """Return the mapping as a kind; its value is `default` with the keys of the file."""
         return Kind(
             lambda node, problems: self.onto(default, self.read(node, problems)), self.schema(default), words
         )
 
     def schema(self, default: object = None) -> Schema:
-        """`default` is the value that has this table's fields: what holds for a key that is not there."""
+        """Return the JSON Schema. `default` has the default of each key as a field."""
         properties: dict[str, Any] = {}
         for key in self.keys:
             described: dict[str, Any] = {"description": key.about, **key.kind.schema}
@@ -282,7 +282,7 @@ def _default(owner: object, key: Key[Any]) -> tuple[bool, object]:
 
 
 def plain(value: object) -> tuple[bool, object]:
-    """A value as JSON says it, and whether JSON can; what caps nothing has no default to show."""
+    """Return whether `value` can be shown as a default in JSON, and its form there."""
     if isinstance(value, bool | int | float | str):
         return value != "", value
     if isinstance(value, frozenset):

@@ -1,7 +1,7 @@
-"""The policy file, section by section: the table of its keys, and what each becomes.
+"""The table of the policy file's keys, the reader that uses it, and the JSON Schema made from it.
 
-A key's kind says how it is read and what the published schema says of it; a new one goes into `ROOT`, into
-`bot.policy.values`, and onto the page `docs/policy.md`, whose table `make schema` writes anew.
+A key's kind has its reader and its schema. A new key goes into `ROOT`, `bot.policy.values` and `docs/policy.md`, whose
+table `make schema` writes anew.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ KEYS = tuple(ROOT)
 
 
 def read_policy(text: str, source: str) -> Policy:
-    """The policy in `text`, the defaults where it says nothing. Raises `PolicyError` with all problems."""
+    """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
     return check_policy(text, source)[0]
 
 
 def check_policy(text: str, source: str) -> tuple[Policy, tuple[Problem, ...]]:
-    """The same, with warnings: what its rules allow that may not be meant."""
+    """Like `read_policy`, with warnings about rules that may allow more than intended."""
     problems = Problems(source)
     root = nodes.compose(text, problems)
     policy = replace(default_policy(), source=source)
@@ -130,13 +130,13 @@ def check_policy(text: str, source: str) -> tuple[Policy, tuple[Problem, ...]]:
 
 _SCHEMA_URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/agent.schema.json"
 EDITOR_LINE = f"# yaml-language-server: $schema={_SCHEMA_URL}"
-"""The first line of a policy file, by which editors complete and check it."""
+"""The first line of a policy file, with which editors complete and check it."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema() -> dict[str, Any]:
-    """A draft 2020-12 schema. What it refuses the loader refuses; an empty file is a policy too."""
+    """Return the JSON Schema (draft 2020-12). The loader refuses what it refuses; an empty file is valid."""
     return {
         "$schema": _DIALECT,
         "$id": _SCHEMA_URL,
@@ -148,5 +148,5 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as `docs/agent.schema.json` has it."""
+    """Return the text of `docs/agent.schema.json`."""
     return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

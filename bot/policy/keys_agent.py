@@ -40,10 +40,10 @@ from bot.policy.values import (
 _MOST_INSTRUCTIONS = 10
 _MOST_MODELS = 50
 _FILE_NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,100}")
-# Everything beyond ASCII is left to the loader: \w is another thing in every language.
+# Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
 _FILE_NAME_SCHEMA = r"(?!\.\.?$)[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
 _MODEL = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
-# As a model's name, with stars; nothing else of it is special to the matcher.
+# A model's name with stars; nothing else is special to the matcher.
 _MODELS = re.compile(r"[A-Za-z0-9._*-]+/[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,199}")
 _RULES_FILE = re.compile(r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml")
 
@@ -117,7 +117,7 @@ OPTIONS_KIND: Kind[OptionsPolicy] = OPTIONS.over(OptionsPolicy())
 DETECTOR_KIND: Kind[DetectorPolicy] = DETECTOR.over(DetectorPolicy())
 
 
-# A schedule writes no text.
+# A schedule has no author of a text.
 _AUTHORS = tuple(tier.value for tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT))
 _TIERS: Kind[frozenset[Tier]] = list_of(choice(_AUTHORS), once=True).into(
     lambda names: frozenset(Tier(name) for name in names)
@@ -202,7 +202,7 @@ MODEL_FACTS = Table(
 
 
 def _read_model(node: yaml.Node, problems: Problems) -> Any:
-    from bot.contracts.model import ModelOverride  # most files have no need of the contracts of models
+    from bot.contracts.model import ModelOverride  # most policies do not need it
 
     section = MODEL_FACTS.read(node, problems)
     values = {
@@ -212,7 +212,7 @@ def _read_model(node: yaml.Node, problems: Problems) -> Any:
     }
     price = values.pop("price", None)
     if price is not None:
-        # Where the cache's are not given, nothing of it is cheaper: a cap binds early then.
+        # Without prices of the cache, cached tokens cost the full price, so that a cap takes effect early.
         for key in PRICE:
             values[f"{key}_price"] = price.get(key, price.get("input"))
     return ModelOverride(**values)

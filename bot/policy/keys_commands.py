@@ -51,7 +51,7 @@ SETUP_STEP = Table((_COMMAND, _SETUP_TIMEOUT, _EGRESS))
 def _steps(
     table: Table, make: Callable[[str, Section], Step], words: str
 ) -> Kind[list[tuple[yaml.Node, Step]]]:
-    """A list of commands, each by itself or as a mapping."""
+    """A list of commands, each as text or as a mapping."""
 
     def read(node: yaml.Node, problems: Problems) -> list[tuple[yaml.Node, Step]]:
         steps = []

@@ -43,9 +43,9 @@ from bot.policy.writes import HIGHEST, VERBS, is_ours
 Forks = Literal["suggestions", "pull_request", "push"]
 
 _REVIEW_ACTIONS = ("opened", "ready_for_review", "reopened", "synchronize")
-# What reads only, and so may be given to somebody who is nobody in particular.
+# Verbs that only read, which a policy may give to outsiders.
 _READING = (Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN)
-# What a label can ask for: everything else needs words, or a run to speak of.
+# Verbs that a label can request: all others need an instruction or an earlier run.
 _BY_LABEL = (Verb.FIX, *_READING)
 _MOST_WORKFLOWS = 10
 _WORKFLOW = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}\.ya?ml")
@@ -60,7 +60,7 @@ def _verbs(known: tuple[Verb, ...] | Mapping[Verb, object]) -> Kind[frozenset[Ve
 
 
 FORKS: Kind[Forks] = choice(("suggestions", "pull_request", "push")).into(lambda way: cast(Forks, way))
-"""What a result on a fork's head becomes, where it can be that."""
+"""The form of a result on a fork's head, if that is possible."""
 
 THREAD_AUTHOR = _verbs(_READING)
 
@@ -71,7 +71,7 @@ DISPATCH: Kind[tuple[str, ...]] = list_of(
     once=True,
 )
 
-# Whether it is a draft where the request does not say, and whether it is one whatever the request says.
+# Whether it is a draft by default, and whether it is one even if the request says otherwise.
 _DRAFT: Key[tuple[bool, bool]] = Key(
     "draft",
     literal("always", (True, True), truth("true, false or always").into(lambda draft: (draft, False))),
@@ -123,7 +123,7 @@ TRIGGERS = Table(
             mapping_of(
                 line(words="label"),
                 choice([verb.value for verb in _BY_LABEL]).into(Verb),
-                # GitHub tells labels apart without regard to case.
+                # GitHub's labels are unique ignoring case.
                 fold=str.lower,
                 words="mapping of label to verb",
             ),
@@ -181,7 +181,7 @@ WRITES = Table(
 
 
 def _read_writes(node: yaml.Node, problems: Problems) -> WritesPolicy:
-    """Numbers stand in for the tier's own, within the highest; `verbs` and `labels` are for runs without a task."""
+    """Numbers replace those of the tier, up to `HIGHEST`; `verbs` and `labels` are for runs without a task."""
     section = WRITES.read(node, problems)
     labels: tuple[str, ...] = section.values.get("labels") or ()
     caps = {name: most for name, _ in HIGHEST.each() if (most := section.values.get(name)) is not None}

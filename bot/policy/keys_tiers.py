@@ -1,4 +1,4 @@
-"""The policy file's keys about who may what, and how much: `tiers`, `budget`, `bots`."""
+"""The policy file's keys about rights and limits: `tiers`, `budget`, `bots`."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def read_budget(node: yaml.Node, problems: Problems) -> Budget:
 
 
 def _read_bots(node: yaml.Node, problems: Problems) -> Mapping[int, frozenset[Verb] | None]:
-    """Each a bare account id, which stands for `None`: the tier's verbs; or `{id, verbs}`. There is no wildcard."""
+    """Read account ids, whose value is `None` for the tier's verbs, or `{id, verbs}`. There is no wildcard."""
     bots: dict[int, frozenset[Verb] | None] = {}
     bare, verbs = _BOT.keys
     for item in nodes.items(node, problems):

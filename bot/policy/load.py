@@ -18,10 +18,10 @@ __all__ = ["POLICY_FILE", "load_policy"]
 
 
 def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
-    """The policy in `text`; for `None`, where the file is not there, the built-in default.
+    """Return the policy in `text`, or the default for `None`, if there is no such file.
 
-    Raises `PolicyError` with each problem as `file:line:column: message`, and `UsageError` where a file that
-    somebody named in place of the usual one is not there: a slip of the pen must not loosen what is allowed.
+    Raises `PolicyError` with each problem as `file:line:column: message`, and `UsageError` if a file other than
+    the usual one is missing: a misspelt name must not loosen the rules.
     """
     if text is None and source != POLICY_FILE:
         raise UsageError(f"There is no policy {source}: it is not there on the base branch.")
@@ -32,14 +32,14 @@ def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
     return read_policy(text, source)
 
 
-# Nothing below .github that an agent changes is ever published, so no policy there can be its own work.
+# No change below .github is ever published, so the agent cannot have written a policy there.
 _POLICY_PATH = re.compile(r"\.github/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)*[A-Za-z0-9_-][A-Za-z0-9_.-]*\.ya?ml")
 _WORKFLOWS = ".github/workflows/"
 
 
 def policy_file(named: str) -> str:
-    """The path that the action's input `policy` names; the usual one where it is empty. Raises `UsageError` for any
-    that is not a YAML file below `.github/`."""
+    """Return the path that the action's input `policy` names, the usual one if it is empty. Raises `UsageError` if it
+    is not a YAML file below `.github/`."""
     path = named.strip().removeprefix("./") or POLICY_FILE
     if not _POLICY_PATH.fullmatch(path) or path.startswith(_WORKFLOWS):
         raise UsageError(
@@ -51,7 +51,7 @@ def policy_file(named: str) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """`line` and `column` count from 1."""
+    """An error or a warning. `line` and `column` count from 1."""
 
     line: int
     column: int
@@ -59,7 +59,7 @@ class Problem:
 
 
 class PolicyError(UsageError):
-    """The policy file cannot be used. `problems` has all that were found, by place; so has the message."""
+    """The policy file is invalid. `problems` and the message have all errors, by position."""
 
     def __init__(self, source: str, problems: Sequence[Problem]) -> None:
         self.source = source

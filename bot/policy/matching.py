@@ -24,10 +24,10 @@ from bot.policy.shell import ShellCommand, parse_shell
 from bot.policy.values import Effect
 from bot.policy.wrappers import Words
 
-# Linux opens none that is longer.
+# The limit of Linux.
 _LONGEST_PATH = 4096
 _MOST_SPELLINGS = 50
-# Letters of what was tried that are compared with what is allowed.
+# Characters of a path or command that are compared with the allowed ones.
 _COMPARED = 200
 _SIMPLE_FORM = "commands of plain words, joined by && || ; | alone"
 
@@ -37,7 +37,8 @@ AnyRule = TypeVar("AnyRule", bound=Rule)
 def call(
     rules: Sequence[Rule], tool: str, arguments: Mapping[str, Any], root: str
 ) -> tuple[Rule, str] | None:
-    """The strictest rule that covers the call, and the nearest allowed alternative; `None` if no rule does."""
+    """Return the strictest rule that covers the call and the nearest allowed alternative; `None` without such a
+    rule."""
     if tool == SHELL_TOOL:
         return _command(rules, arguments.get("command"))
     if tool == PATCH_TOOL and "path" not in arguments:
@@ -47,7 +48,7 @@ def call(
 
 
 def forbids_writing(rules: Iterable[Rule], path: str, written: str = "") -> PathRule | None:
-    """The first path rule for a writing tool that covers `path`, and does not except it under the name `written`."""
+    """Return the first path rule for a writing tool that covers `path` and has no exception for the name `written`."""
     for rule in rules:
         if isinstance(rule, PathRule) and rule.tools & WRITING_TOOLS and covers_path(rule, path, written):
             return rule
@@ -60,7 +61,7 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
         return None
     path_rules = [rule for rule in rules if isinstance(rule, PathRule)]
     if len(plain) > _LONGEST_PATH:
-        # No file has such a name: no glob is tried on it, and no rule allows it.
+        # No file has such a name: no glob is matched with it, and no rule allows it.
         over = _strictest(
             [one for one in path_rules if _is_for(one, tool) and one.effect is not Effect.ALLOW]
         )
@@ -72,7 +73,7 @@ def _path(rules: Iterable[Rule], tool: str, path: object, root: str) -> tuple[Ru
 
 
 def _is_for(rule: PathRule, tool: str) -> bool:
-    """A patch can do what edit and write do, so what is said of either is said of it."""
+    """Whether a rule applies to `tool`. Rules for edit or write apply to patch, which can do the same."""
     return tool in rule.tools or (tool == PATCH_TOOL and bool(rule.tools & WRITING_TOOLS))
 
 
@@ -96,7 +97,7 @@ def _strictest(matching: Sequence[AnyRule]) -> AnyRule | None:
 
 
 def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: str) -> str:
-    """`view` of the same file if only changing it is refused; else a path where the call is allowed."""
+    """Return `view` of the same file if only changing it is refused; else a path where the call is allowed."""
     if rule.effect is Effect.ALLOW:
         return ""
     if tool in WRITING_TOOLS:
@@ -114,7 +115,7 @@ def _nearest_path(rule: PathRule, rules: Sequence[PathRule], tool: str, path: st
 def _nearest_command(
     rule: CommandRule | OpaqueRule, rules: Iterable[CommandRule | OpaqueRule], shell: ShellCommand
 ) -> str:
-    """Of the rule's exceptions and of what is allowed, the one most similar to the command that is not refused."""
+    """Return the command most similar to this one among the rule's exceptions and the allowed ones."""
     if rule.effect is Effect.ALLOW:
         return ""
     if isinstance(rule, OpaqueRule):
@@ -137,8 +138,8 @@ def _nearest_command(
 
 
 def covers_path(rule: PathRule, path: str, written: str = "") -> bool:
-    """`path` relative to the root; what lies outside is no rule's, since the tool host refuses it anyway. What is
-    excepted under its own name, `written`, is not covered under another one."""
+    """Whether `rule` covers `path`, relative to the root. A path outside is covered by no rule: the tool host refuses
+    it. An exception for the own name, `written`, holds for `path`, too."""
     plain = normalise(path)
     if plain is None:
         return False
@@ -151,19 +152,20 @@ def covers_command(rule: CommandRule, command: str) -> bool:
 
 
 def covers_shell(rule: CommandRule, shell: ShellCommand) -> bool:
-    """An `allow` must cover every command of a proven line; the others need one command that is in sight."""
+    """Whether `rule` covers the command. An `allow` must cover all commands of a simple one, other rules any visible
+    one."""
     if rule.effect is Effect.ALLOW:
         return shell.simple is not None and all(allows_words(rule, words) for words in shell.simple)
     return any(_hits_words(rule, words) for words in shell.seen)
 
 
 def allows_words(rule: CommandRule, words: Words) -> bool:
-    """By its letters: `./git` is whatever the repository put there."""
+    """Compare the name as written: `./git` is a file of the repository."""
     return _any_pattern(rule.patterns, words) and not _any_pattern(rule.exceptions, words)
 
 
 def _hits_words(rule: CommandRule, words: Words) -> bool:
-    """By the last part of the command's name: `/usr/bin/git` is git. Options before a subcommand make no difference."""
+    """Compare the base name: `/usr/bin/git` is git. Options before a subcommand are skipped."""
     plain = (posixpath.basename(words[0]), *words[1:])
     return any(
         any(_begins_loosely(pattern, one) for pattern in rule.patterns)
@@ -173,7 +175,7 @@ def _hits_words(rule: CommandRule, words: Words) -> bool:
 
 
 def _begins_loosely(pattern: CommandPattern, words: Words) -> bool:
-    """Whether `words` begin with the pattern, but for options that it does not name, each with a value or without."""
+    """Whether `words` begin with the pattern, skipping options that it does not name, with or without a value."""
     at = 0
     for index, token in enumerate(pattern):
         is_value = False

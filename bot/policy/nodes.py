@@ -62,7 +62,7 @@ class Problems:
 
 
 def compose(text: str, problems: Problems) -> yaml.Node | None:
-    """The document's root node, `None` for an empty one. Anything but one document is a `PolicyError`."""
+    """Return the root node, `None` for an empty document. Raises `PolicyError` for anything but one document."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         problems.stop(1, 1, f"the file is over {MAX_BYTES // 1024} kB")
     try:
@@ -84,7 +84,7 @@ def compose(text: str, problems: Problems) -> yaml.Node | None:
 
 
 def entries(node: yaml.Node, known: Collection[str], problems: Problems) -> dict[str, yaml.Node]:
-    """A mapping's values by key. Unknown and repeated keys are problems; so is anything but a mapping."""
+    """Return a mapping's values by key. Unknown and repeated keys, and anything but a mapping, are problems."""
     values: dict[str, yaml.Node] = {}
     for key, value in pairs(node, problems):
         name = text(key, problems)
@@ -116,7 +116,7 @@ def items(node: yaml.Node, problems: Problems) -> list[yaml.Node]:
 
 
 def text(node: yaml.Node, problems: Problems) -> str | None:
-    """A scalar as it is written: `yes`, `3` and `on` are words here, not a truth or a number."""
+    """Return a scalar as written: `yes`, `3` and `on` are text, not a boolean or a number."""
     if isinstance(node, yaml.ScalarNode) and _is_standard(node) and not _is_null(node):
         return str(node.value)
     problems.add(node, f"expected text, found {_kind(node)}")
@@ -124,7 +124,7 @@ def text(node: yaml.Node, problems: Problems) -> str | None:
 
 
 def line(node: yaml.Node, problems: Problems) -> str | None:
-    """Text of one line that is not blank."""
+    """Return text of one line that is not blank."""
     value = text(node, problems)
     if value is None:
         return None
@@ -138,7 +138,7 @@ def line(node: yaml.Node, problems: Problems) -> str | None:
 
 
 def script(node: yaml.Node, problems: Problems) -> str | None:
-    """A shell command; it may have several lines."""
+    """Return a shell command; it may have several lines."""
     value = text(node, problems)
     if value is not None and (not value.strip() or "\0" in value):
         problems.add(node, "this is no command")
@@ -168,7 +168,7 @@ def decimal(node: yaml.Node, problems: Problems, highest: float) -> float | None
 
 
 def seconds(node: yaml.Node, problems: Problems, highest: int) -> float | None:
-    """A time limit: seconds, or with a unit as in `90s`, `5m`, `1h`; with one it may be quoted."""
+    """Return a time limit in seconds: a number, or with a unit as in `90s`, `5m`, `1h`, then also quoted."""
     if (
         isinstance(node, yaml.ScalarNode)
         and _is_standard(node)
@@ -217,7 +217,7 @@ def _kind(node: yaml.Node) -> str:
 
 
 def _check_depth(text: str, problems: Problems) -> None:
-    """Over events, which nest without recursion; composing a file that is only brackets would overflow."""
+    """Check the depth by events, without recursion: composing a file of brackets alone would overflow the stack."""
     depth = documents = 0
     for event in yaml.parse(text, _LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -241,8 +241,8 @@ def _position(marked: yaml.Node | yaml.Event) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
-def place_of(text: str, path: Sequence[str]) -> tuple[int, int]:
-    """Line and column of the value that the keys of `path` lead to in a valid file; of what they lead to last."""
+def position_of(text: str, path: Sequence[str]) -> tuple[int, int]:
+    """Return line and column of the value at the keys `path` in a valid file, or of the last one that exists."""
     node = yaml.compose(text, _LOADER)
     for name in path:
         values = {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
@@ -251,7 +251,7 @@ def place_of(text: str, path: Sequence[str]) -> tuple[int, int]:
 
 
 def _check_expansion(root: yaml.Node, problems: Problems) -> None:
-    """Cap what the file is with its aliases written out; an alias inside its own anchor has no end at all."""
+    """Limit the number of values with aliases expanded; an alias inside its own anchor is an error."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 

@@ -37,10 +37,10 @@ _BUILTINS = (
     "fc history set shopt test [ [[ (( let read mapfile readarray getopts wait declare typeset local export "
     "readonly unset function fg bg jobs disown"
 )
-# Reserved words: where the parser takes one for a command's name, it has not understood the command.
+# Reserved words: a command with such a name was parsed wrongly.
 _RESERVED = "if then elif else fi for while until do done case esac select in time ! { }"
 SHELLS = frozenset(_SHELLS.split()) - {"busybox", "toybox"}
-# What comes after these is a command, but for their own options and the one word that some take first.
+# After these comes a command, preceded by their own options and, for some, one argument.
 PREFIXES = frozenset(f"{_WRAPPERS} {_RESERVED} builtin command exec coproc busybox toybox".split())
 _TAKING_A_WORD = (
     "flock chroot gosu su-exec su sg taskset setarch runcon ssh sshpass nsenter cpulimit schroot proot coproc"
@@ -49,7 +49,7 @@ PREFIXES_WITH_ARGUMENT = frozenset(_TAKING_A_WORD.split())
 RUNNING_OTHERS = frozenset(
     " ".join([_SHELLS, _INTERPRETERS, _SCRIPTABLE, _WRAPPERS, _BUILTINS, _RESERVED]).split()
 )
-# By the program: the subcommands that run what comes after them.
+# By program: the subcommands that run the words after them.
 RUNNING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
@@ -88,8 +88,8 @@ RUNNING_SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "openssl": "engine",
     }.items()
 }
-# By the program: the options that name a command, or a file of commands. A program takes any prefix of a long one that
-# no other option begins with, so such a prefix counts too.
+# By program: the options that name a command, or a file of commands. Programs accept any unambiguous prefix of a long
+# option, so a prefix counts, too.
 RUNNING_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "sort": ("--compress-program",),
     "split": ("--filter",),
@@ -145,7 +145,7 @@ RUNNING_OPTIONS: Mapping[str, tuple[str, ...]] = {
         ("-wrapper", "-fplugin", "-specs", "--specs", "-B", "-Xclang", "@"),
     ),
 }
-# The same for options of one letter, which may stand among others.
+# The same for one-letter options, which may be combined with others.
 RUNNING_LETTERS = {
     "fd": re.compile("-[A-Za-z]*[xX]"),
     "fdfind": re.compile("-[A-Za-z]*[xX]"),
@@ -182,14 +182,15 @@ _GIT_VERBS = (
 )
 GIT_RUNNING_VERBS = frozenset(_GIT_VERBS.split())
 GIT_TAKING_SHELL_TEXT = frozenset({"rebase", "submodule", "filter-branch", "bisect"})
-"""The verbs of git that run a text as a shell would, given as an argument."""
+"""Git's verbs that run an argument as a shell command."""
 # For `bot.policy.dangerous`.
 PIPE_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl", "ruby", "node"})
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 GIT_OPTIONS_WITH_ARGUMENT = frozenset({"-c", "-C", "--git-dir", "--work-tree"})
 
 # For warnings about `allow` rules.
-# By how a command begins: the files of the repository that it runs, or takes orders from. The agent may change them.
+# By the first words of a command: the files of the repository that it runs or is configured by. The agent may change
+# them.
 RUNS_FILES: Mapping[tuple[str, ...], str] = {
     **dict.fromkeys(
         [("pytest",), ("py.test",), ("tox",), ("nox",)], "conftest.py, the tests and their settings"
@@ -223,7 +224,7 @@ RUNS_FILES: Mapping[tuple[str, ...], str] = {
     ("terraform",): "the providers that its files name",
     ("ansible-playbook",): "the playbook",
 }
-# Programs whose subcommands do very different things, with some that a short rule would not want.
+# Programs with subcommands that a rule for the program alone would allow by accident.
 MANY_SUBCOMMANDS: Mapping[str, str] = {
     "git": "`git push` and `git commit` with its hooks",
     "gh": "`gh api` and `gh pr merge`",

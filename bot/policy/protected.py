@@ -80,8 +80,8 @@ SERVICES = {
 
 @dataclass(frozen=True, slots=True)
 class ProtectedFiles:
-    """From a path to why it is protected, else `None`. `lifted` are services whose files may change after all; `names`
-    are file names that are protected in any folder, and `paths` whole paths, all in lower case."""
+    """Returns why a path is protected, or `None`. `lifted` are services whose files may change; `names` are file names
+    that are protected in any folder, `paths` whole paths, all in lower case."""
 
     lifted: Collection[str] = ()
     names: Collection[str] = ()
@@ -98,14 +98,15 @@ class ProtectedFiles:
 
 
 def protected_files(policy: Policy) -> ProtectedFiles:
-    """The policy itself, and the files of instructions and of rules that it names, belong to people."""
+    """Return the protected files: services' configurations, the policy, and the files of instructions and rules that it
+    names."""
     names = {name.casefold() for name in policy.agent.instructions}
     paths = {path.casefold() for path in (policy.source, policy.detector.rules) if path}
     return ProtectedFiles(policy.diff.services, names, paths)
 
 
 def service_of(path: str) -> str:
-    """The service that reads the file at `path` (in lower case); empty if none does."""
+    """Return the service that reads the file at `path` (in lower case); empty for none."""
     first, rest = _patterns()
     parts = path.split("/")
     match = first.fullmatch(parts[0]) or next(filter(None, map(rest.fullmatch, parts)), None)
@@ -114,7 +115,7 @@ def service_of(path: str) -> str:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """One expression for names at the root and one for names anywhere, a group for each service."""
+    """Return one expression for names at the root and one for names anywhere, with a group for each service."""
     rooted, anywhere = list[str](), list[str]()
     for number, patterns in enumerate(SERVICES.values()):
         for names, into in ((True, rooted), (False, anywhere)):

@@ -35,7 +35,7 @@ from bot.policy.rule import (
     Rule,
 )
 from bot.policy.values import Effect
-from bot.policy.wrappers import runs_another
+from bot.policy.wrappers import allow_warning, runs_another
 
 _SUBJECTS = ("paths", "commands", "opaque")
 MAX_RULES = 500
@@ -222,7 +222,7 @@ def _read_token(node: yaml.Node, problems: Problems) -> frozenset[str]:
 
 
 def _refuse_opaque_pattern(node: yaml.Node, pattern: CommandPattern, problems: Problems) -> None:
-    """An allow rule for a command that is always opaque can never match."""
+    """Report an allow rule for a command that is always opaque: it can never match."""
     for words in islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS):
         if runs_another(words):
             problems.add(node, f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it")
@@ -243,7 +243,7 @@ def _try_examples(rule: PathRule | CommandRule, entries: Mapping[str, yaml.Node]
 
 
 def _report_unreachable(read: list[tuple[Rule, yaml.Node]], problems: Problems) -> None:
-    """A rule that is covered by a stricter one can never decide a call."""
+    """Report rules that a stricter one covers: they can never decide a call."""
     for rule, node in read:
         for other, _ in read:
             if (
@@ -259,8 +259,6 @@ def _warn_of_allow_rules(read: list[tuple[Rule, yaml.Node]], problems: Problems)
     for rule, node in read:
         if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
             continue
-        from bot.policy.wrappers import allow_warning
-
         ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other, _ in read)
         commands = dict(nodes.pairs(node, problems))
         listed = next(value for key, value in commands.items() if key.value == "commands")
@@ -270,7 +268,7 @@ def _warn_of_allow_rules(read: list[tuple[Rule, yaml.Node]], problems: Problems)
 
 
 def _says_the_same(rule: Rule, other: Rule) -> bool:
-    """False for a rule without patterns: its errors are reported already."""
+    """Whether `other` covers all of `rule`. False for a rule without patterns: its errors are reported already."""
     if isinstance(rule, PathRule) and isinstance(other, PathRule):
         return (
             bool(rule.globs)
@@ -290,7 +288,7 @@ def _says_the_same(rule: Rule, other: Rule) -> bool:
 _RULE_SCHEMA: Schema = {
     **RULE.schema(),
     "oneOf": [{"required": [subject]} for subject in _SUBJECTS],
-    # What means nothing beside one of the subjects.
+    # Keys that are invalid beside one of the subjects.
     "dependentSchemas": {
         "commands": {"properties": {"tools": False, "except": _PATTERNS_SCHEMA}},
         "paths": {"properties": {"except": _GLOBS.schema}},

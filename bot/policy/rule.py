@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from bot.contracts.request import Tier
 from bot.policy.values import Effect
 
-# The tools that take a path and change it, those that take one and only look, and the shell.
+# The tools that change a path, those that only read one, and the shell.
 PATCH_TOOL = "patch"
 WRITING_TOOLS = frozenset({"edit", "write", PATCH_TOOL})
 READING_TOOLS = frozenset({"view", "ls", "glob", "grep"})
 SHELL_TOOL = "bash"
 
-# The words that may stand at one place of a command; a pattern is a list of places, from the first on.
+# The alternative words at one position of a command; a pattern is a list of positions from the first on.
 Token = frozenset[str]
 CommandPattern = tuple[Token, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule leaves alone."""
+    """Globs relative to the root, for calls of `tools`; `exceptions` are globs that the rule does not cover."""
 
     name: str
     effect: Effect
@@ -33,7 +33,7 @@ class PathRule:
 
 @dataclass(frozen=True, slots=True)
 class CommandRule:
-    """Token lists that a command begins with; `exceptions` are longer ones that the rule leaves alone."""
+    """Token lists that a command begins with; `exceptions` are longer ones that the rule does not cover."""
 
     name: str
     effect: Effect
@@ -60,8 +60,8 @@ _HEADERS = tuple(f"*** {what}:" for what in ("Add File", "Delete File", "Update 
 
 
 def patched_paths(patch: object) -> list[str]:
-    """The paths in a patch's text. Only headers stand in the first column: every line of a body has a prefix. What
-    hides from this is asked about by the tool itself, file by file, before anything is written."""
+    """Return the paths in a patch's text. Only headers begin in the first column: every other line has a prefix. The
+    tool itself asks again for each file before it writes."""
     if not isinstance(patch, str):
         return []
     headers = (line.partition(":")[2].strip() for line in patch.split("\n") if line.startswith(_HEADERS))

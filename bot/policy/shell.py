@@ -19,7 +19,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.policy.wrappers import Words, commands_within, runs_another, texts_within
+from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Tree
@@ -32,7 +32,7 @@ MAX_PARSING = 0.2
 # Beneath this many bytes no text comes near the limit, so none is kept.
 _SURELY_SHORT = 512
 
-# How many commands within commands are looked for, one in another and in all.
+# Limits on commands inside commands: depth, and number in all.
 _DEEPEST = 4
 _MOST_SEEN = 1_000
 
@@ -62,7 +62,7 @@ class ShellCommand:
 
 
 def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
-    """`command` by the grammar above. Never raises."""
+    """Parse `command` by the grammar above. Never raises."""
     if len(command.encode("utf-8", "surrogatepass")) > MAX_COMMAND:
         return ShellCommand(None, ())
     tree = _parse(command, seconds)
@@ -76,7 +76,7 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
 
 
 def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
-    """The visible commands, then the commands in their words, level by level."""
+    """Return the visible commands, then the commands in their words, level by level."""
     plain = _in_tree(tree, command)
     if "\\\n" in command and (joined := _parse(whole := command.replace("\\\n", ""), seconds)) is not None:
         plain += [words for words in _in_tree(joined, whole) if words not in plain]
@@ -84,7 +84,7 @@ def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
     ahead = deque((words, 1) for words in plain)
     while ahead and len(commands) < _MOST_SEEN and time.thread_time() < end:
         outer, depth = ahead.popleft()
-        for words in islice(_within(outer, seconds), _MOST_SEEN - len(commands)):
+        for words in islice(_inner_commands(outer, seconds), _MOST_SEEN - len(commands)):
             commands.append(words)
             if depth < _DEEPEST:
                 ahead.append((words, depth + 1))
@@ -98,19 +98,20 @@ def _in_tree(tree: Tree, command: str) -> list[Words]:
     return [words for node in nodes if (words := _seen_words(node, command))]
 
 
-def _within(words: Words, seconds: float) -> Iterator[Words]:
-    yield from filter(None, commands_within(words))
-    for text in texts_within(words):
+def _inner_commands(words: Words, seconds: float) -> Iterator[Words]:
+    yield from filter(None, inner_commands(words))
+    for text in inner_shell_texts(words):
         if (tree := _parse(text, seconds)) is not None:
             yield from _in_tree(tree, text)
 
 
 def _parse(command: str, seconds: float) -> Tree | None:
-    """The parse, in which a byte's place is its letter's in `command`; `None` where it took too long.
+    """Return the syntax tree, with byte offsets equal to character offsets in `command`; `None` if parsing took too
+    long.
 
-    The parser is shown `%`, which is a word's letter and nothing else, for each letter beyond ASCII: the grammar's
-    scanner looks letters up in a table of the C library that ends long before Unicode does, and `{\U0010ffff` was the
-    end of the process (tree-sitter-bash 0.25.1). A parser is for one text: it is made in microseconds, two threads
+    Each character beyond ASCII is replaced by `%`, an ordinary character of words: the grammar's scanner looks
+    characters up in a table of the C library that does not cover Unicode, and `{\U0010ffff` crashed the process
+    (tree-sitter-bash 0.25.1). A parser is for one text: it is made in microseconds, two threads
     never share one, and one that was stopped half-way would go on with the old text.
     """
     import tree_sitter
@@ -163,7 +164,7 @@ def _simple_commands(root: Node, source: str) -> tuple[Words, ...] | None:
 
 
 def _command_words(node: Node, source: str) -> Words | None:
-    """The words of a command in which every one is plain; `None` for any other."""
+    """Return the words of a command if all are plain, else `None`."""
     words: list[str] = []
     position = node.start_byte
     for child in node.children:
@@ -195,7 +196,7 @@ def _seen_words(node: Node, source: str) -> Words:
 
 
 def _after_redirects(node: Node) -> list[Node]:
-    """In `git >log push` the parser takes `push` for another place to write to."""
+    """Return the words that the parser takes for a redirection: `push` in `git >log push`."""
     around = node.parent
     if around is None or around.type != "redirected_statement":
         return []
@@ -204,7 +205,7 @@ def _after_redirects(node: Node) -> list[Node]:
 
 
 def _unescaped(node: Node, source: str) -> str | None:
-    """The value of a word with backslashes in it, such as `\\curl`, or with `{}`; for a rule that denies."""
+    """Return the value of a word with backslashes, such as `\\curl`, or with `{}`; for rules that deny."""
     text = source[node.start_byte : node.end_byte]
     if "{}" in text and all(map(_is_plain, text.replace("{}", ""))):
         return text
@@ -223,7 +224,7 @@ def _unescaped(node: Node, source: str) -> str | None:
 
 
 def _escapes(text: str) -> str | None:
-    """The value of `$'...'` if it is ASCII."""
+    """Return the value of `$'...'` if it is ASCII."""
     try:
         return text.encode("ascii").decode("unicode_escape")
     except UnicodeError:
@@ -231,7 +232,7 @@ def _escapes(text: str) -> str | None:
 
 
 def _literal(node: Node, source: str) -> str | None:
-    """The value of a word without expansions; `None` for any other word."""
+    """Return the value of a word without expansions; `None` for any other word."""
     text = source[node.start_byte : node.end_byte]
     match node.type:
         case "word" | "number":

@@ -70,12 +70,12 @@ class RunBudget:
         return self.commands != 0 and self.output != 0
 
 
-def run_budget(policy: Policy, tier: Tier, asked_usd: float | None = None) -> RunBudget:
-    """The lowest applicable limits. `asked_usd` is the request's `--budget`, which can only lower the limit."""
+def run_budget(policy: Policy, tier: Tier, requested_usd: float | None = None) -> RunBudget:
+    """Return the lowest applicable limits. `requested_usd` is the request's `--budget`, which only lowers the limit."""
     own, caps = policy.tiers[tier], policy.budget
     output = least(own.output, caps.output)
     return RunBudget(
-        usd=min(limit for limit in (own.usd, caps.usd, asked_usd) if limit is not None),
+        usd=min(limit for limit in (own.usd, caps.usd, requested_usd) if limit is not None),
         turns=min(limit for limit in (own.turns, caps.turns) if limit is not None),
         minutes=min(limit for limit in (own.minutes, caps.minutes) if limit is not None),
         tokens=least(own.tokens, caps.tokens),
@@ -86,7 +86,7 @@ def run_budget(policy: Policy, tier: Tier, asked_usd: float | None = None) -> Ru
 
 
 def least(one: Limit | None, other: Limit | None) -> Limit | None:
-    """The smaller limit, where `None` is no limit."""
+    """Return the smaller limit, where `None` is no limit."""
     return min((limit for limit in (one, other) if limit is not None), default=None)
 
 

@@ -31,8 +31,8 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TierPolicy:
-    """Of one run, and with `_a_day` of one person within a day. `output` is what commands print, in MiB; `None` is no
-    limit. `egress` are names of presets, whose hosts the workspace may reach."""
+    """Limits of one run; those with `_a_day` of one person within a day. `output` is what commands print, in MiB;
+    `None` is no limit. `egress` are names of presets, whose hosts the workspace may reach."""
 
     verbs: frozenset[Verb]
     usd: float
@@ -48,7 +48,7 @@ class TierPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Caps for every run, whoever asks. `None` caps nothing beyond the tier's own limit.
+    """Caps for the runs of all tiers. `None` caps nothing beyond the tier's own limit.
 
     `runs_a_day` is of all that everybody started within a day. `output` is in MiB. `check_minutes` is for all rounds of
     checks of a run together; `None` is 5 at a terminal and 10 in Actions.
@@ -100,15 +100,15 @@ class PullRequestPolicy:
 
 @dataclass(frozen=True, slots=True)
 class OptionsPolicy:
-    """What the options of a command may ask for. `models` are names, or globs of them; `None` bounds nothing."""
+    """Limits on the options of a command. `models` are names, or globs of them; `None` allows all."""
 
     models: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewPolicy:
-    """`on` are the actions of a `pull_request` event that start a review; `drafts` whether drafts are reviewed
-    unasked. `request_changes` is what a review may do beyond commenting; it never approves."""
+    """`on` are the actions of a `pull_request` event that start a review; `drafts`: drafts are reviewed
+    without a command, too. `request_changes` is what a review may do beyond commenting; it never approves."""
 
     on: frozenset[str] = frozenset({"opened", "ready_for_review", "reopened", "synchronize"})
     drafts: bool = False
@@ -173,7 +173,8 @@ class DetectorPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
-    """For each command with all that it starts; sizes in MiB. The usual ones of `bot/toolhost/resource_limits.py`."""
+    """Limits of each command with all its processes; sizes in MiB. The defaults are those of
+    `bot/toolhost/resource_limits.py`."""
 
     memory: int = 8192
     processes: int = 1000
@@ -183,21 +184,21 @@ class SandboxLimits:
 
 @dataclass(frozen=True, slots=True)
 class DangerousPolicy:
-    """Which of the built-in rules for commands do not hold, by their names in `bot.policy.dangerous`."""
+    """Built-in rules for commands that are switched off, by their names in `bot.policy.dangerous`."""
 
     allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxPolicy:
-    """How much of the machine a command may take."""
+    """Resources that a command may use."""
 
     limits: SandboxLimits = SandboxLimits()
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who the commits are by. The default address cannot belong to anybody's account."""
+    """The author of commits. The default address cannot belong to any account."""
 
     name: str = "slash-agent[bot]"
     email: str = "slash-agent@noreply.invalid"
@@ -216,14 +217,14 @@ class DiffPolicy:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentsPolicy:
-    """Whose pictures and files a model is shown: `tiers` are of those who wrote the texts that they stand in."""
+    """Whose pictures and files are sent to the model: `tiers` of the authors of the texts that contain them."""
 
     tiers: frozenset[Tier] = frozenset({Tier.MAINTAINER})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPolicy:
-    """Of one language server or parser. `command` is what starts it, empty for the usual."""
+    """Settings of one language server or parser. `command` starts it, empty for the default."""
 
     command: str = ""
     off: bool = False
@@ -231,8 +232,8 @@ class ServerPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticsPolicy:
-    """What is looked for in code. `wait` is in seconds, of one edit; `servers` is by the names of
-    `bot.contracts.checkers`. `checkers` run before and after: `None` for those that the repository has a use for."""
+    """Diagnostics of code. `wait` is in seconds for one edit; `servers` is by the names of `bot.contracts.checkers`.
+    `checkers` run before and after the change: `None` for those that the repository uses."""
 
     off: bool = False
     wait: float = 3.0

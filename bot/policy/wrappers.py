@@ -1,4 +1,5 @@
-"""Commands that run other commands: recognise them, and find the commands and shell texts in their words.
+"""Commands that run other commands: recognise them, find the commands and shell texts in their words, and warn of
+`allow` rules that cover them.
 
 For rules that deny or ask, whatever may be a command counts as one. A name that is put together at run time, a script
 and a program's own language are not covered.
@@ -33,7 +34,7 @@ from bot.policy.rule import CommandPattern
 _MACHINE = r"[a-z0-9_]+-(?:[a-z]+-)?(?:linux|elf|musl|w64|pc|apple|darwin)[a-z0-9_-]*?"
 _PREFIXED = re.compile(rf"\A{_MACHINE}-(?=[a-z+]+(?:-[0-9.]+)?\Z)")
 _SUFFIXED = re.compile(rf"[-.]?[0-9][0-9.]*(?:-dbg|-{_MACHINE})?\Z")
-# The loader of programs: what it is given is run.
+# The dynamic loader runs its first argument.
 _LOADER = re.compile(r"ld(?:-linux.*|-musl.*|[0-9]*\.so.*)")
 
 _GIT_CLONE_COMMAND = re.compile("-[A-Za-z]*u")
@@ -48,7 +49,7 @@ def runs_another(words: Sequence[str]) -> bool:
 
 
 def names_of(name: str) -> set[str]:
-    """`name`, and `name` without a version, a machine triplet or a variant."""
+    """Return `name`, and `name` without a version, a machine triplet or a variant."""
     plain = _SUFFIXED.sub("", _PREFIXED.sub("", name))
     return {name, plain, plain.partition(".")[0]} - {""}
 
@@ -70,7 +71,7 @@ def _runs_another(name: str, arguments: Sequence[str]) -> bool:
 
 
 def running_parts(words: Sequence[str]) -> tuple[str, ...]:
-    """The options and subcommands by which a command that begins with `words` runs other programs."""
+    """Return the options and subcommands with which a command that begins with `words` runs other programs."""
     name = words[0]
     if name == "git":
         return GIT_RUNNING_OPTIONS.get(words[1], ()) if len(words) > 1 else ("-c", *sorted(GIT_RUNNING_VERBS))
@@ -81,14 +82,15 @@ def running_parts(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_option(argument: str, options: Sequence[str]) -> bool:
-    """A long option may be cut short, and a value may stand right behind a letter."""
+    """Whether `argument` is one of `options`. A long option may be abbreviated, a value may directly follow a
+    letter."""
     if argument.startswith("--"):
         return len(argument) > 2 and _begins_one(argument.partition("=")[0], options)
     return any(argument.startswith(option) for option in options if not option.startswith("--"))
 
 
 def _git_runs_another(arguments: Sequence[str]) -> bool:
-    """An option before git's verb changes what git is; git also takes any prefix of a long option's name."""
+    """Whether git runs another program. An option before the verb may do so; long options may be abbreviated."""
     if arguments and arguments[0].startswith("-") and arguments[0] != "--version":
         return True
     if arguments and arguments[0] in GIT_RUNNING_VERBS:
@@ -118,8 +120,8 @@ _NUMBER = re.compile(r"[0-9.]+[a-z]?")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
-def commands_within(words: Words) -> Iterator[Words]:
-    """Words that may be a command, in those of another one."""
+def inner_commands(words: Words) -> Iterator[Words]:
+    """Yield the words of possible commands in the words of another one."""
     name, rest = _name(words), words[1:]
     if name in PREFIXES:
         yield from (rest[at:] for at in _beginnings(rest, name in PREFIXES_WITH_ARGUMENT))
@@ -132,8 +134,8 @@ def commands_within(words: Words) -> Iterator[Words]:
         yield from (rest[begin + at :] for at in _beginnings(rest[begin:], takes_a_word=True))
 
 
-def texts_within(words: Words) -> Iterator[str]:
-    """Texts that may be a shell's, in the words of a command."""
+def inner_shell_texts(words: Words) -> Iterator[str]:
+    """Yield possible shell texts in the words of a command."""
     name, rest = _name(words), words[1:]
     if name == "eval":
         yield " ".join(rest)
@@ -161,7 +163,7 @@ def _value(word: str) -> str:
 
 
 def _beginnings(words: Sequence[str], takes_a_word: bool) -> Iterator[int]:
-    """Where among the words after a wrapper its command may begin: what comes after an option may be the option's."""
+    """Yield where among the words after a wrapper its command may begin: a word after an option may be its value."""
     doubt = takes_a_word
     for at, word in enumerate(words):
         if word.startswith("-"):
@@ -177,16 +179,16 @@ _MOST_SPELLINGS = 200
 
 
 def allow_warning(pattern: CommandPattern, *, opaque_is_ruled: bool) -> str:
-    """A sentence about what an `allow` rule of `pattern` also covers, or does not cover; empty if there is none. With
-    `opaque_is_ruled` another rule denies opaque commands or asks about them."""
+    """Return a warning for `policy check` about what an `allow` rule of `pattern` also covers, or does not cover; empty
+    for none. `opaque_is_ruled`: another rule denies opaque commands or asks about them."""
     for words in islice(product(*(sorted(token) for token in pattern)), _MOST_SPELLINGS):
-        warning = _of_words(words, opaque_is_ruled)
+        warning = _words_warning(words, opaque_is_ruled)
         if warning:
             return warning
     return ""
 
 
-def _of_words(words: tuple[str, ...], opaque_is_ruled: bool) -> str:
+def _words_warning(words: tuple[str, ...], opaque_is_ruled: bool) -> str:
     name, spelled = words[0], " ".join(words[:2])
     if "/" in name:
         return f"`{name}` is a file, and one of the repository does what the agent last wrote into it"

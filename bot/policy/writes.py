@@ -41,7 +41,7 @@ VERBS: Mapping[Verb, WriteCaps] = {
     Verb.EXPLAIN: WriteCaps(label=5),
     Verb.PLAN: WriteCaps(label=5),
 }
-"""Without a task, where the policy names the verb, and only in the thread that was asked in."""
+"""For runs without a task, if the policy names the verb, and only in the thread of the request."""
 
 _TRIGGER = re.compile(r"(?:slash-)?agent(?:$|[^a-z0-9])", re.IGNORECASE)
 
@@ -72,7 +72,7 @@ class ThreadConditions:
 
 
 def caps_of(policy: WritesPolicy, tier: Tier) -> WriteCaps:
-    """What the policy leaves to a tier."""
+    """Return the caps of a tier by the policy."""
     own = TIERS.get(tier)
     return WriteCaps() if own is None else replace(own, **policy.caps).capped_by(HIGHEST)
 
@@ -83,7 +83,7 @@ def is_ours(label: str) -> bool:
 
 
 def refusal(write: Write, allowance: Allowance, before: Sequence[Write]) -> str:
-    """Why `write` is not allowed after the writes `before`, a sentence with what to do instead; empty if it is."""
+    """Return why `write` is not allowed after the writes `before`, and what to do instead; empty if it is allowed."""
     if why := write_problem(write):
         return f"{why}."
     if write.number not in allowance.threads:
@@ -121,7 +121,7 @@ def _counter_of(write: Write, allowance: Allowance) -> str:
 
 
 def mismatch(write: Write, seen: ThreadState, rules: ThreadConditions, *, at: str, since: str = "") -> str:
-    """Why `write` does not fit the current state of the thread, a clause; empty if it does.
+    """Return why `write` does not fit the current state of the thread, as a clause; empty if it does.
 
     `at` is now, `since` the time at which the run read the thread.
     """
@@ -132,7 +132,7 @@ def mismatch(write: Write, seen: ThreadState, rules: ThreadConditions, *, at: st
     if why := _unlike(seen, rules):
         return why
     if isinstance(write, RemoveLabel):
-        # Takes back what this bot said, so it is right whatever has happened.
+        # Reverts the bot's own action, so it fits any state.
         return ""
     if since and seen.quiet_since > since:
         return "something has happened on it since the run looked"
@@ -163,7 +163,7 @@ def days_between(earlier: str, later: str) -> float:
 
 
 def _may_label(seen: ThreadState, at: str) -> bool:
-    """Taking a label off may leave no other trace of a person. One that belongs to a comment comes with it."""
+    """Whether a label may be set: not again if somebody may have removed it, except together with a new comment."""
     return not seen.told_at or seen.answered or days_between(seen.told_at, at) <= 1
 
 
@@ -183,12 +183,12 @@ def _not_to_close(seen: ThreadState, rules: ThreadConditions, at: str) -> str:
 
 
 def _names(labels: Iterable[str]) -> set[str]:
-    """GitHub tells labels apart without regard to case."""
+    """Return the labels for a comparison: GitHub's are unique ignoring case."""
     return {label.casefold() for label in labels}
 
 
 def _unlike(seen: ThreadState, rules: ThreadConditions) -> str:
-    """How the thread differs from the conditions of the task's file; empty if it does not."""
+    """Return how the thread differs from the conditions of the task's file; empty if it does not."""
     if rules.kind != "all" and seen.is_pull_request != (rules.kind == "pulls"):
         return f"it is {'a pull request' if seen.is_pull_request else 'an issue'}, and the task is about {rules.kind}"
     there = _names(seen.labels)

@@ -80,7 +80,7 @@ LINES: dict[str, tuple[str, str, str]] = {
         "            parts.append(part)",
         '            parts.append(part) if type(part).__name__ != "Thinking" else None',
     ),
-    "S-018": ("bot/agent/receive.py", "if self._size >= _HELD + FLUSH_CHARACTERS or", "if True or"),
+    "S-018": ("bot/agent/receive.py", "if self._size >= _UNWRITTEN + FLUSH_CHARACTERS or", "if True or"),
     "S-019": ("bot/agent/toolbox.py", "if not call.complete:", "if False:"),
     "S-020": ("bot/providers/assembly.py", "        if text:", "        if False:"),
     "S-021": (

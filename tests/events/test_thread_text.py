@@ -20,7 +20,7 @@ LATER = "2026-03-01T12:00:01Z"
 def _thread(folder: Path, comments: list[CommentData], **changes: Any) -> Thread:
     event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
     assert isinstance(event, CommentEvent)
-    trigger = Trigger(event.name, event.id, event.url, event.asked_at)
+    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
     return build_thread(event.subject, trigger, reversed(comments))
 
 
@@ -93,7 +93,7 @@ def test_what_there_is_no_room_for_is_not_read(tmp_path: Path) -> None:
 
     event = read_event("issue_comment", write_payload(tmp_path, comment_payload()))
     assert isinstance(event, CommentEvent)
-    build_thread(event.subject, Trigger(event.name, event.id, event.url, event.asked_at), newest_first())
+    build_thread(event.subject, Trigger(event.name, event.id, event.url, event.requested_at), newest_first())
     assert len(read) == COMMENTS_BUDGET // 1000 + 1
 
 

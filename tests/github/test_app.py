@@ -60,7 +60,7 @@ def play(web: Web, **granted: str) -> None:
     ("access", "written"),
     [
         (Access.READ, set()),
-        (Access.TALK, {"issues", "pull_requests"}),
+        (Access.COMMENT, {"issues", "pull_requests"}),
         (Access.STOP, {"issues", "pull_requests", "actions"}),
         (Access.PUBLISH, {"issues", "pull_requests", "contents", "checks"}),
     ],
@@ -196,7 +196,7 @@ def _forge(key: Pem, **clock: Any) -> Forge:
 def test_on_a_forge_the_token_acts_as_the_apps_bot_on_its_repository_alone(key: Pem) -> None:
     with _forge(key) as forge:
         forge.install_app(123, "octo")
-        made = installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
+        made = installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
         github = connect(made.token, forge.api_url, pace=Pace(0))
         number = forge.create_issue(NAME, "ann", "Title")
         assert github.create_comment(NAME, number, "hello").author == made.login == "my-app[bot]"
@@ -212,9 +212,9 @@ def test_on_a_forge_an_app_that_is_not_installed_is_a_sentence(key: Pem) -> None
     with _forge(key) as forge:
         forge.install_app(123, "octo", ["octo/other"])
         with pytest.raises(GitHubError, match="not installed on octo/hello"):
-            installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
+            installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
         with pytest.raises(GitHubError, match="knows no app with the id 124"):
-            installation_token("124", key[0], NAME, forge.api_url, access=Access.TALK)
+            installation_token("124", key[0], NAME, forge.api_url, access=Access.COMMENT)
 
 
 def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
@@ -223,7 +223,7 @@ def test_on_a_forge_another_apps_key_is_a_sentence(key: Pem) -> None:
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="the private key is not one of this app's"):
             pem = _pem(other, serialization.PrivateFormat.PKCS8)
-            installation_token("123", pem, NAME, forge.api_url, access=Access.TALK)
+            installation_token("123", pem, NAME, forge.api_url, access=Access.COMMENT)
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
@@ -231,7 +231,7 @@ def test_on_a_forge_a_clock_that_is_off_is_a_sentence(key: Pem, hours: int) -> N
     with _forge(key, clock=lambda: datetime.now(UTC) + timedelta(hours=hours)) as forge:
         forge.install_app(123, "octo")
         with pytest.raises(GitHubError, match="this machine's clock is"):
-            installation_token("123", key[0], NAME, forge.api_url, access=Access.TALK)
+            installation_token("123", key[0], NAME, forge.api_url, access=Access.COMMENT)
 
 
 def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> None:
@@ -242,7 +242,7 @@ def test_on_a_forge_a_token_that_may_not_push_reads_and_comments(key: Pem) -> No
             connect(
                 installation_token("123", key[0], NAME, forge.api_url, access=access).token, forge.api_url
             )
-            for access in (Access.PUBLISH, Access.TALK)
+            for access in (Access.PUBLISH, Access.COMMENT)
         )
         assert reading.file(NAME, "a.txt", "main") == "a"
         assert pushing.create_blob(NAME, b"a")

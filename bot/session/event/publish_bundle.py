@@ -152,7 +152,7 @@ def _close_progress(error_message: str, environment: Mapping[str, str], mask: Ca
     event_request = parse_event_request(read_event(name, Path(payload)), _inputs(environment, where))
     if isinstance(event_request, NoRequest) or not event_request.number:
         return
-    where = signed_in(where, event_request.repository.name, Access.TALK)
+    where = signed_in(where, event_request.repository.name, Access.COMMENT)
     for secret in where.minted_secrets.values():
         mask(secret)
     text = error_text(error_message, where.run_url)

@@ -314,7 +314,7 @@ def _access(event_request: EventRequest) -> Access:
     if not event_request.number:
         return Access.READ
     stops = event_request.command is not None and event_request.command.verb is Verb.STOP
-    return Access.STOP if stops else Access.TALK
+    return Access.STOP if stops else Access.COMMENT
 
 
 def event_thread_ref(event_request: EventRequest, where: GitHubEnvironment) -> ThreadRef:
