@@ -20,7 +20,7 @@ from bot.toolhost.canaries import TRIES
 NAMES = tuple(TRIES)
 
 MAY_BE_CLOSED = frozenset({"kernel settings", "privileges", "io_uring", "user namespace"})
-"""What a machine may allow to nobody: then there is nothing to prove."""
+"""Accesses that some machines allow to nobody; then the canary proves nothing."""
 
 _DAEMON, _UDP = "process left behind", "UDP"
 
@@ -50,15 +50,15 @@ def in_words(names: Collection[str]) -> str:
 def reached(
     reported: Collection[str], arrived: Collection[str], tag: str, *, outlived: bool = False
 ) -> set[str]:
-    """The names of those that a host reached, by what it said and by what was seen from here."""
+    """The names of the canaries that a host reached, by its own report and by what the supervisor saw."""
     seen = {_UDP} if tag in arrived else set()
     return set(reported) | seen | ({_DAEMON} if outlived else set())
 
 
 @dataclass(frozen=True, slots=True)
 class Canaries:
-    """`shared` lies in the machine's temporary folder, in `lock` is what a host's daemon
-    holds as long as it lives; `None` where nothing is to be left behind."""
+    """Planted canaries. `shared` is in the machine's temporary folder. In `lock` is a file for each host, which its
+    daemon locks as long as it lives; `None` if no daemon is tried."""
 
     file: Path
     link: Path
@@ -72,7 +72,7 @@ class Canaries:
     lock: Path | None
 
     def message(self, tag: str) -> dict[str, Any]:
-        """As `protocol.md` has it in `hello`. `tag` tells what this host did from what another one did."""
+        """The field `canaries` of the start message, see `protocol.md`. `tag` identifies the host."""
         return {
             "tag": tag,
             "file": str(self.file),
@@ -89,7 +89,7 @@ class Canaries:
         }
 
     def arrived(self) -> set[str]:
-        """The tags of the hosts whose datagrams came."""
+        """The tags of the hosts whose datagrams were received."""
         tags: set[str] = set()
         while True:
             try:
@@ -98,7 +98,7 @@ class Canaries:
                 return tags
 
     def outlived(self, tag: str) -> bool:
-        """Whether what that host left behind is still there. Ends it."""
+        """Whether the daemon of that host still lives. Ends it."""
         if self.lock is None:
             return False
         path = self.lock / tag
@@ -108,14 +108,14 @@ class Canaries:
         except BlockingIOError:
             return True
         finally:
-            path.unlink()  # not before: it ends when it sees this, and may be gone by the time it is asked for
+            path.unlink()  # not before: the daemon ends when the file is removed
         return False
 
 
 @contextmanager
 def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator[Canaries]:
-    """Plant them in the new folder `folder`; `visible` is one that is seen inside. `all_of_them`: also those that take
-    a process of their own. Raises `NoSandboxError` where that cannot be done here."""
+    """Plant canaries in the new folder `folder`; `visible` is a folder that is visible inside. `all_of_them`: also
+    those that need a process. Raises `NoSandboxError` if that is not possible."""
     try:
         with ExitStack() as stack:
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -150,9 +150,9 @@ def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterat
 
 @contextmanager
 def _holder(variable: str) -> Iterator[int]:
-    """The id of a process that does nothing but have this in its environment."""
+    """Yield the id of a sleeping process with this variable in its environment."""
     name, _, value = variable.partition("=")
-    nothing = subprocess.DEVNULL  # nobody who reads what we say waits for it, should we be killed
+    nothing = subprocess.DEVNULL  # if we are killed, no reader of our output waits for this process
     sleeping = subprocess.Popen(
         ["/bin/sleep", "60"], env={name: value}, stdin=nothing, stdout=nothing, stderr=nothing
     )

@@ -48,12 +48,12 @@ Ask = Callable[[Question], Answer]
 _SEND_LIMIT = 30.0
 _SCAN_LIMIT = 120.0
 _TOOL_LIMIT = 120.0
-"""Seconds for a tool call that names no `timeout` of its own; with one, that is what it gets."""
+"""Seconds for a tool call without a `timeout` argument."""
 
 _MARGIN = 15.0
 _CANCEL_LIMIT = 10.0
-"""Seconds: well above what the host takes for the worst command, one that neither ends when told to (`TERM_GRACE`, 2
-s) nor lets its subreaper go on (`_SWEEP_LIMIT`, 5 s)."""
+"""Seconds: well above what the host takes for the worst command, which ignores SIGTERM (`TERM_GRACE`, 2 s) and stops
+its subreaper (`_SWEEP_LIMIT`, 5 s)."""
 
 _MAX_QUESTIONS = 1000
 _MOST_PRINTED = 100_000
@@ -63,15 +63,16 @@ _MAX_SCANNED_BYTES = 128 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What changed in the work tree since the last scan or edit. `note` says in words what is missing."""
+    """The files that changed since the last scan or edit. `note` says what is missing."""
 
     files: tuple[FileChange, ...]
     note: str = ""
 
 
 class Workspace:
-    """One running tool host. Calls and scans may come from different threads and are done in turn; `close`
-    may come from any, at any time. After it, or a `WorkspaceError` from any method, every process is dead."""
+    """One running tool host. Calls and scans may come from different threads and run one after the other; `close` may
+    be called from any thread at any time. After it, or after a `WorkspaceError` from any method, every process is
+    dead."""
 
     def __init__(
         self,
@@ -208,9 +209,9 @@ class Workspace:
     ) -> ToolOutcome:
         """Run one tool. A fired `cancel` makes the host stop and answer at once. Raises `WorkspaceError`.
 
-        What a file held when it was shown is remembered for each `agent` by itself. `printed` takes the last line of
-        a command's output while it runs, about once a second: a line of anybody's. With `more_edits` another edit
-        follows at once: diagnostics wait for the last.
+        Which lines were shown is recorded for each `agent` separately. `printed` receives the last line of a command's
+        output while it runs, at most once a second; the line is untrusted. With `more_edits` another edit follows at
+        once: diagnostics wait for the last.
         """
         with self._turn:
             self._collect_scan()
@@ -234,25 +235,25 @@ class Workspace:
             except WireError as error:
                 raise self._fail(f"during {tool}", error) from error
             except BaseException:
-                self.close()  # `ask` raised, or a KeyboardInterrupt: the call stays open for good
+                self.close()  # `ask` raised, or a KeyboardInterrupt: the call cannot be finished
                 raise
             finally:
                 forget()
 
     @property
     def limits_met(self) -> Collection[str]:
-        """For each command that met a limit of the sandbox which one, in the host's word."""
+        """For each command that reached a limit of the sandbox its name, as the host reports it."""
         return self._limits_met.values()
 
     def begin_scan(self) -> None:
-        """Have the host look for changed files while the caller does something else."""
+        """Have the host search changed files while the caller does something else."""
         with self._turn:
             if self._scan_open is None and self._scan_done is None:
                 self._scan_open = self._take_number()
                 self._send({"type": "scan", "id": self._scan_open})
 
     def scan(self) -> ScanResult:
-        """What changed since the last scan or edit, by the scan begun or a new one. Raises `WorkspaceError`."""
+        """The result of the scan that was begun, or of a new one. Raises `WorkspaceError`."""
         with self._turn:
             self.begin_scan()
             self._collect_scan()
@@ -313,13 +314,13 @@ class Workspace:
     def _note_limit(self, identity: int, outcome: ToolOutcome) -> None:
         limit, job = outcome.metadata.get("limit"), outcome.metadata.get("background")
         if isinstance(limit, str) and limit:
-            # What runs in the background is looked at more than once.
+            # A background command has several results.
             self._limits_met["job" if type(job) is int else "call", job if type(job) is int else identity] = (
                 limit
             )
 
     def _checked(self, outcome: ToolOutcome) -> ToolOutcome:
-        """A spill file is read later, by name: the name must be one in this workspace's own folder."""
+        """Raise `WireError` if the spill file, which is read later by name, is not in this workspace's own folder."""
         spill = outcome.metadata.get("spill")
         if spill is not None and not (isinstance(spill, str) and self._is_spill(spill)):
             raise WireError("it named a spill file outside its folder")
@@ -378,7 +379,7 @@ class Workspace:
                 self._process.kill()
                 if self.proxy is not None:
                     self.proxy.close()
-        # Whoever waits for the host in another thread sees the end of the pipe and lets go of the turn.
+        # A thread that waits for the host sees the end of the pipe and releases the lock.
         with self._turn:
             self._channel.close()
 

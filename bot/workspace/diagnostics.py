@@ -14,7 +14,7 @@ from bot.contracts.wire import WireError
 _MOST_PROBLEMS = 20
 _MOST_FILES = 100
 _MOST_LINES = 5
-_MOST_SAID = 50
+_MOST_ANNOUNCEMENTS = 50
 _MOST_NUMBER = 1 << 40
 _LONGEST_PATH = 4096
 _LONGEST = 1000
@@ -45,12 +45,12 @@ class Standing(NamedTuple):
 
 
 def diagnosis(message: object) -> Diagnosis:
-    """Raises `WireError`, as `standing`, for anything but what is due."""
+    """Parse the diagnostics of a tool result. Raises `WireError`, like `standing`, for an invalid message."""
     value = _mapping(message)
     new = tuple(_problem(one) for one in _list(value, "new", _MOST_PROBLEMS))
     new_count = _number(value, "new_count")
     if new_count < len(new):
-        raise WireError("it shows more problems than there are")
+        raise WireError("it lists more problems than it counts")
     return Diagnosis(
         tuple(_tool(one) for one in _list(value, "tools", len(DIAGNOSTIC_TOOLS))),
         new,
@@ -59,7 +59,7 @@ def diagnosis(message: object) -> Diagnosis:
         _number(value, "hidden"),
         _seconds(value, "waited"),
         _text(value, "note"),
-        tuple(_line(one, 100) for one in _list(value, "said", _MOST_SAID)),
+        tuple(_line(one, 100) for one in _list(value, "said", _MOST_ANNOUNCEMENTS)),
         tuple(_use(one) for one in _list(value, "servers", 2 * len(DIAGNOSTIC_TOOLS))),
     )
 
@@ -73,7 +73,7 @@ def standing(message: object) -> tuple[tuple[Standing, ...], tuple[ServerUse, ..
 def _standing(one: object) -> Standing:
     value = _mapping(one)
     if not _SHA256.match(digest := _text(value, "sha256")):
-        raise WireError("the hash of a file with problems is not one")
+        raise WireError("the hash of a file with problems is no hash")
     errors = tuple(_line(line, 2 * _LONGEST) for line in _list(value, "errors", _MOST_LINES))
     return Standing(_text(value, "path", _LONGEST_PATH), digest, errors)
 
@@ -101,7 +101,7 @@ def _tool(one: object) -> tuple[str, str]:
         or one[0] not in DIAGNOSTIC_TOOLS
         or one[1] not in tuple(Answer)
     ):
-        raise WireError("a tool that was asked about problems has no name, or no answer")
+        raise WireError("a diagnostic tool has no known name or no known answer")
     return str(one[0]), str(one[1])
 
 
@@ -120,7 +120,7 @@ def _use(one: object) -> ServerUse:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise WireError("what it says of problems is no object")
+        raise WireError("its diagnostics are no object")
     return value
 
 
@@ -134,7 +134,7 @@ def _list(value: Mapping[str, Any], name: str, most: int) -> list[Any]:
 def _name(value: Mapping[str, Any], name: str, known: tuple[str, ...]) -> str:
     item = value.get(name)
     if not isinstance(item, str) or item not in known:
-        raise WireError(f"the field {name!r} of its problems is none of those there are")
+        raise WireError(f"the field {name!r} of its problems has no known value")
     return item
 
 
@@ -158,5 +158,5 @@ def _text(value: Mapping[str, Any], name: str, longest: int = _LONGEST) -> str:
 
 def _line(value: object, longest: int) -> str:
     if not isinstance(value, str) or len(value) > longest:
-        raise WireError("a text of its problems is none, or too long")
+        raise WireError("a text of its problems is no text, or too long")
     return " ".join(printable(value).split("\n"))

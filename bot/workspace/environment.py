@@ -1,6 +1,6 @@
 """Build the environment of a workspace from an allow-list: nothing is inherited by default.
 
-`GITHUB_*`, `RUNNER_*`, `LD_*`, `PYTHON*`, keys and tokens are never let in.
+`GITHUB_*`, `RUNNER_*`, `LD_*`, `PYTHON*`, keys and tokens are always left out.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def build(
 ) -> tuple[dict[str, str], Toolchains]:
     """The variables for commands, and the folders that their PATH needs.
 
-    `allowed` names further variables of `source` to let in; a name that looks like a secret's, or that would
-    steer a program (`LD_PRELOAD`, `GIT_DIR`), is not let in even so.
+    `allowed` names further variables of `source`; a name that looks like a secret's, or that would control a program
+    (`LD_PRELOAD`, `GIT_DIR`), is left out even so.
     """
     toolset = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools())
     names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
@@ -83,7 +83,7 @@ def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: 
     if programs:
         variables["PATH"] = ":".join([*(f"{folder_path}/{name}" for folder_path, name in programs), path])
     if python := next((folder_path for folder_path, name in programs if name == "bin"), ""):
-        # It cannot be written: without the second, `uv run` would want to install into it first.
+        # It is read-only: without the second variable, `uv run` would install into it first.
         variables |= {"VIRTUAL_ENV": python, "UV_NO_SYNC": "1"}
     if dependencies.import_from and not moved:
         variables["PYTHONPATH"] = ":".join(
@@ -110,10 +110,10 @@ def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
 
 
 def may_pass(name: str) -> bool:
-    """Whether a variable of this name may be let in when somebody asks for it."""
+    """Whether a variable of this name may be added to `allowed`."""
     return not _SECRET_NAME.search(name) and not _RULED_OUT.match(name)
 
 
 def _own_tools() -> tuple[Path, ...]:
-    """The `bin` of the virtual environment we run in: not what a repository's commands should find."""
+    """The `bin` of our own virtual environment, which a repository's commands must not use."""
     return (Path(sys.prefix) / "bin",) if sys.prefix != sys.base_prefix else ()

@@ -1,1 +1,1 @@
-"""Installed packages of the checkout, and how they are made visible in a work tree without a copy."""
+"""Make the installed packages of a checkout visible in a work tree without a copy."""

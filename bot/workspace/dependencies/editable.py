@@ -1,5 +1,5 @@
-"""Editable installs of the repository's own packages: which folder of the changed tree a Python must import from, where
-the tree is not seen at the place that they name."""
+"""Editable installs of the repository's own packages: find the folders of the changed tree that Python must import
+from, if the tree is not at the path that the installs name."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PACKAGE = re.compile(
 def dependencies(
     folders: Sequence[EnvironmentFolder], tops: Sequence[Path], tracked: Iterable[str]
 ) -> Dependencies:
-    """`folders`, with what a Python in one of them must import from elsewhere. `tops` are the places that editable
-    installs of the repository name: the checkout, or the tree that `setup:` ran in."""
+    """`folders`, with the folders of the tree that Python must import from. `tops` are the paths that editable installs
+    of the repository name: the checkout, or the tree that `setup:` ran in."""
     known = {"."}
     packages: dict[str, str] = {}
     for path in tracked:
@@ -31,7 +31,7 @@ def dependencies(
             packages[package["name"]] = package["folder"] or "."
         while path := path.rpartition("/")[0]:
             known.add(path)
-    wanted: dict[str, None] = {}
+    import_from: dict[str, None] = {}
     redirected: set[str] = set()
     copies: dict[str, str] = {}
     for site in _site_packages(folders):
@@ -39,9 +39,9 @@ def dependencies(
         for name, text in _hooks(site):
             leads = list(_leads(site, name, text, tops))
             if leads and known.issuperset(leads):
-                wanted |= dict.fromkeys(leads)
+                import_from |= dict.fromkeys(leads)
                 redirected.add(name)
-    return Dependencies(tuple(folders), tuple(wanted), frozenset(redirected), tuple(copies.items()))
+    return Dependencies(tuple(folders), tuple(import_from), frozenset(redirected), tuple(copies.items()))
 
 
 def _is_copy(package: Path) -> bool:
@@ -76,7 +76,8 @@ def _hooks(site: Path) -> Iterator[tuple[str, str]]:
 
 
 def _leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[str]:
-    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be had so."""
+    """The folders that the file adds, relative to the top that they are in; `..` for one that cannot be added to the
+    path."""
     if name.endswith(".py"):
         yield from _mapped(text, tops)
         return
@@ -88,7 +89,7 @@ def _leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[s
 
 
 def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
-    """Of a finder as setuptools writes it: what each package is, by its name."""
+    """The folders of the packages that a finder of setuptools maps."""
     for literal in _MAPPING.findall(text):
         try:
             mapping = ast.literal_eval(literal)

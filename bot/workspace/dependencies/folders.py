@@ -1,8 +1,8 @@
-"""The folders of installed packages, tools and builds that a checkout already has: a virtual environment,
-`node_modules`, cargo's `target`.
+"""Find the folders of installed packages, tools and builds of a checkout: a virtual environment, `node_modules`,
+cargo's `target`.
 
-Nothing is walked: the places are known by the manifests beside them, and git is asked once which of them it ignores. A
-folder that git does not ignore is part of the work, and never used so. No link is followed.
+The tree is not walked: candidates are beside known manifests, and one call of git tells which are ignored. A folder
+that is not ignored belongs to the repository's content and is not used. No link is followed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _BESIDE = {
 }
 
 _FOLDER_INSIDE = "x"
-"""Asked of git in the place of a folder's content: some environments have a `.gitignore` of their own that says `*`."""
+"""A name in a folder, which git is asked about instead of the folder: some environments have a `.gitignore` with
+`*`."""
 
 _LARGEST_POINTER = 4096
 
@@ -42,8 +43,8 @@ _LARGEST_POINTER = 4096
 def environment_folders(
     top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str]
 ) -> tuple[EnvironmentFolder, ...]:
-    """Those of the checkout at `top`, and the Python environment outside of it that is meant for it, if it has none
-    itself. `tracked` are the paths of its commit; `variables` is the environment of whoever asks. `top` is resolved."""
+    """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
+    itself. `tracked` are the paths of its commit; `variables` is the user's environment. `top` is resolved."""
     folders = folders_in(top, git, tracked, variables)
     if not any(folder.programs == "bin" for folder in folders):
         folders = (*folders, *_outside(top, tracked, variables))
@@ -53,7 +54,7 @@ def environment_folders(
 def folders_in(
     top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str] | None = None
 ) -> tuple[EnvironmentFolder, ...]:
-    """Those beneath `top` alone. `git` is asked for the ignore rules there."""
+    """The folders beneath `top` only. `git` applies the ignore rules."""
     source = variables or {}
     inside = _folders_of(tracked)
     there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
@@ -66,7 +67,7 @@ def folders_in(
 
 
 def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
-    """From the root down, in the order of preference; nothing that the commit has a file in."""
+    """The candidates from the root down, in the order of preference, without those that the commit has files in."""
     places = dict.fromkeys(("", name) for name in _AT_THE_ROOT)
     for path in sorted(tracked, key=lambda one: one.count("/")):
         folder, _, name = path.rpartition("/")
@@ -76,7 +77,7 @@ def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
 
 
 def _folders_of(tracked: Iterable[str]) -> set[str]:
-    """Every tracked path and every folder on the way to one."""
+    """Every tracked path and all its parent folders."""
     parents: set[str] = set()
     for path in tracked:
         while path and path not in parents:
@@ -100,7 +101,7 @@ def is_python(folder: str | Path) -> bool:
 
 
 def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -> list[str]:
-    """Those of `paths` of which git ignores what is in them."""
+    """Those of `paths` whose content git ignores."""
     if not paths:
         return []
     names = b"".join(os.fsencode(f"./{path}/{_FOLDER_INSIDE}") + b"\0" for path in paths)
@@ -111,13 +112,13 @@ def _ignored(git: Git, top: Path, paths: list[str], source: Mapping[str, str]) -
             "check-ignore", "--no-index", "--stdin", "-z", input=names, work_tree=top, env=settings
         )
     except GitError:
-        return []  # none is ignored, or git cannot say
+        return []  # none is ignored, or git failed
     ignored = {os.fsdecode(one) for one in answer.split(b"\0")}
     return [path for path in paths if f"./{path}/{_FOLDER_INSIDE}" in ignored]
 
 
 def _own_excludes(git: Git, top: Path, source: Mapping[str, str]) -> str:
-    """The ignore file of whoever asks, for all of their repositories."""
+    """The user's ignore file for all repositories."""
     home = source.get("HOME")
     if not home:
         return ""
@@ -132,7 +133,7 @@ def _own_excludes(git: Git, top: Path, source: Mapping[str, str]) -> str:
 
 
 def _outside(top: Path, tracked: Collection[str], source: Mapping[str, str]) -> Iterator[EnvironmentFolder]:
-    """The first Python environment outside of the checkout that is meant for it."""
+    """The first Python environment outside of the checkout that belongs to it."""
     own = os.path.realpath(sys.prefix)
     for name in _named_outside(top, tracked, source):
         real = os.path.realpath(name)
@@ -154,7 +155,7 @@ def _named_outside(top: Path, tracked: Collection[str], source: Mapping[str, str
 
 
 def _pointer(file: Path) -> str:
-    """What PDM wrote down: the path of the project's interpreter."""
+    """The path of the project's interpreter in PDM's file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -164,7 +165,7 @@ def _pointer(file: Path) -> str:
 
 
 def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
-    """Poetry names its environments by the checkout's path; the newest first, there may be one for each Python."""
+    """Poetry's environments for the checkout, the newest first: it names them by the path, one for each Python."""
     cache = source.get("XDG_CACHE_HOME") or os.path.join(source.get("HOME", "/nonexistent"), ".cache")
     home = source.get("POETRY_CACHE_DIR") or os.path.join(cache, "pypoetry")
     folder = source.get("POETRY_VIRTUALENVS_PATH") or os.path.join(home, "virtualenvs")
@@ -179,5 +180,5 @@ def _of_poetry(top: Path, source: Mapping[str, str]) -> Iterator[str]:
 
 
 def marked_as_made(folders: Iterable[EnvironmentFolder]) -> tuple[EnvironmentFolder, ...]:
-    """The same, as made by commands of the run: nothing of ours opens what is in them."""
+    """The same folders, marked as created by commands of the run: we open no file in them."""
     return tuple(replace(folder, created=True) for folder in folders)

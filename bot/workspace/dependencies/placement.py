@@ -1,8 +1,8 @@
-"""Puts environment folders into a work tree: as places to mount on, or as links where nothing can be mounted.
+"""Put environment folders into a work tree: as mount points, or as links if nothing can be mounted.
 
 A `node_modules` is a folder of links in both cases: tools write caches in it, and a link in it to a package of the
-repository (a workspace, `npm link`) must lead into the changed tree. The tree may be in the hands of commands before:
-every folder is opened by a bare name in its parent, and no link is followed.
+repository (a workspace, `npm link`) must lead into the changed tree. Commands may have changed the tree before: every
+folder is opened by its name in its parent, and no link is followed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CACHES = frozenset({".cache", ".vite", ".vite-temp", ".vitest", STORE})
 
 
 def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str]:
-    """The links that `place_folders` makes in a work tree: where each leads to, by its path."""
+    """The links that `place_folders` makes in a work tree: their targets by path."""
     targets: dict[str, str] = {}
     for folder in folders:
         if folder.path and folder.is_node:
@@ -33,7 +33,8 @@ def links(folders: Sequence[EnvironmentFolder], *, moves: bool) -> dict[str, str
 def place_folders(
     tree: Path, folders: Sequence[EnvironmentFolder], *, moves: bool
 ) -> tuple[EnvironmentFolder, ...]:
-    """Make room for `folders` in `tree`; those that can be shown in it. What commands put in a place is left there."""
+    """Make mount points or links for `folders` in `tree`; return the folders for which that succeeded. Files of
+    commands at these paths are not changed."""
     placeable: list[EnvironmentFolder] = []
     for folder in folders:
         with suppress(OSError):
@@ -68,7 +69,7 @@ def _link(tree: Path, path: str, target: str) -> None:
 
 
 def _of_node(folder: EnvironmentFolder, moves: bool) -> dict[str, str]:
-    """By path in the tree. Scopes and `.bin` are folders of links themselves."""
+    """The links of a `node_modules`, by path in the tree. Scopes and `.bin` are folders of links themselves."""
     targets: dict[str, str] = {}
     for name, entry in _entries(folder.source):
         if name in _CACHES:
@@ -84,8 +85,8 @@ def _of_node(folder: EnvironmentFolder, moves: bool) -> dict[str, str]:
 
 
 def _target(folder: EnvironmentFolder, name: str, entry: os.DirEntry[str], moves: bool) -> str:
-    """Where a link of the name leads to. What is a link itself leads to the same place of the tree; one that leads out
-    of the checkout is left out."""
+    """The target of the link `name`. If the entry is a link itself, the target is the same path in the tree; empty if
+    it leads out of the checkout."""
     here = os.path.dirname(f"{folder.path}/{name}")
     if entry.is_symlink():
         top = str(folder.source)[: -len(folder.path) - 1]
@@ -99,11 +100,11 @@ def _entries(folder: Path) -> list[tuple[str, os.DirEntry[str]]]:
         with os.scandir(folder) as entries:
             return [(entry.name, entry) for entry in entries]
     except OSError:
-        return []  # gone meanwhile, or not ours to read: it cannot be read inside either
+        return []  # removed meanwhile, or not readable, inside neither
 
 
 def _exclude(tree: Path, folders: Sequence[EnvironmentFolder]) -> None:
-    """Hide them from the git of the tree: a rule such as `.venv/` matches no link."""
+    """Exclude the folders in the git of the tree: a rule such as `.venv/` matches no link."""
     lines = "".join(f"/{_escaped(folder.path)}\n" for folder in folders if folder.path)
     with _opened(tree, ".git/info") as at, open(os.open("exclude", _NEW, 0o644, dir_fd=at), "w") as file:
         file.write(lines)
@@ -120,7 +121,7 @@ def _make(name: str, parent: int) -> None:
 
 @contextmanager
 def _opened(tree: Path, path: str, *, make_last: bool = False) -> Iterator[int]:
-    """A descriptor of a folder of `tree`. Raises `OSError` if a link or no folder is on the way."""
+    """Yield a descriptor of a folder of `tree`. Raises `OSError` if a part of the path is a link or no folder."""
     here = os.open(tree, _FOLDER)
     try:
         names = path.split("/") if path else []

@@ -1,5 +1,4 @@
-"""What a workspace with network access gets: the proxy's socket inside, and the variables by which package managers
-find it."""
+"""Give a workspace network access: the proxy's socket inside, and the variables by which package managers find it."""
 
 from __future__ import annotations
 
@@ -63,8 +62,8 @@ _MAVEN = " ".join(
     )
 )
 
-# A package's own scripts would run with network access: a command that needs them says so (--no-binary,
-# --ignore-scripts=false). Go asks GitHub for what its proxy does not have, which is not on any list.
+# A package's own scripts would run with network access: a command that needs them must enable them (--no-binary,
+# --ignore-scripts=false). Go would fetch from GitHub, which is on no list, what its proxy does not have.
 _QUIET = {
     "PIP_ONLY_BINARY": ":all:",
     "npm_config_ignore_scripts": "true",
@@ -82,16 +81,16 @@ CA_VARIABLES = (
     "NODE_EXTRA_CA_CERTS",
     "CARGO_HTTP_CAINFO",
 )
-"""Files of certificates to trust. The first stands for those that are not set."""
+"""Variables that name files of trusted certificates. The value of the first is used for those that are not set."""
 
 _INDEX = {"python": "PIP_INDEX_URL", "node": "npm_config_registry", "go": "GOPROXY"}
-"""Which variable names a mirror. Cargo has none: a repository that uses one has it in its own configuration."""
+"""The variables for mirrors. Cargo has none: a repository with a mirror names it in its own configuration."""
 
 
 @dataclass(frozen=True, slots=True)
 class EgressAccess:
-    """`presets` may be reached, each at its mirror where `mirrors` has one. `authorities` are files of certificates by
-    the variables of `CA_VARIABLES` that name them, seen inside at their own paths. `opened` is told of each proxy."""
+    """`presets` may be reached, each at its mirror if `mirrors` has one. `authorities` are files of certificates by
+    their variables in `CA_VARIABLES`, visible inside at the same paths. `opened` is called with each proxy."""
 
     presets: tuple[str, ...]
     mirrors: tuple[Mirror, ...] = ()
@@ -101,7 +100,7 @@ class EgressAccess:
     opened: Callable[[Proxy], None] = lambda proxy: None
 
     def variables(self) -> Mapping[str, str]:
-        """What every command inside has in its environment."""
+        """The variables for every command inside."""
         own = {_INDEX[mirror.preset]: mirror.url for mirror in self.mirrors if mirror.preset in _INDEX}
         whole = self.authorities.get(CA_VARIABLES[0])
         trusted = dict.fromkeys(CA_VARIABLES, whole) if whole else {}
@@ -109,11 +108,11 @@ class EgressAccess:
         return {**_PROXY, **_QUIET, **own, **named}
 
     def files(self) -> Sequence[Path]:
-        """What must be seen inside."""
+        """The files that must be visible inside."""
         return tuple(dict.fromkeys(self.authorities.values()))
 
     def open(self, pid: int) -> Proxy:
-        """The proxy, in the network of process `pid`. Raises `NoSandboxError`."""
+        """Start a proxy in the network of process `pid`. Raises `NoSandboxError`."""
         from bot.workspace.egress.proxy import Proxy, system_addresses
 
         reachable = targets(self.presets, self.mirrors)

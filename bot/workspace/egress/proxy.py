@@ -1,8 +1,8 @@
 """The only network access of a workspace: a proxy that opens tunnels to allowed hosts.
 
-It runs in the supervisor, on a thread of its own, and accepts on a socket that lies inside the workspace's network.
-CONNECT only. The name is resolved once, here; what it connects to is one of those addresses, and a public one. The
-first bytes must be a TLS client hello that names the same host. Every tunnel is counted, capped and noted.
+It runs in the supervisor, on a thread of its own, and accepts on a socket in the workspace's network. CONNECT only. The
+name is resolved once, here, and the proxy connects to one of those addresses, which must be public. The first bytes
+must be a TLS client hello that names the same host. Every tunnel is counted, limited and reported.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bot.workspace.egress.tunnel import HEADER_LIMIT, Resolve, Serving, hang_up
 from bot.workspace.egress.tunnel_limits import Ledger, TunnelLimits
 
 _MOST_OPEN = 256
-"""Connections, tunnels or not; further ones are closed without a word, so that our descriptors suffice."""
+"""Connections, tunnels or not; further ones are closed without an answer, so that our descriptors suffice."""
 
 
 async def system_addresses(host: str, port: int) -> Sequence[str]:
-    """What this machine's resolver says. Raises `OSError`."""
+    """The addresses by this machine's resolver. Raises `OSError`."""
     entries = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in entries]
 
 
 class Proxy:
-    """Serves `listener` and closes it in the end. `targets` may be put in place of others at any time."""
+    """Serves `listener`, and closes it at the end. `targets` may be replaced at any time."""
 
     def __init__(
         self,
@@ -51,18 +51,17 @@ class Proxy:
 
     @property
     def tunnels(self) -> tuple[Tunnel, ...]:
-        """What was asked for so far and what came of it, in the order in which it ended: every tunnel, and the first
-        1,000 requests that were refused."""
+        """Every tunnel so far, in the order of their ends, and the first 1,000 refused requests."""
         return tuple(self._ledger.noted)
 
     @property
     def left_out(self) -> int:
-        """How many more were refused, or closed without a word."""
+        """The number of further requests that were refused or closed without an answer."""
         return self._ledger.left_out
 
     @property
     def open(self) -> int:
-        """How many connections there are now."""
+        """The number of open connections."""
         return self._ledger.open
 
     def close(self) -> None:
@@ -86,7 +85,7 @@ class Proxy:
         loop.run_forever()
         server.close()
         loop.run_until_complete(_cancel_all())
-        # Not its threads: one may hang in a resolver, and nobody waits for that name any more.
+        # Its threads are not joined: one may hang in a resolver.
         loop.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +98,7 @@ class Proxy:
             else:
                 self._ledger.left_out += 1
         finally:
-            # `close` may cancel this, of which asyncio of Python 3.11 would complain to the job's log.
+            # `close` may cancel this, which asyncio of Python 3.11 would log as an error.
             with contextlib.suppress(asyncio.CancelledError):
                 await hang_up(writer, self._ledger.limits.goodbye)
             self._ledger.open -= 1

@@ -1,5 +1,5 @@
-"""One tunnel of the proxy: the request, the address, the server name of the TLS client hello (RFC 8446, 4.1.2; RFC
-6066, 3), then bytes in both directions, counted.
+"""Serve one tunnel of the proxy: check the request, the address and the server name of the TLS client hello (RFC 8446,
+4.1.2; RFC 6066, 3), then move bytes in both directions and count them.
 
 A tunnel to an allowed address could carry a session with another host behind the same front, so the two names must be
 equal. A client that encrypts the name or leaves it out is refused.
@@ -18,7 +18,7 @@ from bot.policy.egress import Target, authority
 from bot.workspace.egress.tunnel_limits import Ledger
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The addresses of a host, as text; raises `OSError` where it has none."""
+"""The addresses of a host, as text; raises `OSError` if it has none."""
 
 HEADER_LIMIT = 8 * 1024
 
@@ -27,7 +27,7 @@ _LONGEST_SHOWN = 120
 
 
 class _Refused(Exception):
-    """The text says why. The client is answered `status`, or cut off where it is in TLS already (0)."""
+    """A refused tunnel; the text says why. The client gets the `status`; with 0, after TLS began, no answer."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -35,11 +35,11 @@ class _Refused(Exception):
 
 
 class _CutOff(Exception):
-    """An allowed tunnel came to a limit; the text says to which."""
+    """An allowed tunnel reached a limit; the text names it."""
 
 
 class Serving:
-    """What is known of one connection while it is open."""
+    """Serves one connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ledger: Ledger) -> None:
         self._reader = reader
@@ -51,7 +51,7 @@ class Serving:
         self._down = 0
 
     async def serve(self, targets: Collection[Target], resolve: Resolve) -> Tunnel:
-        """Serve the connection to its end, or until it is cancelled; what came of it. Raises nothing."""
+        """Serve the connection to its end, or until it is cancelled; return its record. Raises nothing."""
         began = time.monotonic()
         allowed, why = False, ""
         try:
@@ -78,12 +78,12 @@ class Serving:
             why = f"open for longer than {self._limits.time:g} seconds"
         except (OSError, EOFError):
             why = "" if allowed else "the connection broke"
-        except asyncio.CancelledError:  # one that is open to the last is told of, too
+        except asyncio.CancelledError:  # one that is open at the end is reported too
             why = "cut off: the sandbox was closed"
         return Tunnel(self._host, allowed, why, self._up, self._down, round(time.monotonic() - began, 3))
 
     async def _requested_target(self, targets: Collection[Target]) -> Target:
-        """The target that the client asks for, where it is allowed."""
+        """The requested target. Raises `_Refused` if it is not allowed."""
         try:
             async with asyncio.timeout(self._limits.request_time):
                 head = await self._reader.readuntil(b"\r\n\r\n")
@@ -126,7 +126,7 @@ class Serving:
         raise _Refused(502, "none of its addresses answers")
 
     async def _read_client_hello(self, target: Target) -> bytes:
-        """The client's first record, once it is known that it names `target`."""
+        """The client's first record. Raises `_Refused` if it does not name `target`."""
         try:
             async with asyncio.timeout(self._limits.request_time):
                 header = await self._reader.readexactly(RECORD_HEADER)
@@ -142,7 +142,7 @@ class Serving:
         return header + record
 
     async def _move_both(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        """Until the server is done, or either way comes to a limit."""
+        """Move bytes until the server ends, or one direction reaches a limit."""
         up = asyncio.create_task(self._move(self._reader, sink, self._count_up))
         down = asyncio.create_task(self._move(source, self._writer, self._count_down))
         try:
@@ -163,7 +163,7 @@ class Serving:
                 async with asyncio.timeout(self._limits.idle_time):
                     data = await source.read(_CHUNK)
             except TimeoutError:
-                break  # kept open for later, as clients do: they open another one
+                break  # kept open by the client for later: it will open another one
             if not data:
                 break
             count(len(data))
@@ -185,8 +185,8 @@ class Serving:
 
 
 async def hang_up(writer: asyncio.StreamWriter, patience: float) -> None:
-    """Close a connection, whatever state it is in. What still waits to be sent is dropped after `patience` seconds:
-    whoever does not read would keep it, and its descriptor, for ever."""
+    """Close a connection, whatever its state. Unsent data is dropped after `patience` seconds: a client that does not
+    read would keep the descriptor open for ever."""
     writer.close()
     try:
         with contextlib.suppress(OSError, TimeoutError):  # broken already, or nobody reads
@@ -207,7 +207,7 @@ async def _answer(writer: asyncio.StreamWriter, status: int, why: str) -> None:
 
 
 def _is_public(address: str) -> bool:
-    """Whether `address` is one of the open internet: no metadata service, no neighbour, not this machine."""
+    """Whether `address` is on the public internet: no metadata service, no neighbour, not this machine."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -223,23 +223,23 @@ def _is_public(address: str) -> bool:
 
 
 def _tunnelled(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that ISATAP finds in it."""
+    """The IPv4 address in an ISATAP address."""
     number = int(address)
     return ipaddress.IPv4Address(number & 0xFFFFFFFF) if number >> 32 & 0xFCFFFFFF == 0x5EFE else None
 
 
 _UNICAST = ipaddress.IPv6Network("2000::/3")
-"""All that is given out of the open internet. Beside it lie IPv4 addresses in disguise, translators and old site-local
-ones, of which not all count as private."""
+"""The allocated public addresses. Outside are embedded IPv4 addresses, translators and old site-local ones, of which
+not all count as private."""
 
 _EXAMPLES = ipaddress.IPv6Network("3fff::/20")
 
 _NOT_HOSTS = (ipaddress.IPv4Network("168.63.129.16/32"), ipaddress.IPv4Network("192.88.99.0/24"))
-"""Public by their numbers alone: Azure's service for the virtual machine that asks, and relays to 6to4."""
+"""Public only by their numbers: the address of Azure's host services, and relays to 6to4."""
 
 
 def _printable(text: str) -> str:
-    """Hostile text for a note: printable ASCII, and short."""
+    """Hostile text for the report: printable ASCII, and short."""
     return "".join(character if " " <= character <= "~" else "?" for character in text[:_LONGEST_SHOWN])
 
 
@@ -254,7 +254,7 @@ _HOST_NAME = 0
 
 
 class HelloError(Exception):
-    """What comes first is not a client hello whose server name can be read. The text says what it is."""
+    """The first bytes are no client hello with a readable server name. The text says what they are."""
 
 
 class _Bytes:
@@ -275,7 +275,7 @@ class _Bytes:
         return int.from_bytes(self.take(width), "big")
 
     def vector(self, width: int) -> _Bytes:
-        """What stands behind a length of `width` bytes."""
+        """The bytes after a length of `width` bytes."""
         return _Bytes(self.take(self.number(width)))
 
     def rest(self) -> bytes:
@@ -287,7 +287,7 @@ class _Bytes:
 
 
 def record_length(header: bytes) -> int:
-    """How many bytes follow `header`, the first five of a connection. Raises `HelloError` where it is no TLS."""
+    """The number of bytes after `header`, the first five of a connection. Raises `HelloError` if it is no TLS."""
     length = int.from_bytes(header[3:5], "big")
     if len(header) != RECORD_HEADER or header[0] != _HANDSHAKE or header[1] != 3 or length > LARGEST_RECORD:
         raise HelloError("not TLS")

@@ -1,4 +1,4 @@
-"""Limits of the network access."""
+"""The limits of tunnels, and the counts of one proxy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _MOST_REFUSED = 1000
 
 @dataclass(frozen=True, slots=True)
 class TunnelLimits:
-    """Bytes are of one tunnel, but `up_total`, which is of all; times are in seconds.
+    """In bytes for one tunnel, except `up_total`, which is for all; times are in seconds.
 
-    What goes up is small: package managers ask, and do not send. An upload is what it would be needed for.
+    `up` is small: package managers send requests only, and more would be an upload of data.
     """
 
     up: int = 1 * _MIB
@@ -30,7 +30,7 @@ class TunnelLimits:
 
 
 class Ledger:
-    """What all tunnels of one proxy came to."""
+    """The counts of all tunnels of one proxy, and those that the report lists."""
 
     def __init__(self, limits: TunnelLimits) -> None:
         self.limits = limits
@@ -42,7 +42,7 @@ class Ledger:
         self._refused = 0
 
     def refusal(self) -> str:
-        """Why no further tunnel may be opened, or nothing."""
+        """Why no further tunnel may be opened; empty if one may."""
         if self.open > self.limits.parallel:
             return f"more than {self.limits.parallel} tunnels at once"
         if self.begun > self.limits.tunnels:
@@ -52,8 +52,8 @@ class Ledger:
         return ""
 
     def note(self, tunnel: Tunnel) -> None:
-        """Keep `tunnel` for the report; of more than 1,000 that were refused only the number. None of these keeps out
-        one that was allowed, of which there are at most `limits.tunnels`."""
+        """Add `tunnel` to the report. Of refused ones only the first 1,000 are listed; allowed ones always, of which
+        there are at most `limits.tunnels`."""
         if not tunnel.allowed:
             self._refused += 1
         if tunnel.allowed or self._refused <= _MOST_REFUSED:
