@@ -132,7 +132,7 @@ class Workspace:
         `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
         unless the file history of another workspace is continued. `mount` is the path of the tree inside, its own by
         default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
-        folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_place`;
+        folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_path`;
         `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
         the fields of `ResourceLimits` that differ from the defaults. `diagnostics` are the options of diagnostics, as
         in `protocol.md`, which are off by default. `dependencies` are visible in the tree. `checks`: the commands are
@@ -176,7 +176,7 @@ class Workspace:
             if diagnostics is not None:
                 start_message["diagnostics"] = dict(diagnostics)
             facts = start.handshake(confinement, channel, start_message, folders)
-            process.hold_inside()
+            process.open_inside()
             proxy = egress.open(process.inside) if egress and confinement.confines else None
         except WireError as error:
             words = process.last_words()

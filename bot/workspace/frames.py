@@ -27,8 +27,8 @@ from bot.contracts.wire import WireError
 
 _HEADER = 4
 
-_LOOK_EVERY = 1.0
-"""Seconds of silence after which the other side is looked at. One that is stopped twice in a row is given up."""
+_STOP_CHECK_INTERVAL = 1.0
+"""Seconds of silence after which it is checked whether the host is stopped; twice in a row is an error."""
 
 _PIPE = 1 << 16
 """Bytes that a pipe holds."""
@@ -42,7 +42,7 @@ _Frame = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the host said of itself. `leaks` names what it could reach and should not have."""
+    """The facts in the frame `ready`. `leaks` are the names of the canaries that the host reached."""
 
     python: str
     uid: int
@@ -52,8 +52,8 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A tool asks whether it may make all of these changes. `files` are pairs of a path and an action ("create",
-    "change" or "delete"); they and the diff are the host's claim."""
+    """The question whether a tool may make all of these changes. `files` are pairs of a path and an action ("create",
+    "change" or "delete"); they and the diff are claims of the host."""
 
     tool: str
     files: tuple[tuple[str, str], ...]
@@ -69,7 +69,7 @@ class Answer:
 
 
 def facts(frame: _Frame) -> Facts:
-    """Raises `WireError`, as all of these, for everything but the frame that was due."""
+    """Parse the frame `ready`. Raises `WireError`, like all parsers here, for any other frame."""
     _shape(frame, "ready", {"facts": dict})
     facts = frame["facts"]
     _fields(facts, {"python": str, "uid": int, "pid": int, "leaks": list})
@@ -87,7 +87,7 @@ def question(frame: _Frame, identity: int) -> Question:
     _shape(frame, "ask", {"id": int, "tool": str, "files": list, "diff": str})
     _about(frame, identity)
     if not 0 < len(frame["files"]) <= _MOST_FILES:
-        raise WireError("it asked about no file, or about files without end")
+        raise WireError("it asked about no file, or about too many")
     files = tuple(map(_file_action, frame["files"]))
     return Question(plain(frame["tool"]), files, plain(frame["diff"]))
 
@@ -108,7 +108,7 @@ def outcome(frame: _Frame, identity: int) -> ToolOutcome:
 
 
 def printed(frame: _Frame, identity: int) -> str:
-    """The last line that a command printed: at most so long, and without control characters."""
+    """The last line that a command printed: at most `LONGEST_PRINTED` characters, without control characters."""
     _shape(frame, "printed", {"id": int, "line": str})
     _about(frame, identity)
     return " ".join(printable(plain(frame["line"][: 4 * LONGEST_PRINTED])).split())[:LONGEST_PRINTED]
@@ -122,7 +122,7 @@ def changes(frame: _Frame, identity: int) -> tuple[tuple[FileChange, ...], bool,
 
 
 def plain(text: str) -> str:
-    """`text` as something that can be written as UTF-8: JSON may hold halves of surrogate pairs."""
+    """`text` without halves of surrogate pairs, which JSON may contain and UTF-8 cannot."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
@@ -151,7 +151,7 @@ def _change(entry: _Frame) -> FileChange:
     if not _is_inside(path):
         raise WireError(f"it named a changed file {path[:200]!r}, which is no path in the work tree")
     if any(digest is not None and not _SHA256.match(digest) for digest in (entry["before"], after)):
-        raise WireError("a changed file's hash is not one")
+        raise WireError("a changed file's hash is no hash")
     content = None if entry["content"] is None else _decoded(entry["content"])
     if content is not None and hashlib.sha256(content).hexdigest() != after:
         raise WireError(f"the content of {path[:200]!r} is not what its hash says")
@@ -196,8 +196,8 @@ def _plain_json(value: Any, depth: int) -> Any:
         raise WireError("a result's metadata is nested too deeply")
     if isinstance(value, str):
         return plain(value)
-    if isinstance(value, float) and not math.isfinite(value):  # 1e999 is JSON, and what is made of it is not
-        raise WireError("a result's metadata holds a number that is none")
+    if isinstance(value, float) and not math.isfinite(value):  # 1e999 is JSON, and is parsed to infinity
+        raise WireError("a result's metadata contains an infinite number")
     if isinstance(value, list):
         return [_plain_json(item, depth - 1) for item in value]
     if isinstance(value, dict):
@@ -206,7 +206,7 @@ def _plain_json(value: Any, depth: int) -> Any:
 
 
 class Channel:
-    """Owns both descriptors. One thread at a time sends and receives; `wake` may come from any."""
+    """Owns both descriptors. One thread at a time sends and receives; `wake` may be called from any."""
 
     def __init__(self, incoming: int, outgoing: int, is_stopped: Callable[[], bool] = lambda: False) -> None:
         self._is_stopped = is_stopped
@@ -223,7 +223,7 @@ class Channel:
         self._reading.register(self._wake, select.POLLIN)
 
     def send(self, message: Mapping[str, Any], deadline: float) -> None:
-        """Raises `WireError` when the other side is gone, or takes nothing until `deadline` (monotonic)."""
+        """Raises `WireError` if the host closed the pipe, or reads nothing until `deadline` (monotonic)."""
         view = memoryview(wire.encode(message))
         while view:
             try:
@@ -237,13 +237,13 @@ class Channel:
                 raise WireError(f"the other side of the pipe is gone: {error.strerror}") from error
 
     def receive(self, deadline: float) -> dict[str, Any] | None:
-        """The next message; `None` when `wake` was called before one came. Raises `WireError` for the end of
-        the pipe, for what is not a frame, for a process that a signal stopped, and at `deadline` (monotonic)."""
+        """The next message; `None` if `wake` was called before one arrived. Raises `WireError` at the end of the pipe,
+        for an invalid frame, for a host that a signal stopped, and at `deadline` (monotonic)."""
         if time.monotonic() > deadline:
-            raise WireError("no answer within the time limit")  # also when it sends other things without end
+            raise WireError("no answer within the time limit")  # also if it sends other frames without end
         stopped = False
         while (message := self._take()) is None:
-            wait = min(_milliseconds_to(deadline), _LOOK_EVERY * 1000)
+            wait = min(_milliseconds_to(deadline), _STOP_CHECK_INTERVAL * 1000)
             ready = {fd for fd, _ in self._reading.poll(wait)}
             if self._incoming in ready:
                 self._fill()

@@ -1,4 +1,4 @@
-"""Choose the sandbox of a run by a probe; raise where none holds.
+"""Choose the sandbox of a run by a probe.
 
 The probe starts two hosts with the same canaries around them: an unconfined one, which must reach them, and a
 confined one, which must not. Then it ends both and checks what is left.
@@ -38,7 +38,7 @@ class Chosen:
 
 
 def choose(setting: Setting) -> Chosen:
-    """The best sandbox that holds. Raises `NoSandboxError` where none does, with the failure of each."""
+    """The best sandbox that holds. Raises `NoSandboxError` if none does, with the failure of each."""
     return first_that_holds(*candidates(setting))
 
 
@@ -58,8 +58,8 @@ def first_that_holds(candidates: Sequence[Confinement], missing: Sequence[str] =
 
 
 def probe(confinement: Confinement) -> SandboxInfo:
-    """What `confinement` holds back here. Raises `NoSandboxError` where it cannot be started, lets through what it
-    should stop, or that cannot be told: a canary that does not sing in the open proves nothing."""
+    """Test which accesses `confinement` stops on this machine. Raises `NoSandboxError` if it cannot be started, does
+    not stop one that it should, or that is unknown: a canary that an unconfined host cannot reach proves nothing."""
     with tempfile.TemporaryDirectory(prefix="slash-agent-probe-") as folder:
         own_folder = Path(folder).resolve()
         visible = own_folder / "visible"
@@ -82,23 +82,23 @@ def probe(confinement: Confinement) -> SandboxInfo:
 
 
 def _reached(confinement: Confinement, mounts: Mounts, planted: Canaries) -> tuple[set[str], set[str]]:
-    """The names of what was reached in the open, and inside."""
+    """The names of the canaries that the unconfined and the confined host reached."""
     with ExitStack() as stack:
         inside, outside = (stack.enter_context(_Host(each, mounts)) for each in (confinement, Off()))
         for host, tag in ((inside, "inside"), (outside, "outside")):
             host.send(planted, tag)
-        said_inside, said_outside = inside.answer(), outside.answer()
+        inside_leaks, outside_leaks = inside.answer(), outside.answer()
         inside.end()
         outside.die()
         arrived = planted.arrived()
         return (
-            canaries.reached(said_outside, arrived, "outside", outlived=planted.outlived("outside")),
-            canaries.reached(said_inside, arrived, "inside", outlived=planted.outlived("inside")),
+            canaries.reached(outside_leaks, arrived, "outside", outlived=planted.outlived("outside")),
+            canaries.reached(inside_leaks, arrived, "inside", outlived=planted.outlived("inside")),
         )
 
 
 class _Host:
-    """A tool host that tries the canaries and does nothing else."""
+    """A tool host that only tries the canaries."""
 
     def __init__(self, confinement: Confinement, mounts: Mounts) -> None:
         self._confinement = confinement
@@ -131,7 +131,7 @@ class _Host:
             raise NoSandboxError(f"{self._confinement.name} could not be started: {words}.") from error
 
     def die(self) -> None:
-        """End the one process and nothing else, as an unconfined program would be ended."""
+        """Kill only the process of the host, as if it ran unconfined."""
         self._process.process.kill()
         self._process.wait()
 

@@ -21,23 +21,23 @@ from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mount
 _PR_SET_CHILD_SUBREAPER = 36
 
 MARK = "SLASH_AGENT_WORKSPACE"
-"""A variable that every process of an unconfined workspace has, unless it wiped its environment."""
+"""A variable that every process of an unconfined workspace has, unless it cleared its environment."""
 
 _GONE_LIMIT = 10.0
 _NAMESPACE_LIMIT = 60.0
-"""The kernel does this by itself, process by process: on a machine full of them it takes its time."""
+"""Seconds. The kernel kills process by process, which takes long on a machine with many."""
 _OWN_WAY_OUT = 2.0
 
 
 class WorkspaceError(AgentError):
-    """The tool host died, fell silent or said something it should not; all its processes are dead.
+    """The tool host died, did not answer or sent an invalid frame; all its processes are dead.
 
     A new workspace on the same work tree may be started.
     """
 
 
 class HostEndedError(WorkspaceError):
-    """A tool host that had come up ended, was stopped, or said what it must not; nobody had closed it."""
+    """A started tool host ended, was stopped or sent an invalid frame, before the supervisor closed it."""
 
 
 class HostProcess:
@@ -51,8 +51,8 @@ class HostProcess:
     def __init__(
         self, confinement: Confinement, argv: Sequence[str], mounts: Mounts, environment: Mapping[str, str]
     ) -> None:
-        """Run `argv` behind `confinement` with what `mounts` show. Raises `WorkspaceError` where it cannot be started,
-        `NoSandboxError` where it cannot be confined."""
+        """Run `argv` in `confinement` with `mounts`. Raises `WorkspaceError` if it cannot be started, `NoSandboxError`
+        if it cannot be confined."""
         self._confined = confinement.confines
         self._in_namespace = confinement.confines and confinement.moves
         self._mark = environment.get(MARK, "")
@@ -78,8 +78,8 @@ class HostProcess:
             raise WorkspaceError(f"The tool host could not be started: {process}.") from process
         self.process = process
 
-    def hold_inside(self) -> None:
-        """Take hold of the sandbox's first process, so that `kill` can wait for the end of all of it."""
+    def open_inside(self) -> None:
+        """Open a pidfd of the sandbox's first process, by which `kill` can wait for the end of all."""
         if self._in_namespace and self._inside is None:
             pids = children(self.process.pid)
             if pids:
@@ -88,14 +88,14 @@ class HostProcess:
 
     @property
     def inside(self) -> int:
-        """The number of the sandbox's first process. Raises `WorkspaceError` when there is none."""
+        """The id of the sandbox's first process. Raises `WorkspaceError` if there is none."""
         pids = children(self.process.pid)
         if not pids:
             raise WorkspaceError("The sandbox has no process inside it.")
         return pids[0]
 
     def last_words(self) -> str:
-        """The last line on its standard error, for the sentence about a failed start."""
+        """The last line on its standard error, for the error of a failed start."""
         os.set_blocking(self._errors, False)
         try:
             text = os.read(self._errors, 1 << 16).decode("utf-8", "replace")
@@ -105,21 +105,22 @@ class HostProcess:
         return lines[-1][:500] if lines else ""
 
     def is_stopped(self) -> bool:
-        """Whether a signal stopped the tool host, as a command can where no namespace is between them."""
+        """Whether a signal stopped the tool host. A command can send one if no namespace is between them."""
         hosts = children(self.process.pid)[:1] if self._confined else [self.process.pid]
         return any(state(pid) == "T" for pid in hosts)
 
     def wait(self) -> None:
-        """Until the process itself has ended, whatever it leaves behind."""
+        """Wait until the process itself has ended; its descendants may live on."""
         self._thread.join(_GONE_LIMIT)
 
     def kill(self) -> None:
-        """End every process of the workspace and return when they are gone. Hang up first; call it once."""
-        self.hold_inside()
+        """Kill every process of the workspace, and wait for their ends. Call `Channel.hang_up` first; call this
+        once."""
+        self.open_inside()
         if self._in_namespace:
             self._kill_namespace()
         elif self._confined:
-            self._kill_kept()
+            self._kill_guarded()
         else:
             self._kill_unconfined()
         self._thread.join(_GONE_LIMIT)
@@ -127,17 +128,17 @@ class HostProcess:
         if self._thread.is_alive():
             raise WorkspaceError(f"The tool host (process {self.process.pid}) could not be killed.")
 
-    def _kill_kept(self) -> None:
-        """Its guardian ends everything beneath it and goes last."""
+    def _kill_guarded(self) -> None:
+        """The guardian kills its descendants and ends last."""
         self.process.terminate()
         self._thread.join(_GONE_LIMIT)
         if self._thread.is_alive():
-            # Stopped, or starved: what is beneath it first, since it would go to nobody afterwards.
+            # The guardian is stopped or starved: its descendants first, which cannot be found after its end.
             kill_all(lambda: descendants(self.process.pid), limit=_GONE_LIMIT)
             self.process.kill()
 
     def _kill_namespace(self) -> None:
-        """Its first process is PID 1 of a namespace: when that is gone, the kernel has ended all others."""
+        """The first process is PID 1 of a namespace: when that has ended, the kernel has killed all others."""
         if self._inside is not None:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._inside, signal.SIGKILL)
@@ -152,10 +153,10 @@ class HostProcess:
                 raise WorkspaceError("The sandbox's processes could not be killed.")
 
     def _kill_unconfined(self) -> None:
-        """The host goes when its pipe ends and takes its orphans with it; then end by hand what is left."""
+        """The host ends with its pipe, and kills its orphans; then kill the remaining processes."""
         self._thread.join(_OWN_WAY_OUT)
         if self._thread.is_alive():
-            # Before the host: while it lives, orphans come to it and can be found beneath it.
+            # Before the host: while it lives, it adopts orphans, which can then be found.
             kill_all(lambda: descendants(self.process.pid), limit=1.0)
             self.process.kill()
         kill_all(self._marked, limit=_GONE_LIMIT)
@@ -169,7 +170,7 @@ class HostProcess:
                         if wanted in environ.read().split(b"\0"):
                             yield int(entry)
                 except OSError:
-                    continue  # another user's, or gone
+                    continue  # another user's, or it has ended
 
 
 def _live(
@@ -193,7 +194,7 @@ def _pipe_pair() -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def children(pid: int) -> list[int]:
-    """Those that ended and were not waited for among them."""
+    """The children of `pid`, including those that ended and were not reaped."""
     pids: list[int] = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
@@ -205,7 +206,7 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """Each after those beneath it."""
+    """The descendants of `pid`, children before their parents."""
     for child in children(pid):
         yield from descendants(child)
         yield child
@@ -218,26 +219,26 @@ def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)  # they are somebody else's children: there is nothing to wait on
+        time.sleep(0.01)  # they are not our children, so there is nothing to wait for
 
 
 def kill_all_of_ours(limit: float) -> None:
-    """End whatever this process started, and what that started, for a process that is about to end itself."""
+    """Kill all descendants of this process, which is about to end itself."""
     if sys.platform == "linux":
         import ctypes
 
-        # What loses its parent on the way comes to us, and is found again.
+        # This process adopts orphans, and finds them again.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     kill_all(lambda: filter(_lives, descendants(os.getpid())), limit)
 
 
 def _lives(pid: int) -> bool:
-    """Whether it has not ended: it may stay listed until somebody waits for it."""
+    """Whether it has not ended. It stays listed until it is reaped."""
     return state(pid) not in ("Z", "X", "")
 
 
 def state(pid: int) -> str:
-    """The letter for the state of a process in `/proc/PID/stat`; empty if there is none."""
+    """The letter for the state of a process in `/proc/PID/stat`; empty if it does not exist."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rpartition(b") ")[2][:1].decode()

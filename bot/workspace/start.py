@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from bot.toolhost.main import main; main()"
 
 _INSIDE = "/run/slash-agent"
-"""Where the package is seen inside. At its own path a work tree might lie over it, since people install us in a
-virtual environment of the repository, or work on this very program: a check's result would then be the word of
-code that the agent has edited."""
+"""The path of the package inside. A work tree might be mounted over its own path, since people install us in a virtual
+environment of the repository, or work on this very program: then code that the agent edited would run as the tool
+host."""
 
 SKILLS = f"{_INSIDE}/skills"
-"""Where loaded skills are seen inside, in every run the same."""
+"""The path of loaded skills inside, the same in every run."""
 
 BROUGHT = f"{_INSIDE}/brought"
-"""Before the path of a read-only folder that the tree would hide, if things can be seen elsewhere."""
+"""The prefix of the path inside of a read-only folder that the tree would hide."""
 
 TMP = f"{_INSIDE}/tmp"  # noqa: S108 - ours alone
-"""Where the temporary folder is seen inside: short, since the path of a Unix socket may have 107 bytes."""
+"""The path of the temporary folder inside: short, since the path of a Unix socket may have 107 bytes."""
 
 PROGRAMS = f"{_INSIDE}/programs"
-"""Where our own programs are seen inside."""
+"""The folder of our own programs inside."""
 
 _MODULES = ("__init__.py", "contracts", "toolhost")
-"""All that is shown of this package: nothing else of it is imported inside."""
+"""The parts of this package that are visible inside."""
 
 CHECKERS = ("ruff", "ty")
 YAML = "yaml"
@@ -120,7 +120,7 @@ def plan_start(
     program = (*host_program(), *own_programs.mounts)
     readable: list[str] = []
     if skills is not None:
-        readable.append(skills_place(confinement, skills))
+        readable.append(skills_path(confinement, skills))
         program = (*program, (skills, readable[0]))
     hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
     program = (*program, *((path, f"{BROUGHT}{path}") for path in hidden))
@@ -144,35 +144,35 @@ def plan_start(
         "spill": str(folders.spill),
         "history": str(folders.history),
         "readable": readable,
-        "programs": own_programs.places,
+        "programs": own_programs.paths,
         "environment": variables,
     }
     return StartPlan(host_command(moved=confinement.moves), mounts, own, start_message)
 
 
-def skills_place(confinement: Confinement, folder: Path) -> str:
-    """Where a folder of skills is for those inside: in every run the same where it can be."""
+def skills_path(confinement: Confinement, folder: Path) -> str:
+    """The path of a folder of skills inside: the same in every run if the sandbox can move paths."""
     return SKILLS if confinement.moves else str(folder)
 
 
 class OwnPrograms(NamedTuple):
-    """`mounts` are pairs of a path and its path inside; `places` are the paths inside by name."""
+    """`mounts` are pairs of a path and its path inside; `paths` are the paths inside by name."""
 
     mounts: tuple[tuple[Path, str], ...]
-    places: dict[str, str]
+    paths: dict[str, str]
 
 
 def find_own_programs(inside: str, *, moved: bool, writable: tuple[Path, ...]) -> OwnPrograms:
     """Find the programs. Where paths are `moved`, they are in the folder `inside`; else those in one of the `writable`
     folders are left out, since commands could change them."""
     mounts: list[tuple[Path, str]] = []
-    places: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name, path in _installed():
         if not moved and any(path.is_relative_to(folder) for folder in writable):
             continue
-        places[name] = f"{inside}/{name}" if moved else str(path)
-        mounts.append((path, places[name]))
-    return OwnPrograms(tuple(mounts), places)
+        paths[name] = f"{inside}/{name}" if moved else str(path)
+        mounts.append((path, paths[name]))
+    return OwnPrograms(tuple(mounts), paths)
 
 
 def _installed() -> Iterator[tuple[str, Path]]:
@@ -180,13 +180,13 @@ def _installed() -> Iterator[tuple[str, Path]]:
         path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
         if _is_program(path):
             yield name, path
-    spec = find_spec(YAML)  # looked for, never imported: a run without a policy file has no use for it here
+    spec = find_spec(YAML)  # not imported: a run without a policy file does not need it
     if spec is not None and spec.origin:
         yield YAML, Path(os.path.realpath(spec.origin)).parent
 
 
 def _is_program(path: Path) -> bool:
-    """Not a script: one would need the whole environment that it was installed in."""
+    """Whether it is a binary. A script would need the environment that it was installed in."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_ELF)) == _ELF and os.access(path, os.X_OK)
@@ -219,7 +219,7 @@ def _exchange(channel: Channel, start_message: Mapping[str, Any]) -> Facts:
 
 
 def start_error(confinement: Confinement, words: str, error: WireError) -> WorkspaceError | NoSandboxError:
-    """The error of a host that did not start. `words` are the last of its standard error."""
+    """The error of a host that did not start. `words` is the last line of its standard error."""
     if confinement.confines and (not confinement.moves or words.startswith("bwrap:") or not words):
         step = words.removeprefix("bwrap:").strip() or str(error)
         return NoSandboxError(f"The sandbox ({confinement.name}) could not be started: {step}. {HOW_TO_FIX}")
@@ -234,14 +234,14 @@ def end_host(process: HostProcess, channel: Channel) -> None:
 
 
 def host_command(*, moved: bool) -> list[str]:
-    """Isolated (`-I`: no PYTHON variables, no user site, nothing from the working folder) and without site
-    packages (`-S`), so that nothing in the work tree can get in at the start. `moved`: seen at its place inside."""
+    """The command line of the tool host: isolated (`-I`: no PYTHON variables, no user site, no working folder) and
+    without site packages (`-S`), so that no file of the work tree is imported. `moved`: at its path inside."""
     where = _INSIDE if moved else str(_package().parent)
     return [interpreter(), "-I", "-S", "-c", _START, where]
 
 
 def host_program() -> tuple[tuple[Path, str], ...]:
-    """What that command reads when it is confined, each with its place inside, to be shown read-only."""
+    """The paths that the command reads, each with its path inside, to be mounted read-only."""
     package = _package()
     modules = ((package / name, f"{_INSIDE}/{package.name}/{name}") for name in _MODULES)
     return (*((folder, str(folder)) for folder in _python()), *modules)
@@ -252,7 +252,7 @@ def _package() -> Path:
 
 
 def interpreter() -> str:
-    """The real program, not a virtual environment's link to it."""
+    """The path of Python after all links of a virtual environment."""
     return os.path.realpath(sys.executable)
 
 

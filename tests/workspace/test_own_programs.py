@@ -17,10 +17,10 @@ HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
 
 @pytest.mark.parametrize("wall", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap), "landlock"])
 def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str) -> None:
-    """Breaks: bot/workspace/start.py "mounts.append((path, places[name]))" (with its folder)."""
+    """Breaks: bot/workspace/start.py "mounts.append((path, paths[name]))" (with its folder)."""
     confinement = bubblewrap() if wall == "bubblewrap" else landlock()
     workspace = bench.start(confinement)
-    places = start.find_own_programs(start.PROGRAMS, moved=confinement.moves, writable=()).places
+    places = start.find_own_programs(start.PROGRAMS, moved=confinement.moves, writable=()).paths
     command = f"{places['ruff']} --version && {places['ty']} --version && ls {places['yaml']}/loader.py"
     said = bash(
         workspace, f"{command}; cat {HERE}/activate; ls {HERE.parent}; touch {places['ruff']}"
@@ -36,7 +36,7 @@ def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Be
 
 def test_what_commands_could_change_is_not_run_as_ours() -> None:
     assert (
-        start.find_own_programs("/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)).places
+        start.find_own_programs("/run/x", moved=False, writable=(Path(os.path.realpath(sys.prefix)),)).paths
         == {}
     )
 
@@ -47,5 +47,5 @@ def test_a_script_of_that_name_is_no_program_of_ours(tmp_path: Path, monkeypatch
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    places = start.find_own_programs("/run/x", moved=True, writable=()).places
+    places = start.find_own_programs("/run/x", moved=True, writable=()).paths
     assert set(places) == {start.YAML}

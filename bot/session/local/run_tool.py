@@ -33,7 +33,7 @@ from bot.workspace.client import TOOL_SPECS, Workspace
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.start import skills_place
+from bot.workspace.start import skills_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _skill(
 ) -> SkillTool:
     """The skills that a run has; the bundled ones are always there."""
     models = SkillModels(str, policy, None)
-    store = SkillFolder(folder, skills_place(confinement, folder))
+    store = SkillFolder(folder, skills_path(confinement, folder))
     return SkillTool(checkout_skills(root, environment).skills, store, ActiveGrants(str(root)), models)
 
 

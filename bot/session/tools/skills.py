@@ -26,7 +26,7 @@ from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
 from bot.workspace.sandbox.confinement import Confinement
-from bot.workspace.start import skills_place
+from bot.workspace.start import skills_path
 
 
 def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[SkillSet]:
@@ -129,7 +129,7 @@ class RunSkills:
         """`root` is the work tree as the tools see it."""
         self.notes = found.notes
         self.folder = folder.skills if found.skills else None
-        shelf = SkillFolder(self.folder, skills_place(confinement, self.folder)) if self.folder else None
+        shelf = SkillFolder(self.folder, skills_path(confinement, self.folder)) if self.folder else None
         self._sources = (found, shelf, root)
         self._agents: list[RunSkills] = []
         self._reset(models)

@@ -18,7 +18,7 @@ from bot.workspace.sandbox.confinement import AddFile, Mounts
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, granted_of_the_system, version
 
 Setting = Literal["auto", "strict", "landlock", "off"]
-"""`auto`: what holds, bubblewrap before Landlock. `strict`: bubblewrap alone. `landlock`: that alone."""
+"""`auto`: the first that holds, bubblewrap before Landlock. `strict`: bubblewrap only. `landlock`: Landlock only."""
 
 
 class Off:
@@ -62,7 +62,7 @@ _ALLOW = (
     f"'profile slash-agent-bwrap {{program}} flags=(unconfined) {{{{ userns, }}}}' | sudo tee {_PROFILE}\n"
     f"sudo apparmor_parser -r {_PROFILE}"
 )
-# Switches of the kernel that keep programs from making user namespaces, with the value that does and what mends it.
+# Kernel settings that forbid user namespaces: name, forbidding value, and the command that changes it.
 _SWITCHES = (
     ("kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"),
     ("user/max_user_namespaces", "0", "sudo sysctl -w user.max_user_namespaces=15000"),
@@ -70,7 +70,7 @@ _SWITCHES = (
 
 
 def remedy(system: Path = Path("/proc/sys")) -> str:
-    """The commands that make bubblewrap work on this machine, one a line, as far as they can be told."""
+    """The commands that make bubblewrap work on this machine, one a line, as far as known."""
     program = _program()
     if program is None:
         known = next((command for manager, command in _PACKAGES.items() if shutil.which(manager)), None)
@@ -91,8 +91,8 @@ def _switch(file: Path) -> str:
 
 
 def candidates(setting: Setting) -> Candidates:
-    """The confinements for `setting` that are here, and of each that is not why. Nothing is started yet. Raises
-    `NoSandboxError` where there is none at all."""
+    """The confinements for `setting` on this machine, and why others are missing. Starts nothing. Raises
+    `NoSandboxError` if there is none."""
     if setting == "off":
         return [Off()], []
     if sys.platform != "linux":
@@ -114,7 +114,7 @@ def candidates(setting: Setting) -> Candidates:
 
 
 def bubblewrap() -> Bubblewrap:
-    """The one that is installed. Raises `NoSandboxError`."""
+    """The installed bubblewrap. Raises `NoSandboxError`."""
     program = _program()
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
@@ -126,7 +126,7 @@ def _program() -> str | None:
 
 
 def landlock() -> Landlock:
-    """The kernel's. Raises `NoSandboxError`."""
+    """The kernel's Landlock. Raises `NoSandboxError`."""
     abi = version()
     if abi < OLDEST:
         has = f"version {abi} of Landlock" if abi else "no Landlock"

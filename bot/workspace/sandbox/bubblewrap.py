@@ -29,7 +29,7 @@ _SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """`program` is the absolute path of bwrap, `version` what it says it is."""
+    """`program` is the absolute path of bwrap, `version` its version."""
 
     program: str
     version: tuple[int, ...]
@@ -104,7 +104,7 @@ class Bubblewrap:
 
 
 def _system() -> Iterator[str]:
-    """The system's programs and settings, read-only, less what only an administrator should read."""
+    """Mount the system's programs and settings read-only, without secret ones."""
     for folder in ROOTS:
         if os.path.islink(folder):
             yield from ("--symlink", os.readlink(folder), folder)
@@ -118,7 +118,7 @@ def _folders(mounts: Mounts) -> Iterator[str]:
     for path in _outermost((*mounts.read_only, *mounts.toolchains)):
         if not is_below(str(path), ROOTS):
             yield from ("--ro-bind", str(path), str(path))
-    # Never looked for in `read_only`: one of those was made by commands of the repository, links and all.
+    # Not in `read_only`: commands of the repository made one of those, which may contain any links.
     for path in mounts.toolchains:
         if not is_below(str(path), ROOTS):
             for secret in credentials_in(path):
@@ -142,14 +142,15 @@ def _folders(mounts: Mounts) -> Iterator[str]:
 
 
 def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
-    """Our own program: what the tree lies in is mounted before it, all else over it, so that it hides nothing."""
+    """The mounts of our own program: parents of the tree before the tree, all others after it, so that the tree hides
+    none."""
     under: list[str] = []
     over: list[str] = []
     for path, target in mounts.program:
         if not (str(path) == target and is_below(target, ROOTS)):
             side = under if is_below(mounts.mount, (target,)) else over
             side.extend(("--ro-bind", str(path), target))
-            if str(path) == target:  # the interpreter, which somebody may have installed for more than us
+            if str(path) == target:  # the interpreter, which others may use too
                 side.extend(
                     word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))
                 )
@@ -163,7 +164,7 @@ def _outermost(paths: Sequence[Path]) -> list[Path]:
 
 
 def _mask(path: str, folder: bool | None = None) -> tuple[str, ...]:
-    """Cover `path` with something empty. `folder` says what it is, if that cannot be seen out here."""
+    """Cover `path` with an empty folder or file. `folder` says which, if `path` does not exist outside."""
     if os.path.isdir(path) if folder is None else folder:
         return ("--tmpfs", path, "--remount-ro", path)
     return ("--ro-bind", "/dev/null", path)

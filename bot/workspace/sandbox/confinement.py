@@ -12,16 +12,16 @@ from typing import Protocol
 from bot.workspace.sandbox.hidden_paths import credentials_in
 
 STORE = ".slash-agent"
-"""In a `node_modules` of links, the folder that they lead into."""
+"""The folder in a `node_modules` of links that contains their targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFolder:
     """A folder of installed packages and tools, shown read-only and never copied.
 
-    `source` is where it is on this machine, `path` where the work tree has it, empty for one outside of the checkout.
-    `programs` is the folder in it that goes on PATH, empty for none. One that commands of the run `created` is not
-    opened by us: it may hold anything.
+    `source` is its path on this machine, `path` that in the work tree, empty for one outside of the checkout.
+    `programs` is the folder in it that is added to PATH, empty for none. `created`: commands of the run made it, so we
+    open no file in it.
     """
 
     source: Path
@@ -31,20 +31,20 @@ class EnvironmentFolder:
 
     @property
     def is_node(self) -> bool:
-        """Tools write caches beside the packages of Node, so that the folder itself is made anew, of links."""
+        """Whether it is a `node_modules`. Tools write caches in it, so a new folder of links replaces it."""
         return self.path.rpartition("/")[2] == "node_modules"
 
     @property
     def is_build_output(self) -> bool:
-        """Cargo's `target`: builds write in it, so that each tree gets a copy."""
+        """Whether it is cargo's `target`. Builds write in it, so each tree gets a copy."""
         return self.path.rpartition("/")[2] == "target"
 
     def path_in(self, root: str) -> str:
-        """Where it is mounted, if things can be; `root` is where the work tree is."""
+        """Its mount point; `root` is the path of the work tree."""
         return f"{root}/{self.path}/{STORE}" if self.is_node else f"{root}/{self.path}"
 
     def credentials(self) -> Iterator[str]:
-        """The paths in it, relative and without links, that are or hold somebody's credentials."""
+        """The paths in it, relative and without links, that are or contain credentials."""
         if self.created:
             return
         for secret in credentials_in(self.source, versions=False):
@@ -55,10 +55,9 @@ class EnvironmentFolder:
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """What a work tree needs beside the files of its commit. `import_from` are folders of the tree that Python must
-    import from where an editable install leads elsewhere; `redirected` are the files of such installs, by name, that
-    this covers. `copies` are packages of the repository that are installed without `-e`, each with its folder in the
-    tree that would have to be imported from."""
+    """What a work tree needs besides the files of its commit. `import_from` are folders of the tree that Python must
+    import from instead of the path of an editable install; `redirected` are the names of the files of such installs.
+    `copies` are packages of the repository that are installed without `-e`, each with its folder in the tree."""
 
     folders: tuple[EnvironmentFolder, ...] = ()
     import_from: tuple[str, ...] = ()
@@ -71,14 +70,12 @@ NO_DEPENDENCIES = Dependencies()
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """What exists inside besides the system. All host paths absolute and resolved.
+    """What exists inside besides the system. All host paths are absolute and resolved.
 
-    `tree` is the work tree, writable, seen at `mount`; the others are seen at their own paths, and `tmp`, one of the
-    `writable`, at a second one as well. `toolchains` are
-    read-only as well, less what in them looks like somebody's credentials. `environment` is shown in the tree, in the
-    same way. `program` is what the tool host is made of, each part with where it is seen; the tree never hides it.
-    With `own_git` the tree's `.git` is somebody's own and not a disposable one: where things can be mounted,
-    read-only.
+    `tree` is the work tree, writable, at `mount`; the others are at their own paths, and `tmp`, one of the `writable`,
+    at a second one as well. `toolchains` are read-only, without credentials in them, and so is `environment`, which is
+    in the tree. `program` are the parts of the tool host with their paths inside; the tree never hides them. `own_git`:
+    the tree's `.git` belongs to a person and is not disposable; it is read-only if the sandbox can mount.
     """
 
     tree: Path
@@ -93,7 +90,7 @@ class Mounts:
 
 
 class Confinement(Protocol):
-    """One way to run the tool host. It starts nothing; who does gives the command a clean environment."""
+    """One way to run the tool host. It starts nothing; the caller gives the command a clean environment."""
 
     @property
     def name(self) -> str:
@@ -102,7 +99,7 @@ class Confinement(Protocol):
 
     @property
     def tier(self) -> str:
-        """T1: namespaces. T2: a list of what may be opened. Else "none"."""
+        """T1: namespaces. T2: a list of paths that may be opened. Else "none"."""
         ...
 
     @property
@@ -137,17 +134,17 @@ class Confinement(Protocol):
 
 
 AddFile = Callable[[bytes], str]
-"""Takes contents, returns the descriptor's number as it stands on the command line."""
+"""Takes contents, returns the descriptor's number for the command line."""
 
 
 class InheritedFiles:
-    """Contents in memory, for one program that is started before `close`."""
+    """Files in memory for one program, which is started before `close`."""
 
     def __init__(self) -> None:
         self.descriptors: list[int] = []
 
     def add_file(self, content: bytes) -> str:
-        descriptor = os.memfd_create("handed", os.MFD_CLOEXEC)
+        descriptor = os.memfd_create("inherited", os.MFD_CLOEXEC)
         self.descriptors.append(descriptor)
         with open(descriptor, "wb", closefd=False) as file:
             file.write(content)

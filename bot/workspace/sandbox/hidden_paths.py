@@ -19,12 +19,12 @@ _NAMES = tuple(
 )
 
 _SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")
-"""Useful inside, unless somebody put a registry's token there."""
+"""Settings, hidden only if they contain a registry's token."""
 
 _LARGEST_SETTINGS = 1 << 20
 
 _HOLDERS = ("versions", "installs", "tools/image")
-"""Where version managers keep the versions of tools, or folders of versions for each tool."""
+"""The folders of version managers with the versions of tools, or with a folder of versions for each tool."""
 
 _MACHINES = ("x64", "x86", "arm64")
 """The runner's tool cache has a folder for each tool, in it one for each version, and in that one of these."""
@@ -36,8 +36,8 @@ _SECRET_SETTING = re.compile(rb"(?i)token|secret-key|password|_auth|://[^/\s\"']
 
 
 def credentials_in(folder: Path, *, versions: bool = True) -> Iterator[Path]:
-    """What in `folder`, or in a version of a tool there, is or holds somebody's credentials. A folder of packages has
-    no `versions`, and thousands of folders to look for them in."""
+    """The paths in `folder`, or in a version of a tool there, that are or contain credentials. A folder of packages has
+    no `versions`, and a search for them would visit thousands of folders."""
     for name in _NAMES:
         if (folder / name).exists():
             yield folder / name
@@ -52,8 +52,8 @@ def credentials_in(folder: Path, *, versions: bool = True) -> Iterator[Path]:
 
 
 def _versions(folder: str) -> Iterator[str]:
-    """Folders in which a version of a tool may have its settings. By `os`: `Path.glob` takes ten times as long, and a
-    run's start waits for this."""
+    """Folders in which a version of a tool may have its settings. With `os`, since `Path.glob` takes ten times as long
+    and a run's start waits for this."""
     for holder in _HOLDERS:
         for one in _folders(os.path.join(folder, holder)):
             yield one
@@ -68,7 +68,7 @@ def _folders(folder: str) -> list[str]:
         with os.scandir(folder) as entries:
             return [entry.path for entry in entries if entry.is_dir()]
     except OSError:
-        return []  # there is none, or what is in it cannot be read inside either
+        return []  # it does not exist, or is not readable, inside neither
 
 
 def holds_secret(path: Path) -> bool:
@@ -86,17 +86,17 @@ _SECRET_CONFIGURATION = tuple(
     krb5.keytab apt/auth.conf apt/auth.conf.d gitconfig npmrc pip.conf netrc environment machine-id
     """.split()  # noqa: SIM905
 )
-"""Beneath /etc; as root, the kernel's own permissions would not keep these from us."""
+"""Paths beneath /etc; as root, we could read them in spite of their permissions."""
 
 _PREFIXES = ("/usr", "/usr/local")
 _OPTIONAL = "/opt"
 
 _RUNNER_FILES = (".credentials", ".runner")
-"""What marks the folder of a self-hosted runner, which must not be seen, under /opt."""
+"""Files that mark the folder of a self-hosted runner under /opt, which must be hidden."""
 
 
 def hidden_system_paths() -> Iterator[str]:
-    """The paths beneath `ROOTS` that must not be seen."""
+    """The paths beneath `ROOTS` that must be hidden."""
     yield from _secret_configuration()
     yield from _runner_folders()
     yield from _of_tools()
@@ -114,7 +114,7 @@ def _secret_configuration() -> Iterator[str]:
 
 
 def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
-    """What in `folder`, at any depth, other users may not read; 3 ms for 1,200 entries."""
+    """The paths in `folder`, at any depth, that other users may not read; takes 3 ms for 1,200 entries."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_symlink() or entry.path in passed_over:
@@ -124,7 +124,7 @@ def _not_for_others(folder: str, passed_over: Collection[str]) -> Iterator[str]:
             try:
                 mode = entry.stat(follow_symlinks=False).st_mode
             except FileNotFoundError:
-                continue  # a package manager is at work, and what is gone need not be hidden
+                continue  # a package manager removed it meanwhile
             if mode & wanted != wanted:
                 yield entry.path
             elif is_folder:
@@ -140,8 +140,8 @@ def _in_opt() -> list[str]:
 
 
 def _of_tools() -> Iterator[str]:
-    """Credentials among the tools of the system: the tool cache of GitHub's runners lies in /opt. Beneath /usr only
-    what holds some, since Landlock can then list no folder on the way."""
+    """Credentials among the tools of the system: the tool cache of GitHub's runners is in /opt. Beneath /usr only files
+    with credentials, since each hidden path makes Landlock list the folders above it."""
     for prefix in _PREFIXES:
         settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
         yield from (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))

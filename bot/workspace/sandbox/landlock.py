@@ -1,6 +1,6 @@
-"""Landlock and seccomp: files that may be opened are a list, sockets cannot be made, no capability is left.
+"""Landlock and seccomp: a list of the paths that may be opened, no sockets, no capabilities.
 
-For where bubblewrap cannot make namespaces, as in most containers; no root is needed. The program confines itself
+Used if bubblewrap cannot make namespaces, as in most containers; needs no root. The program confines itself
 (`bot/toolhost/confine.py`) by a plan made here, before it reads anything. Every path is the same inside.
 """
 
@@ -20,7 +20,7 @@ from bot.workspace.sandbox.confinement import AddFile, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 OLDEST = 3
-"""From this version on a file that may not be written cannot be emptied either."""
+"""From this version on a file that may not be written cannot be truncated either."""
 
 SIGNALS = 6
 """From this version on processes outside cannot be signalled."""
@@ -35,15 +35,15 @@ _DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "
 
 
 def version() -> int:
-    """Which version of Landlock the kernel has, 0 for none."""
+    """The kernel's version of Landlock, 0 for none."""
     abi = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION)
     return max(int(abi), 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Landlock:
-    """`abi` is the kernel's version of it. `system` is what is granted of the machine's own programs and settings,
-    looked for once a run. `kept_capabilities`, by number, is for tests of what then gets through."""
+    """`abi` is the kernel's version of it. `system` are the granted paths of the machine's programs and settings,
+    computed once a run. `kept_capabilities`, by number, are for tests."""
 
     abi: int
     system: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Landlock:
         return str(mounts.tree)
 
     def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
-        """Raises `NoSandboxError` where commands could change the program that confines them."""
+        """Raises `NoSandboxError` if commands could change the program that confines them."""
         machine = seccomp.here()
         if machine is None:
             raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
@@ -96,12 +96,12 @@ class Landlock:
 
 
 def granted_of_the_system() -> tuple[str, ...]:
-    """What of the system is granted here; 5 ms."""
+    """The granted paths of the system; takes 5 ms."""
     return tuple(_granted(ROOTS, hidden_system_paths()))
 
 
 def _own_package(mounts: Mounts) -> str:
-    """Where our own package is imported from; not where it could be changed."""
+    """The path that our package is imported from. Raises `NoSandboxError` if commands could change it."""
     package = Path(__file__).resolve().parents[3]
     for part in (package / "bot", Path(os.path.realpath(sys.executable))):
         if any(part.is_relative_to(path) for path in (mounts.tree, *mounts.writable)):
@@ -113,8 +113,8 @@ def _own_package(mounts: Mounts) -> str:
 
 
 def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
-    """The system, toolchains and our own program, less the folder that the tree stands for: what leads there would find
-    the code as it was before the change, and its `.git`. Tools that lie in it are granted by their own names."""
+    """The system, toolchains and our own program, without the folder that the tree replaces: paths into it would lead
+    to the unchanged code and its `.git`. Tools in that folder are granted by their own paths."""
     origin = os.path.realpath(mounts.mount)
     on_the_way = {str(parent) for parent in Path(origin).parents}
     # The tree lies in it where a tool is called on a checkout itself.
@@ -131,14 +131,14 @@ def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
 
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
-    """Toolchains less credentials, but for those that the system is granted with."""
+    """Toolchains without credentials, except those in the granted system."""
     for folder in mounts.toolchains:
         if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,)):
             yield from _granted([str(folder)], map(str, credentials_in(folder)))
 
 
 def _program(mounts: Mounts) -> Iterator[str]:
-    """Our own program; of its interpreter no credentials, since somebody may have installed it for more than us."""
+    """Our own program, without credentials in the folder of its interpreter, which others may use too."""
     for path, _ in mounts.program:
         if path.is_file():
             yield str(path)
@@ -147,8 +147,8 @@ def _program(mounts: Mounts) -> Iterator[str]:
 
 
 def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:
-    """`folders` less `hidden`, as paths of which each is granted with all that lies beneath it: nothing can be taken
-    out of what is granted, so it is what stands beside."""
+    """`folders` without `hidden`, as paths that are granted with all that is beneath them: Landlock cannot exclude a
+    path, so its siblings are listed."""
     holes = {os.path.realpath(path) for path in hidden}
     on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
     for folder in folders:
@@ -166,9 +166,9 @@ def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> I
     try:
         listing = os.scandir(path)
     except PermissionError:
-        return  # somebody else's, who lets us pass and not look: what stands beside the hole is not ours to name
+        return  # a folder that may be passed but not listed: the siblings of the hidden path are unknown
     with listing as entries:
         for entry in entries:
-            # Nothing is granted through a link: what it leads to is granted by its own name, or not.
+            # Links are not granted: their targets are, or are not, by their own paths.
             if not entry.is_symlink():
                 yield from _beside(entry.path, holes, on_the_way)

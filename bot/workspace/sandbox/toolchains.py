@@ -15,7 +15,7 @@ NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
-"""Variables that name a folder of tools, be it on PATH or not."""
+"""Variables that name a folder of tools, on PATH or not."""
 
 _HOMES = set(
     """
@@ -23,11 +23,11 @@ _HOMES = set(
     go hostedtoolcache
     """.split()  # noqa: SIM905
 )
-"""Folders of version managers: their programs need the whole of it, not the one folder on PATH. In a person's home they
-are shown also where PATH has nothing of them."""
+"""Folders of version managers: their programs need the whole folder, not only the one on PATH. In a person's home they
+are visible even if PATH does not contain them."""
 
 _IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python")
-"""And what uv downloads, to which the virtual environments that it makes lead."""
+"""Also the Pythons that uv downloads, which its virtual environments link to."""
 
 _LARGEST_SETTINGS = 1 << 16
 
@@ -39,13 +39,13 @@ _FINDS_ITSELF = {
     ".sdkman": "SDKMAN_DIR",
     ".asdf": "ASDF_DATA_DIR",
 }
-"""By what variable a version manager finds its folder: it would look in HOME, which is another one inside."""
+"""The variables by which version managers find their folders: without them they search HOME, which differs inside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchains:
-    """`path` is the PATH for inside, `folders` what it needs mounted read-only, `variables` what tools need
-    to find themselves there."""
+    """`path` is the PATH inside, `folders` are the ones to mount read-only for it, `variables` those by which tools
+    find their folders."""
 
     path: str
     folders: tuple[Path, ...]
@@ -59,9 +59,9 @@ def find(
     leave_out: tuple[Path, ...] = (),
     never: Sequence[str] = NEVER,
 ) -> Toolchains:
-    """What of the host's PATH can be had inside, and the tools that `source` names or that lie in the home. Relative
-    entries, folders that are missing, private or kept in memory, those in `leave_out` (the agent's own virtual
-    environment) and what lies beneath `never` are dropped."""
+    """The entries of the host's PATH that can be visible inside, and the tools that `source` names or that are in the
+    home. Left out are relative entries, folders that are missing, private or in memory, those in `leave_out` (the
+    agent's own virtual environment) and those beneath `never`."""
     entries: list[str] = []
     folders: list[Path] = []
     excluded = {os.path.realpath(folder) for folder in leave_out}
@@ -91,7 +91,7 @@ def needed_by(programs: Path) -> Iterator[Path]:
 
 
 def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequence[str]) -> Iterator[Path]:
-    """Folders of tools that PATH says nothing of: those that a variable names, and the homes of version managers."""
+    """Folders of tools that are not on PATH: those that a variable names, and the folders of version managers."""
     for name in _NAMED:
         folder = source.get(name, "")
         own = os.path.realpath(os.path.join(folder, "bin")) in excluded
@@ -107,7 +107,7 @@ def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequ
 
 
 def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
-    """The folders behind one PATH entry outside the system's; none when it is not to be shown."""
+    """The folders that a PATH entry outside of the system needs; none if it must not be visible."""
     real = Path(os.path.realpath(entry))
     if not _may_be_shown(real, never):
         return
@@ -116,11 +116,11 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
     environment = whole or real
     if environment.name == ".cargo" and (rustup := environment.parent / ".rustup").is_dir():
         yield rustup
-    # What a virtual environment says of its Python is somebody's word: only what is one is shown for it.
+    # A virtual environment can name any folder as its Python: only a real one is made visible.
     if (base := _base_of(environment)) and _may_be_shown(base, never) and (python := _whole(base)):
         yield python
     if real != entry:
-        yield entry  # through a link: it must exist under this name too
+        yield entry  # the entry is behind a link: it must exist under this name too
 
 
 def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
@@ -129,8 +129,8 @@ def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
 
 
 def _whole(folder: Path) -> Path | None:
-    """What the programs in `folder` need the whole of: a version manager's home, or what it is the `bin` of, a virtual
-    environment, Conda's, a Python's own or Node's. `None` where it is none of these."""
+    """The folder that the programs in `folder` need as a whole: that of a version manager, or the parent of a `bin` in
+    a virtual environment, Conda's, a Python's or Node's. `None` if it is none of these."""
     for up in (folder, *folder.parents):
         if up.name in _HOMES and _is_toolchain(up):
             return up
@@ -144,7 +144,7 @@ def _whole(folder: Path) -> Path | None:
 
 
 def _base_of(environment: Path) -> Path | None:
-    """The folder of programs of the Python that a virtual environment was made with, where it is not the system's."""
+    """The `bin` of the Python that a virtual environment was made with; `None` if it is the system's."""
     settings = environment / "pyvenv.cfg"
     if not settings.is_file():
         return None
@@ -155,12 +155,12 @@ def _base_of(environment: Path) -> Path | None:
 
 
 def _is_toolchain(folder: Path) -> bool:
-    """Not every folder called "go": that one only directly in a home."""
+    """Whether it is one by its name; "go" only directly in the home."""
     return folder.name != "go" or folder.parent == Path(os.path.expanduser("~"))
 
 
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
-    """How tools find themselves, and what was downloaded for them before. What they write goes to HOME, as ever."""
+    """The variables by which tools find their folders and earlier downloads. They write to HOME, as usual."""
     variables: dict[str, str] = {}
     for folder in folders:
         if name := _FINDS_ITSELF.get(folder.name):
@@ -168,6 +168,6 @@ def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
         elif folder.name == ".cargo" and (folder / "registry").is_dir():
             variables["CARGO_HOME"] = str(folder)
         elif folder.name == "go" and (downloads := folder / "pkg/mod/cache/download").is_dir():
-            # Read as a proxy: as the cache itself it would have to be written.
+            # Used as a proxy: as a cache it would have to be writable.
             variables["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"
     return variables
