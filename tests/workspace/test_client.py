@@ -118,7 +118,7 @@ CALLS = {
         "an action that does not exist",
     ),
     "a question about no file": ("ask(files=[])", "about no file"),
-    "a question about too many files": ("ask(files=[{}] * 10001)", "files without end"),
+    "a question about too many files": ("ask(files=[{}] * 10001)", "about too many"),
     "a question about what is no file": ("ask(files=['a'])", "is not an object"),
     "questions without end": ("[ (ask(), receive()) for _ in range(2000) ]", "it asks without end"),
     "changes that are not due": ("changes([])", "'changes' where 'result' was due"),
@@ -155,7 +155,7 @@ SCANS = {
     "silence": ("time.sleep(60)", "no answer within the time limit"),
     "a path above": ("changed(path='../x')", "no path in the work tree"),
     "an absolute path": ("changed(path='/etc/passwd')", "no path in the work tree"),
-    "a hash that is none": ("changed(after='0')", "hash is not one"),
+    "a hash that is none": ("changed(after='0')", "hash is no hash"),
     "content that is not base64": ("changed(content='~', after='0' * 64)", "not base64"),
     "content that is not what its hash says": (
         "changed(content='eA==', after='0' * 64)",
