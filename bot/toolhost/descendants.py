@@ -14,6 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 _SWEEP_LIMIT = 2.0
 _MAX_LENGTH = 80
+_MOST_LINES = 5
+
+MOST_INSPECTED = 16
+"""Processes whose command lines are read."""
+
 _OVER = ("Z", "X", "")
 """The states of processes that have ended."""
 
@@ -132,6 +137,12 @@ def command_line(pid: int) -> str:
         return ""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(words))
     return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 3] + "..."
+
+
+def command_lines(pids: Iterable[int]) -> tuple[str, ...]:
+    """The command lines of processes, the first few, once each."""
+    lines = dict.fromkeys(map(command_line, pids))
+    return tuple(line for line in lines if line)[:_MOST_LINES]
 
 
 def lives(pid: int) -> bool:

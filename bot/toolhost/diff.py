@@ -83,10 +83,7 @@ def _lines(text: str, known: Sequence[str] | None) -> Sequence[str]:
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
     """The changes, in order. Equal lines at both ends are taken off first: an edit leaves little in between."""
-    shorter = min(len(old), len(new))
-    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - top
-    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    top, end = common_ends(old, new)
     old_middle, new_middle = old[top : len(old) - end], new[top : len(new) - end]
     if not old_middle and not new_middle:
         return
@@ -98,6 +95,14 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
     for tag, a, b, c, d in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes():
         if tag != "equal":
             yield top + a, top + b, top + c, top + d
+
+
+def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
+    """The numbers of equal items at the top, and of the rest at the end."""
+    shorter = min(len(old), len(new))
+    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    rest = shorter - top
+    return top, next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
 
 
 def _narrowed(old: Sequence[str], new: Sequence[str], blocks: Sequence[Block]) -> Iterator[Block]:

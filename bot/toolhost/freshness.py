@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.toolhost.context import Context, ToolFailure
-from bot.toolhost.diff import Block
+from bot.toolhost.diff import Block, common_ends
 from bot.toolhost.files import Loaded, inside, load, relative
 from bot.toolhost.text import count_lines, split_lines
 
@@ -134,7 +134,7 @@ def changed_lines(record: Record, text: str) -> Range | None:
     lines = _hashes(text)
     if record.lines is None or lines is None:
         return None
-    top, end = _common(record.lines, lines)
+    top, end = common_ends(record.lines, lines)
     return top + 1, len(lines) - end
 
 
@@ -155,19 +155,10 @@ def _spliced(old: Record, lines: Sequence[str], blocks: Sequence[Block]) -> arra
     return hashes if len(hashes) == len(lines) else None
 
 
-def _common(old: array[int], new: array[int]) -> tuple[int, int]:
-    """The numbers of equal lines at the top, and of the rest at the end."""
-    shorter = min(len(old), len(new))
-    top = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    rest = shorter - top
-    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-    return top, end
-
-
 def _carry(old: Record, lines: array[int] | None) -> tuple[Range, ...]:
     if old.lines is None or lines is None:
         return ()
-    top, end = _common(old.lines, lines)
+    top, end = common_ends(old.lines, lines)
     moved = len(lines) - len(old.lines)
     shifted: list[Range] = []
     for low, high in old.ranges:

@@ -33,9 +33,6 @@ _PAUSE = 0.005
 _GROWN_SHARE = 8
 """Processes are stopped and counted when the machine's threads grew by one part in so many of the limit."""
 
-_MOST_NAMED = 5
-_MOST_LOOKED_AT = 16
-
 
 class Ending(NamedTuple):
     """Why all processes were killed: the limit, or `None` if a command killed its subreaper; and some command lines of
@@ -181,9 +178,8 @@ class ProcessMonitor:
 
     def _command_lines(self) -> tuple[str, ...]:
         """Command lines of the youngest processes, once each: of a fork bomb, if there is one."""
-        youngest = sorted(islice(self._all(), self.limits.processes + 1))[-_MOST_LOOKED_AT:]
-        lines = dict.fromkeys(map(descendants.command_line, youngest))
-        return tuple(line for line in lines if line)[:_MOST_NAMED]
+        youngest = sorted(islice(self._all(), self.limits.processes + 1))[-descendants.MOST_INSPECTED :]
+        return descendants.command_lines(youngest)
 
 
 def _signals_are_bounded() -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,23 +26,16 @@ from bot.toolhost.tool_descriptions import BASH
 if TYPE_CHECKING:
     from bot.toolhost.diagnosing import Diagnosing
 
-
-import select
-from collections.abc import Callable
-from contextlib import suppress
-
 _LAST_SECONDS = 3.0
 """Seconds that a tool may run after the supervisor ended the pipe."""
 
-_Message = Mapping[str, Any]
+Message = Mapping[str, Any]
 
 
 class Server:
     """Serves one supervisor. `run` returns at the end of the pipe."""
 
-    def __init__(
-        self, start_message: _Message, incoming: int, outgoing: int, monitor: ProcessMonitor
-    ) -> None:
+    def __init__(self, start_message: Message, incoming: int, outgoing: int, monitor: ProcessMonitor) -> None:
         self._incoming = Incoming(incoming, self._handle_notification, self._leave)
         self._outgoing = outgoing
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
@@ -98,7 +93,7 @@ class Server:
         if not self._over.wait(_LAST_SECONDS):
             os._exit(1)
 
-    def _handle_notification(self, message: _Message) -> bool:
+    def _handle_notification(self, message: Message) -> bool:
         """Handle an answer or a cancellation; return whether the message was one."""
         kind = message["type"]
         if kind == "answer":
@@ -128,7 +123,7 @@ class Server:
             while not self._answers.empty():
                 self._answers.get_nowait()
 
-    def _call(self, message: _Message) -> None:
+    def _call(self, message: Message) -> None:
         self._context.seq = message["seq"]
         self._context.records = self._records.setdefault(message.get("agent", ""), Records())
         self._context.echo = self._echo if message.get("echo") is True else None
@@ -158,7 +153,7 @@ class Server:
     def _echo(self, line: str) -> None:
         wire.send(self._outgoing, {"type": "printed", "id": self._running, "line": line})
 
-    def _new_diagnosing(self, options: _Message | None) -> Diagnosing | None:
+    def _new_diagnosing(self, options: Message | None) -> Diagnosing | None:
         if not options:
             return None
         from bot.toolhost.diagnosing import Diagnosing
@@ -170,7 +165,7 @@ class Server:
         standing = self._diagnosing.standing() if self._diagnosing is not None else {}
         return ToolOutcome("", metadata=standing)
 
-    def _scan(self, message: _Message) -> None:
+    def _scan(self, message: Message) -> None:
         self._incoming.busy()
         try:
             for batch in self._scanner.changes():
@@ -235,9 +230,6 @@ def _result(identity: int, outcome: ToolOutcome) -> bytes:
         return frame(outcome)
     except (wire.WireError, TypeError, ValueError) as error:
         return frame(ToolOutcome(f"The tool's result could not be sent: {error}", is_error=True))
-
-
-Message = Mapping[str, Any]
 
 
 class Incoming:

@@ -23,8 +23,6 @@ from bot.toolhost.resource_limits import ExceededLimit
 from bot.toolhost.subreaper import DONE, ENDED, FAILED, Report, Subreaper
 from bot.toolhost.usage import CommandUsage
 
-_MOST_NAMED = 5
-_MOST_LOOKED_AT = 16
 _LAST_OUTPUT = 0.1
 """Seconds in which processes that a command left running, such as `tee`, may still print."""
 
@@ -249,6 +247,5 @@ class _Command:
 
 def _running(subreaper: int) -> tuple[str, ...]:
     """The command lines of a command's descendants, once each; its own if it has none."""
-    processes = list(islice(descendants.below(subreaper), _MOST_LOOKED_AT))
-    lines = dict.fromkeys(map(descendants.command_line, processes[1:] or processes))
-    return tuple(line for line in lines if line)[:_MOST_NAMED]
+    processes = list(islice(descendants.below(subreaper), descendants.MOST_INSPECTED))
+    return descendants.command_lines(processes[1:] or processes)

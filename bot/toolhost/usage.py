@@ -172,15 +172,7 @@ def _files_below(folder: Path) -> Iterator[os.stat_result]:
 
 def _without_name(pids: Iterable[int]) -> Iterator[os.stat_result]:
     """Files that processes hold open and that were deleted."""
-    for pid in pids:
-        folder = f"/proc/{pid}/fd"
-        try:
-            for fd in os.listdir(folder):
-                file = os.stat(f"{folder}/{fd}")
-                if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
-                    yield file
-        except OSError:
-            continue  # it ended meanwhile, or may not be read
+    return (file for file in _open_files(pids) if stat.S_ISREG(file.st_mode) and file.st_nlink == 0)
 
 
 _UNMAPPED_PAUSE = 1.0

@@ -90,7 +90,7 @@ def _yaml(location: Location) -> Check | str:
 
     def check(context: Context, path: str, text: str, seconds: float) -> FileDiagnostics:
         argv = [sys.executable, "-I", "-S", str(_YAML_PROGRAM), folder]
-        output = _output(context, argv, text, seconds, {})
+        output = _output(context, argv, text, seconds)
         if isinstance(output, FileDiagnostics):
             return output
         fault = json.loads(output)
@@ -113,7 +113,7 @@ def _shellcheck(location: Location) -> Check | str:
     def check(context: Context, path: str, text: str, seconds: float) -> FileDiagnostics:
         dialect = ["-s", "bash"] if not text.startswith("#!") else []
         argv = [program, "-f", "json1", "-S", severity, *dialect, "-"]
-        output = _output(context, argv, text, seconds, {}, folder=str(PurePosixPath(path).parent))
+        output = _output(context, argv, text, seconds, folder=str(PurePosixPath(path).parent))
         if isinstance(output, FileDiagnostics):
             return output
         return _complete(list(_shellcheck_problems(json.loads(output)["comments"], path, text)))
@@ -139,7 +139,7 @@ def _shellcheck_problems(comments: Sequence[Mapping[str, Any]], path: str, text:
 
 def _bash(location: Location) -> Check | str:
     def check(context: Context, path: str, text: str, seconds: float) -> FileDiagnostics:
-        output = _output(context, ["bash", "--norc", "-n"], text, seconds, {}, errors=True)
+        output = _output(context, ["bash", "--norc", "-n"], text, seconds, errors=True)
         if isinstance(output, FileDiagnostics):
             return output
         match = _BASH_ERROR.search(output.decode("utf-8", "replace"))
@@ -175,7 +175,6 @@ def _output(
     argv: Sequence[str],
     text: str,
     seconds: float,
-    variables: Mapping[str, str],
     *,
     folder: str = "",
     errors: bool = False,
@@ -187,7 +186,7 @@ def _output(
     result = run_program(
         argv,
         cwd=cwd if os.path.isdir(cwd) else context.root,
-        environment={**context.environment, **variables},
+        environment=context.environment,
         timeout=seconds,
         cap=_MAX_OUTPUT,
         cancelled=context.cancelled,

@@ -16,7 +16,7 @@ _EVENT = ("Package", "Test", "Action")
 _GO_ACTIONS = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
 
 _CARGO_RESULT = re.compile(r"test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored; .*")
-_CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
+CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
 _CARGO_STATES = {"ok": PASSED, "FAILED": FAILED, "ignored": SKIPPED}
 
 _NEXTEST_END = re.compile(r" +Summary \[.*\] +(?:\d+/)?(\d+) tests? run: (.*)")
@@ -96,7 +96,7 @@ def cargo(lines: Sequence[str]) -> ParsedTests | None:
     tests = ParsedTests("cargo test's output")
     where = ""
     for line in lines:
-        if match := _CARGO_RUNS.fullmatch(line):
+        if match := CARGO_RUNS.fullmatch(line):
             where = match[1] or ""  # the name of a test in documentation begins with its file
         elif line.startswith("test ") and (state := _cargo_state(line)):
             name = line[len("test ") :].partition(" ... ")[0].removesuffix(" - should panic")

@@ -48,7 +48,7 @@ class Measured:
             file, folder = path or Path(self._root) / name, path.parent if path else Path(self._root)
             content = files.read(file, folder, min(_LARGEST, self._left))
             self._left -= len(content)
-            report = parse(name, content)
+            report = parse(content)
         except ReportError as error:
             self.notes.append(f"{name} {error}")
             return
@@ -137,7 +137,7 @@ class Report:
     go: bool = False
 
 
-def parse(name: str, content: bytes) -> Report:
+def parse(content: bytes) -> Report:
     """Choose the parser by the content, whatever the file's name. Raises `ReportError`."""
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"<", b"\xff\xfe", b"\xfe\xff")):

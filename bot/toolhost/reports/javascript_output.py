@@ -38,12 +38,12 @@ _WORDS = {
 _JEST_END = re.compile(r"Tests: +(?:\d+ [a-z]+, )*\d+ total")
 _JEST_FILE = re.compile(r"(PASS|FAIL) +(\S+)(?: \([\d.]+ m?s\))?")
 _JEST_LINE = re.compile(r"( +)([✓✕○✎]) (?:(?:skipped|todo) )?(.+?)(?: \([\d.]+ m?s\))?")
-_JEST_BAD = re.compile(r"  ● (.+)")
+JEST_BAD = re.compile(r"  ● (.+)")
 _NOT_RUN = "Test suite failed to run"
 
 _VITEST_END = re.compile(r" +Tests  +(?:\d+ [a-z]+(?: \| )?)+ \(\d+\)")
 _VITEST_LINE = re.compile(r" +([✓×↓]) (\S.* > .*?)(?: \d+m?s)?")
-_VITEST_BAD = re.compile(r" FAIL  (\S.*)")
+VITEST_BAD = re.compile(r" FAIL  (\S.*)")
 
 _MOCHA_END = re.compile(r"  (\d+) (passing|failing|pending)(?: \(.*\))?")
 _MOCHA_TEST = re.compile(r"( {2,})(?:(✓|✔|√|-)|(\d+\))) (.+?)(?: \(\d+ms\))?")
@@ -71,7 +71,7 @@ def jest(lines: Sequence[str]) -> ParsedTests | None:
         elif file and (match := _JEST_LINE.fullmatch(line)):
             depth = len(match[1])
             named.append((path_of((file, *_above(suites, depth), match[3])), _MARKS[match[2]]))
-        elif file and (match := _JEST_BAD.fullmatch(line)):
+        elif file and (match := JEST_BAD.fullmatch(line)):
             suites = {}
             if match[1] == _NOT_RUN:
                 bad.append(file)
@@ -89,7 +89,7 @@ def vitest(lines: Sequence[str]) -> ParsedTests | None:
     if not ends:
         return None
     named = [(match[2], _MARKS[match[1]]) for line in lines if (match := _VITEST_LINE.fullmatch(line))]
-    bad = [match[1] for line in lines if (match := _VITEST_BAD.fullmatch(line))]
+    bad = [match[1] for line in lines if (match := VITEST_BAD.fullmatch(line))]
     return _of("vitest's output", named, bad, _totals(line.rpartition(" (")[0] for line in ends))
 
 

@@ -46,7 +46,7 @@ _UNITTEST_STATES = {
     "unexpected success": FAILED,
 }
 _UNITTEST_BAD = re.compile(r"(?:FAIL|ERROR|UNEXPECTED SUCCESS): (\S+) \(([\w.<>]+)\).*")
-_RULES = ("=" * 70, "-" * 70)
+UNITTEST_RULES = ("=" * 70, "-" * 70)
 _FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
 _NOT_LOADED = "unittest.loader._FailedTest"
 
@@ -129,7 +129,7 @@ def _unittest_lines(lines: Sequence[str]) -> list[tuple[str, str]]:
     states: list[tuple[str, str]] = []
     pending, inside = "", True
     for line in lines:
-        if line in _RULES:
+        if line in UNITTEST_RULES:
             pending, inside = "", False
         elif not inside:
             # After the tracebacks of one run another may follow.

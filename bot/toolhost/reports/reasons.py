@@ -10,6 +10,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from bot.toolhost.reports.compiled_output import CARGO_RUNS
+from bot.toolhost.reports.javascript_output import JEST_BAD, VITEST_BAD
+from bot.toolhost.reports.python_output import UNITTEST_RULES
 from bot.toolhost.reports.test_results import path_of
 
 _LONGEST = 200
@@ -74,17 +77,18 @@ def pytest(lines: Sequence[str]) -> Iterator[Reason]:
 
 
 _UNITTEST_BAD = re.compile(r"(?:FAIL|ERROR): (\S+) \(([\w.<>]+)\).*")
-_RULES = ("=" * 70, "-" * 70)
 
 
 def unittest(lines: Sequence[str]) -> Iterator[Reason]:
     """The line after the last frame of the traceback: the message of an assertion may have many."""
     for index, line in enumerate(lines):
-        if not (match := _UNITTEST_BAD.fullmatch(line)) or lines[index + 1 : index + 2] != [_RULES[1]]:
+        if not (match := _UNITTEST_BAD.fullmatch(line)) or lines[index + 1 : index + 2] != [
+            UNITTEST_RULES[1]
+        ]:
             continue
         block = []
         for other in lines[index + 2 : index + 400]:
-            if other in _RULES:
+            if other in UNITTEST_RULES:
                 break
             block.append(other)
         frames = [number for number, other in enumerate(block) if other.startswith("  File ")]
@@ -146,7 +150,6 @@ def go_json(lines: Sequence[str]) -> Iterator[Reason]:
         yield from go(package_lines)
 
 
-_CARGO_RUNS = re.compile(r" +(?:Running (?:unittests )?(\S+)|Doc-tests \S+).*")
 _CARGO_TEST = re.compile(r"---- (\S.*?) stdout ----")
 _NEXTEST_TEST = re.compile(r" +(?:FAIL|TIMEOUT|ABORT|SIG\w+) \[[^\]]*\](?: \([^)]*\))? (\S+ \S.*)")
 _PANIC = re.compile(r" *thread '.*' (?:\(\d+\) )?panicked at (.*)")
@@ -156,7 +159,7 @@ def rust(lines: Sequence[str]) -> Iterator[Reason]:
     """The message after `panicked at`, of cargo test and of nextest."""
     where = name = ""
     for index, line in enumerate(lines):
-        if match := _CARGO_RUNS.fullmatch(line):
+        if match := CARGO_RUNS.fullmatch(line):
             where = match[1] or ""
         elif match := _CARGO_TEST.fullmatch(line):
             name = f"{where}::{match[1]}" if where else match[1]
@@ -168,7 +171,6 @@ def rust(lines: Sequence[str]) -> Iterator[Reason]:
 
 
 _JEST_FILE = re.compile(r"FAIL +(\S+)(?: \([\d.]+ m?s\))?")
-_JEST_BAD = re.compile(r"  ● (.+)")
 
 
 def jest(lines: Sequence[str]) -> Iterator[Reason]:
@@ -176,17 +178,14 @@ def jest(lines: Sequence[str]) -> Iterator[Reason]:
     for index, line in enumerate(lines):
         if match := _JEST_FILE.fullmatch(line):
             file = match[1].removeprefix("./")
-        elif file and (match := _JEST_BAD.fullmatch(line)):
+        elif file and (match := JEST_BAD.fullmatch(line)):
             suites = () if match[1] == "Test suite failed to run" else match[1].split(" › ")
             yield path_of((file, *suites)), lines[index + 1 : index + _MAX_LINES]
 
 
-_VITEST_BAD = re.compile(r" FAIL  (\S.*)")
-
-
 def vitest(lines: Sequence[str]) -> Iterator[Reason]:
     for index, line in enumerate(lines):
-        if match := _VITEST_BAD.fullmatch(line):
+        if match := VITEST_BAD.fullmatch(line):
             yield match[1], lines[index + 1 : index + 2]
 
 
@@ -266,10 +265,10 @@ def rspec(lines: Sequence[str]) -> Iterator[Reason]:
                 yield match[1], after[blank:]
 
 
-_PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
+PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
 
 
 def phpunit(lines: Sequence[str]) -> Iterator[Reason]:
     for index, line in enumerate(lines):
-        if match := _PHPUNIT_TEST.fullmatch(line):
+        if match := PHPUNIT_TEST.fullmatch(line):
             yield match[1], lines[index + 1 : index + 2]

@@ -100,7 +100,6 @@ _PHPUNIT_GOOD = re.compile(r"OK \((\d+) tests?, \d+ assertions?\)")
 _PHPUNIT_END = re.compile(r"Tests: (\d+), Assertions: \d+(?:, [A-Za-z ]+: \d+)*\.")
 _PHPUNIT_FIGURE = re.compile(r"(Errors|Failures|Skipped|Incomplete): (\d+)")
 _PHPUNIT_PART = re.compile(r"There (?:was|were) \d+ (.+):")
-_PHPUNIT_TEST = re.compile(r"\d+\) ([\w\\]+::\w.*)")
 _BAD_PARTS = ("error", "errors", "failure", "failures")
 
 
@@ -130,7 +129,7 @@ def phpunit(lines: Sequence[str]) -> ParsedTests | None:
     for line in lines:
         if match := _PHPUNIT_PART.fullmatch(line):
             part = match[1]
-        elif part in _BAD_PARTS and (match := _PHPUNIT_TEST.fullmatch(line)):
+        elif part in _BAD_PARTS and (match := reasons.PHPUNIT_TEST.fullmatch(line)):
             bad[match[1]] = None
         elif match := _PHPUNIT_GOOD.fullmatch(line) or _PHPUNIT_END.fullmatch(line):
             part, ran = "", ran + int(match[1])

@@ -11,7 +11,7 @@ from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
 from bot.toolhost.files import Loaded, load, relative, resolve
 from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
-from bot.toolhost.matching import Match, find, replace
+from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
 from bot.toolhost.window import changed_part, excerpt
 
@@ -106,8 +106,6 @@ def _ambiguous(file: Loaded, match: Match) -> ToolFailure:
 
 
 def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
-    from bot.toolhost.matching import find_near_miss, first_difference
-
     done = find(file.text.content, new).lines() if new.strip() else []
     if done and old not in new:
         return ToolFailure(

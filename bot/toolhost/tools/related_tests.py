@@ -232,8 +232,6 @@ def _distances(graph: Graph, sources: Iterable[str]) -> dict[str, int]:
 
 def _crates(root: Path, changed: Iterable[str]) -> list[str]:
     """The name of the package whose `Cargo.toml` is the nearest above each file."""
-    import tomllib
-
     names: dict[str, None] = {}
     for path in changed:
         folder = os.path.dirname(path)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.contracts.capacity import retry_at_capacity
+from bot.contracts.errors import NoSandboxError
 from bot.policy.egress import Mirror, targets
 
 if TYPE_CHECKING:
     from bot.workspace.egress.proxy import Proxy
     from bot.workspace.egress.tunnel import Resolve
     from bot.workspace.egress.tunnel_limits import TunnelLimits
-
-
-import os
-import socket
-import subprocess
-import sys
-from functools import partial
-
-from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.errors import NoSandboxError
 
 PORT = 3128
 ADDRESS = f"http://127.0.0.1:{PORT}"
