@@ -18,7 +18,7 @@ from bot.toolhost import shell
 from bot.toolhost.output import Start
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import TERM_GRACE, Cancellation
-from bot.toolhost.shell import Ended
+from bot.toolhost.shell import CommandResult
 from bot.toolhost.spill import Spill
 from bot.toolhost.usage import CommandUsage
 
@@ -44,7 +44,7 @@ class Job:
     timeout: int | None
     began: float = field(default_factory=time.monotonic)
     next_start: Start = field(default_factory=Start)
-    ended: Ended | None = None
+    ended: CommandResult | None = None
     failure: str = ""
     over: Cancellation = field(default_factory=Cancellation)
     _stop: Cancellation = field(default_factory=Cancellation)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.toolhost.context import Context, ToolFailure
-from bot.toolhost.diff import MAX_TEXT, Block, Diff, Known, compare
-from bot.toolhost.file_history import Changed, State, sha256
-from bot.toolhost.files import LARGE, Loaded, failure, opened, read_all, relative, resolve
+from bot.toolhost.diff import MAX_TEXT, Block, Diff, KnownChange, compare
+from bot.toolhost.file_history import ChangedFile, State, sha256
+from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve
 from bot.toolhost.freshness import view_call
 from bot.toolhost.text import NotEncodableError, Text, encode, to_lf
-from bot.toolhost.transaction import Step, StepFailed, carry_out
+from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,12 @@ class Change:
     bits of a file that is created, `known` what is known of the lines that change."""
 
     path: Path
-    before: Loaded | None
+    before: LoadedFile | None
     after: Text | None
-    source: Loaded | None = None
+    source: LoadedFile | None = None
     exact: bytes | None = None
     mode: int | None = None
-    known: Known | None = None
+    known: KnownChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def commit(context: Context, tool: str, changes: Sequence[Change]) -> Committed:
     for proposal in proposals:
         _check_unmoved(context, proposal)
     _write(context, proposals)
-    files = tuple(file for proposal in proposals for file in _noted(context, proposal))
-    unkept = _keep(context, tool, proposals)
+    files = tuple(file for proposal in proposals for file in _record_change(context, proposal))
+    unkept = _add_to_history(context, tool, proposals)
     return Committed(files, "\n".join(filter(None, [*map(_read_only, proposals), unkept])))
 
 
@@ -129,7 +129,7 @@ def _ask(context: Context, tool: str, proposals: Sequence[_Proposal]) -> None:
         if proposal.change.source:
             files.append((proposal.change.source.name, "delete"))
     answer = context.ask(tool, files, "".join(proposal.diff.text for proposal in proposals))
-    names = _some([name for name, _ in files])
+    names = _list_names([name for name, _ in files])
     if not answer.allow:
         action = files[0][1] if len(files) == 1 else "change"
         raise ToolFailure(
@@ -164,15 +164,15 @@ def _write(context: Context, proposals: Sequence[_Proposal]) -> None:
         if change.source:
             steps.append(Step(change.source.path, change.source.data, None))
     try:
-        carry_out(steps, context.disk)
+        apply_steps(steps, context.disk)
     except StepFailed as failed:
-        raise _unwritten(context, failed, steps) from None
+        raise _write_error(context, failed, steps) from None
 
 
-def _unwritten(context: Context, failed: StepFailed, steps: Sequence[Step]) -> ToolFailure:
+def _write_error(context: Context, failed: StepFailed, steps: Sequence[Step]) -> ToolFailure:
     name, error = relative(context, failed.path), failed.error
     if failed.torn:
-        torn = _some([relative(context, path) for path in failed.torn])
+        torn = _list_names([relative(context, path) for path in failed.torn])
         return ToolFailure(
             f"{failure(error, name)} {torn} could not be brought back to what it was: look at it."
         )
@@ -191,7 +191,7 @@ def _unwritten(context: Context, failed: StepFailed, steps: Sequence[Step]) -> T
     return ToolFailure(f"{failure(error, name)} Nothing was written: {state}.")
 
 
-def _noted(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
+def _record_change(context: Context, proposal: _Proposal) -> list[dict[str, Any]]:
     """Record what the model knows of the file now, and return the file's metadata."""
     change, diff = proposal.change, proposal.diff
     noted = {
@@ -254,17 +254,17 @@ def _blocks(proposal: _Proposal, lf: str) -> tuple[Block, ...]:
     return compare(before.lf, lf, proposal.name).blocks
 
 
-def _keep(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
+def _add_to_history(context: Context, tool: str, proposals: Sequence[_Proposal]) -> str:
     """Add the changes to the history. Return a note if that fails; the change itself is made."""
-    changed: list[Changed] = []
+    changed: list[ChangedFile] = []
     for proposal in proposals:
         change = proposal.change
         before = State(change.before.data, change.before.sha256, proposal.mode) if change.before else State()
         after = State(proposal.data, proposal.digest, None if proposal.data is None else proposal.mode)
-        changed.append(Changed(proposal.name, before, after))
+        changed.append(ChangedFile(proposal.name, before, after))
         if change.source:
             old = State(change.source.data, change.source.sha256, proposal.mode)
-            changed.append(Changed(change.source.name, old, State()))
+            changed.append(ChangedFile(change.source.name, old, State()))
     try:
         context.history.record(tool, context.seq, changed)
     except OSError as error:
@@ -278,5 +278,5 @@ def _read_only(proposal: _Proposal) -> str:
     return f"({proposal.name} is read-only, mode {proposal.mode:04o}, and stays so.)"
 
 
-def _some(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -22,7 +22,7 @@ Block = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownChange:
     """What the caller knows of a change already. `old` and `new` are all lines of both sides if each ends in a line
     feed, else `None`."""
 
@@ -55,7 +55,7 @@ def compare(
     created: bool = False,
     deleted: bool = False,
     source: str = "",
-    known: Known | None = None,
+    known: KnownChange | None = None,
 ) -> Diff:
     """The difference between two versions of the file `path`, which was moved there from `source` if that is given.
     With `known` the changed lines need not be searched for, which takes most of the time."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from bot.contracts.formatting import signal_name
 from bot.toolhost.resource_limits import GIB, MIB, ExceededLimit, ResourceLimits
-from bot.toolhost.shell import Ended
+from bot.toolhost.shell import CommandResult
 from bot.toolhost.tool_descriptions import MAX_TIMEOUT
 
 _SILENT = 30.0
@@ -25,7 +25,7 @@ _LONGER_THERE = (
 )
 
 
-def ending(ended: Ended, timeout: float, command: str = "", background: int = 0) -> list[str]:
+def ending(ended: CommandResult, timeout: float, command: str = "", background: int = 0) -> list[str]:
     """How a command ended, as notes of one sentence. `background` is the id of a background command, 0 for none."""
     notes: list[str] = []
     if ended.cancelled:
@@ -76,13 +76,13 @@ def _where(background: int) -> str:
     return f'shown by bash_output {{"id": {background}, "offset": 1}}' if background else "above"
 
 
-def _what(ended: Ended) -> str:
+def _what(ended: CommandResult) -> str:
     if ended.all_ended:
         return "everything that ran in the workspace, background commands and language servers too, was"
     return "the command and all its processes were"
 
 
-def _while_running(ended: Ended) -> str:
+def _while_running(ended: CommandResult) -> str:
     return f" while these ran: {', '.join(ended.running)}" if ended.running else ""
 
 
@@ -127,7 +127,7 @@ def next_step(name: str) -> str:
     return _NEXT[name]
 
 
-def met(
+def reached_kernel_limit(
     exit_code: int, printed: bytes, limits: ResourceLimits, folders: Iterable[str]
 ) -> tuple[str, str] | None:
     """The limit of the kernel that a failed command may have reached: its name, and a sentence. `printed` is the end

@@ -46,7 +46,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedFile:
     path: str
     before: State
     after: State
@@ -61,7 +61,7 @@ class FileHistory:
         self._positions: dict[str, tuple[int, int]] = {}
         self._size = 0
 
-    def record(self, tool: str, seq: int, changes: Iterable[Changed]) -> None:
+    def record(self, tool: str, seq: int, changes: Iterable[ChangedFile]) -> None:
         """Log what one call changed. Raises `OSError`."""
         new_versions: list[Version] = []
         states: list[State] = []

@@ -134,7 +134,7 @@ _SPECIAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedFile:
     """A whole text file. `lf` is its text with line feeds, as a view numbers it."""
 
     path: Path
@@ -168,7 +168,7 @@ def opened(context: Context, path: Path, raw_path: str) -> Iterator[tuple[int, o
         os.close(fd)
 
 
-def load(context: Context, path: Path, raw_path: str, most: int = LARGE) -> Loaded:
+def load(context: Context, path: Path, raw_path: str, most: int = LARGE) -> LoadedFile:
     """The text file `path`, for a change. Raises `ToolFailure` for anything that cannot be changed as text, and for
     more than `most` bytes."""
     name = relative(context, path)
@@ -182,7 +182,7 @@ def load(context: Context, path: Path, raw_path: str, most: int = LARGE) -> Load
         text = decode(data)
     except NotTextError as error:
         raise ToolFailure(f"{name} cannot be changed as text: {error}. Use bash.") from None
-    return Loaded(path, name, data, sha256(data), text, to_lf(text.content))
+    return LoadedFile(path, name, data, sha256(data), text, to_lf(text.content))
 
 
 def read_all(fd: int, name: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.diff import Block, common_ends
-from bot.toolhost.files import Loaded, inside, load, relative
+from bot.toolhost.files import LoadedFile, inside, load, relative
 from bot.toolhost.text import count_lines, split_lines
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ LONG = 600
 """Lines: a view of a longer file shows the outline, unless it asks for a range."""
 
 
-def require_shown(context: Context, file: Loaded, *, by_lines: bool = False) -> None:
+def require_shown(context: Context, file: LoadedFile, *, by_lines: bool = False) -> None:
     """Raise `NotShown` unless the file is byte for byte what the model was last shown. With `by_lines` the caller
     also checks each line that changes, so other lines of a long file need not have been shown."""
     if context.assume_read:
@@ -225,7 +225,7 @@ def require_shown(context: Context, file: Loaded, *, by_lines: bool = False) -> 
     raise NotShown(f"{file.name} changed since it was viewed ({where}).", call, " if it still fits")
 
 
-def require_lines_shown(context: Context, file: Loaded, first: int, last: int) -> None:
+def require_lines_shown(context: Context, file: LoadedFile, first: int, last: int) -> None:
     """Raise `NotShown` unless the lines were shown."""
     record = context.records.get(file.path)
     if context.assume_read or (record is not None and record.covers(first, last)):
@@ -236,7 +236,7 @@ def require_lines_shown(context: Context, file: Loaded, first: int, last: int) -
     raise NotShown(f"{where} of {file.name} would change but {verb} not viewed.", call)
 
 
-def require_all_shown(context: Context, file: Loaded) -> None:
+def require_all_shown(context: Context, file: LoadedFile) -> None:
     record = context.records.get(file.path)
     if context.assume_read or record is None or record.complete:
         return

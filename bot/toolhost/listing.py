@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.toolhost import globs
-from bot.toolhost.programs import Cancellation, Finished, run_program
+from bot.toolhost.programs import Cancellation, ProgramResult, run_program
 
 _TIMEOUT = 60.0
 _CAP = 256 * 1024 * 1024
@@ -110,7 +110,7 @@ class ScratchRepository:
         stdin: bytes = b"",
         cap: int = _CAP,
         timeout: float = _TIMEOUT,
-    ) -> Finished:
+    ) -> ProgramResult:
         """One git command. `index` is the index file that it sees; an empty one otherwise. `timeout` in seconds."""
         exclude = self.root / ".git" / "info" / "exclude"
         return run_program(

@@ -38,7 +38,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class Replacement:
     """The new text and the number of replaced spans. `first_line` and `last_line` enclose the inserted text in the new
     text; after a deletion they are the line at which it was."""
 
@@ -65,7 +65,7 @@ def find(content: str, old: str) -> Match:
     return Match(lf, occurrences(lf, plain) or occurrences(lf, old))
 
 
-def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -> Replaced:
+def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -> Replacement:
     """`content` with the first span of `match` replaced, or with `everywhere` each that does not overlap the one
     before it. The inserted text gets the line ends of its surroundings."""
     spans = _disjoint(match.spans) if everywhere else match.spans[:1]
@@ -81,7 +81,7 @@ def replace(content: str, match: Match, new: str, *, everywhere: bool = False) -
         at = end
     pieces.append(content[at:])
     first, last = _touched_lines(match.lf, spans, new)
-    return Replaced("".join(pieces), len(spans), first, last)
+    return Replacement("".join(pieces), len(spans), first, last)
 
 
 def _disjoint(spans: tuple[Span, ...]) -> tuple[Span, ...]:

@@ -30,7 +30,7 @@ _DRAIN_GRACE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProgramResult:
     """A program that ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
     seconds. `output` is its standard output, `errors` the beginning of its standard error. `capped` is true
     when it was stopped because it wrote more than it was allowed."""
@@ -120,7 +120,7 @@ def run_program(
     cancelled: Cancellation,
     stdin: bytes = b"",
     start: Callable[..., subprocess.Popen[bytes]] = start_program,
-) -> Finished:
+) -> ProgramResult:
     """Run `argv` and return its output, at most `cap` bytes. `timeout` is in seconds; `start` is
     `ProcessMonitor.start_beside` for a program that runs beside commands. Raises `OSError` when the program cannot
     be started."""
@@ -155,7 +155,7 @@ def run_program(
         finally:
             signal_group(process.pid, signal.SIGKILL)  # processes that it left running
             exit_code = process.wait()
-    return Finished(
+    return ProgramResult(
         exit_code,
         bytes(output.data),
         stopped.late,

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from bot.toolhost.context import ToolFailure
 from bot.toolhost.listing import FileList, ScratchRepository, files, leads_elsewhere
-from bot.toolhost.programs import Cancellation, Finished
+from bot.toolhost.programs import Cancellation, ProgramResult
 from bot.toolhost.text import SNIFF, split_lines
 
 TIMEOUT = 30.0
@@ -243,7 +243,7 @@ def _text_lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in split_lines(data.decode("utf-8", "surrogateescape"))]
 
 
-def _git_failure(finished: Finished, query: Query) -> Exception:
+def _git_failure(finished: ProgramResult, query: Query) -> Exception:
     if finished.cancelled:
         return ToolFailure("The search was cancelled.")
     if finished.timed_out:

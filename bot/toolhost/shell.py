@@ -30,7 +30,7 @@ _KILLED = -int(signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandResult:
     """How a shell command ended. `exit_code` is negative for a signal, as in `subprocess`; `duration` is in seconds;
     `limit` is the one it was stopped for. `swept` counts the processes that it left running, which were killed;
     `running` are the command lines of its processes when it was stopped, `quiet` the seconds without output until
@@ -64,7 +64,7 @@ def run_command(
     printed: Callable[[], None] | None = None,
     started: Callable[[], None] | None = None,
     lasting: Callable[[], None] | None = None,
-) -> Ended:
+) -> CommandResult:
     """Run a command; both its outputs, merged in order, go to `sink`. `timeout` is in seconds.
 
     When it has ended, for whatever reason, all its descendants are dead, including those with a session of their own
@@ -191,8 +191,8 @@ class _Command:
         if self._open:
             self._close()
 
-    def ended(self, duration: float) -> Ended:
-        return Ended(
+    def ended(self, duration: float) -> CommandResult:
+        return CommandResult(
             self.exit_code,
             self._late,
             self._was_cancelled,

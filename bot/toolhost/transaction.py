@@ -52,7 +52,7 @@ class StepFailed(Exception):
         self.torn = tuple(torn)
 
 
-def carry_out(steps: Sequence[Step], disk: FileSystem) -> None:
+def apply_steps(steps: Sequence[Step], disk: FileSystem) -> None:
     """Carry out all steps, or none: raises `StepFailed`."""
     ordered = sorted(steps, key=lambda step: step.after is None)  # stable: deletions last, else as they came
     ready: list[tuple[Step, Prepared]] = []
@@ -65,16 +65,16 @@ def carry_out(steps: Sequence[Step], disk: FileSystem) -> None:
             prepared.put()
             put.append((step, prepared))
     except OSError as error:
-        raise StepFailed(step.path, error, _undone(put)) from None
+        raise StepFailed(step.path, error, _undo(put)) from None
     except BaseException:
-        _undone(put)
+        _undo(put)
         raise
     finally:
         for _, prepared in reversed(ready):
             prepared.done()
 
 
-def _undone(put: Sequence[tuple[Step, Prepared]]) -> list[Path]:
+def _undo(put: Sequence[tuple[Step, Prepared]]) -> list[Path]:
     """Undo the steps, the newest first; return the files for which that failed."""
     torn: list[Path] = []
     for step, prepared in reversed(put):

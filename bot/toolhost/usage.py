@@ -52,7 +52,7 @@ class CommandUsage:
 
     def _fairly_over(self, pids: Sequence[int]) -> bool:
         """Read twice: a fork or an exit between two readings would count shared pages more than once."""
-        return all(fairly_held(pids) > self._limits.memory for _ in range(2))
+        return all(proportional_memory(pids) > self._limits.memory for _ in range(2))
 
 
 def held(pids: Iterable[int]) -> int:
@@ -60,7 +60,7 @@ def held(pids: Iterable[int]) -> int:
     return sum(_sum(f"/proc/{pid}/status", _HELD) for pid in pids)
 
 
-def fairly_held(pids: Iterable[int]) -> int:
+def proportional_memory(pids: Iterable[int]) -> int:
     """Bytes of memory, with a shared page counted once: the kernel walks the page tables, which takes milliseconds for
     each GiB. The result of `held` for a process that may not be inspected."""
     return sum(_sum(f"/proc/{pid}/smaps_rollup", _SHARES) or held([pid]) for pid in pids)
@@ -220,7 +220,7 @@ class Unmapped:
         grown = there.shared - self._walked.shared > self._allowed // _GROWN_SHARE
         if moment >= self._due or (grown and moment >= self._soonest):
             self._walked = there
-            self._held = files_held(pids) + segments_held()
+            self._held = deleted_file_bytes(pids) + segment_bytes()
             took = time.monotonic() - moment
             self._soonest, self._due = (
                 moment + took * _TIME_SHARE,
@@ -240,7 +240,7 @@ def machine() -> Machine:
     return Machine(*fields.values())
 
 
-def files_held(pids: Iterable[int]) -> int:
+def deleted_file_bytes(pids: Iterable[int]) -> int:
     """Bytes in deleted files in memory that these processes hold open, each file once."""
     counted: dict[int, int] = {}
     for file in _open_files(pids):
@@ -249,7 +249,7 @@ def files_held(pids: Iterable[int]) -> int:
     return sum(counted.values())
 
 
-def segments_held() -> int:
+def segment_bytes() -> int:
     """Bytes in the System V segments of this namespace; 0 if it is the machine's own."""
     return sum(segment.held for segment in _segments())
 

@@ -43,7 +43,7 @@ _WORDS = {
 }
 
 
-def in_words(names: Collection[str]) -> str:
+def describe(names: Collection[str]) -> str:
     return "; ".join(_WORDS.get(name, name) for name in sorted(names))
 
 
@@ -113,7 +113,7 @@ class Canaries:
 
 
 @contextmanager
-def planted(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator[Canaries]:
+def plant(folder: Path, visible: Path, *, all_of_them: bool = False) -> Iterator[Canaries]:
     """Plant canaries in the new folder `folder`; `visible` is a folder that is visible inside. `all_of_them`: also
     those that need a process. Raises `NoSandboxError` if that is not possible."""
     try:

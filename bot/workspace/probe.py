@@ -65,7 +65,7 @@ def probe(confinement: Confinement) -> SandboxInfo:
         visible = own_folder / "visible"
         visible.mkdir()
         mounts = Mounts(visible, str(visible), program=start.host_program())
-        with canaries.planted(own_folder / "canaries", visible, all_of_them=True) as planted:
+        with canaries.plant(own_folder / "canaries", visible, all_of_them=True) as planted:
             in_the_open, inside = _reached(confinement, mounts, planted)
     tried = tuple(Canary(name, name in in_the_open, name in inside) for name in canaries.NAMES)
     silent = [one.name for one in tried if not one.outside and one.name not in MAY_BE_CLOSED]
@@ -75,9 +75,9 @@ def probe(confinement: Confinement) -> SandboxInfo:
             f"{', '.join(silent)}."
         )
     if leaks := inside - confinement.lets_through:
-        raise NoSandboxError(f"{confinement.name} does not hold: {canaries.in_words(leaks)}.")
+        raise NoSandboxError(f"{confinement.name} does not hold: {canaries.describe(leaks)}.")
     known = inside & confinement.lets_through
-    notes = tuple(f"{confinement.name}: {canaries.in_words([name])}." for name in sorted(known))
+    notes = tuple(f"{confinement.name}: {canaries.describe([name])}." for name in sorted(known))
     return SandboxInfo(confinement.tier, confinement.name, os.uname().release, version(), tried, notes)
 
 

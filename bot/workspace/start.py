@@ -200,12 +200,12 @@ def handshake(
     """Send the start message; return the host's facts. Raises `NoSandboxError` where a canary was reached."""
     if not confinement.confines:
         return _exchange(channel, {**start_message, "canaries": {}})
-    with canaries.planted(folders.own / "canaries", folders.tmp) as planted:
+    with canaries.plant(folders.own / "canaries", folders.tmp) as planted:
         facts = _exchange(channel, {**start_message, "canaries": planted.message("inside")})
         reached = canaries.reached(facts.leaks, planted.arrived(), "inside")
     if leaks := reached - confinement.lets_through:
         raise NoSandboxError(
-            f"The sandbox ({confinement.name}) does not hold: {canaries.in_words(leaks)}. {HOW_TO_FIX}"
+            f"The sandbox ({confinement.name}) does not hold: {canaries.describe(leaks)}. {HOW_TO_FIX}"
         )
     return facts
 

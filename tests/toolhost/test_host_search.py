@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bot.toolhost import registry, search
 from bot.toolhost.listing import RACY, ScratchRepository
-from bot.toolhost.programs import Finished
+from bot.toolhost.programs import ProgramResult
 from bot.toolhost.search import portions
 from tests.toolhost.conftest import Bench
 
@@ -462,7 +462,7 @@ def test_a_search_in_portions_finds_what_one_search_finds(
     calls: list[int] = []
     real = ScratchRepository.run
 
-    def counting(git: ScratchRepository, *arguments: str, **options: Any) -> Finished:
+    def counting(git: ScratchRepository, *arguments: str, **options: Any) -> ProgramResult:
         calls.append(arguments[0] == "grep")
         return real(git, *arguments, **options)
 

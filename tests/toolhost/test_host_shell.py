@@ -21,7 +21,7 @@ from bot.toolhost import shell as shell_module
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.resource_limits import MIB, ExceededLimit, ResourceLimits, effective_limits
-from bot.toolhost.shell import Ended, run_command
+from bot.toolhost.shell import CommandResult, run_command
 from bot.toolhost.usage import CommandUsage, DiskUse
 from tests.support.workspaces import eventually, running
 
@@ -55,7 +55,9 @@ class Shell:
         self.close()
         self.monitor = ProcessMonitor(effective_limits(low))
 
-    def run(self, script: str, timeout: float = 60, started: Callable[[], None] | None = None) -> Ended:
+    def run(
+        self, script: str, timeout: float = 60, started: Callable[[], None] | None = None
+    ) -> CommandResult:
         self.printed = b""
         self._disk = self._disk or DiskUse((self.folder,), self.monitor.limits.disk, self.disk_pause)
         return run_command(
@@ -185,7 +187,7 @@ def test_last_words_do_not_hide_how_long_it_was_silent_before(shell: Shell) -> N
 
 def test_the_end_of_one_command_leaves_the_children_of_another_alone(shell: Shell, mark: str) -> None:
     """Whatever made it hard to tell whose they are: orphans in sessions of their own without an environment."""
-    ended: list[Ended] = []
+    ended: list[CommandResult] = []
     script = f"{STYLES['deaf'].format(mark)}\n{STYLES['double fork'].format(mark)}\nsleep {mark}"
     other = threading.Thread(target=lambda: ended.append(shell.run(script, timeout=600)))
     other.start()
@@ -328,7 +330,7 @@ def test_open_files_are_limited_and_there_is_no_core_file(shell: Shell) -> None:
 def test_a_sample_of_this_process_is_what_the_kernel_says(shell: Shell) -> None:
     held = b"x" * (32 * MIB)
     assert usage.held([os.getpid()]) >= len(held)
-    assert usage.fairly_held([os.getpid()]) >= len(held)
+    assert usage.proportional_memory([os.getpid()]) >= len(held)
 
 
 def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,7 +340,7 @@ def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch:
     """
     readings = iter([1 << 40, 0])
     monkeypatch.setattr(usage, "held", lambda pids: 1 << 40)
-    monkeypatch.setattr(usage, "fairly_held", lambda pids: next(readings, 0))
+    monkeypatch.setattr(usage, "proportional_memory", lambda pids: next(readings, 0))
     assert shell.run("sleep 0.3").limit is None
 
 

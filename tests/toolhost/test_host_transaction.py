@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.toolhost.transaction import Step, StepFailed, carry_out
+from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 A, B, C = Path("a"), Path("b"), Path("c")
 
@@ -58,7 +58,7 @@ STEPS = (Step(A, b"a", None), Step(B, b"b", b"B"), Step(C, None, b"C"))
 
 def test_everything_is_prepared_before_anything_is_put_and_deletions_come_last() -> None:
     disk = Memory({A: b"a", B: b"b"})
-    carry_out(STEPS, disk)
+    apply_steps(STEPS, disk)
     assert disk.files == {B: b"B", C: b"C"}
     assert disk.done == [
         ("prepare", B), ("prepare", C), ("prepare", A), ("put", B), ("put", C), ("put", A),
@@ -71,7 +71,7 @@ def test_everything_is_prepared_before_anything_is_put_and_deletions_come_last()
 def test_a_step_that_fails_is_named_and_those_before_it_are_undone(what: str, path: Path) -> None:
     disk = Memory({A: b"a", B: b"b"}, frozenset({(what, path)}))
     with pytest.raises(StepFailed) as caught:
-        carry_out(STEPS, disk)
+        apply_steps(STEPS, disk)
     assert (caught.value.path, caught.value.torn) == (path, ())
     assert disk.files == {A: b"a", B: b"b"}
     prepared = {path for what, path in disk.done if what == "prepare"}
@@ -81,7 +81,7 @@ def test_a_step_that_fails_is_named_and_those_before_it_are_undone(what: str, pa
 def test_what_cannot_be_undone_is_named() -> None:
     disk = Memory({A: b"a", B: b"b"}, frozenset({("put", A), ("undo", B)}))
     with pytest.raises(StepFailed) as caught:
-        carry_out(STEPS, disk)
+        apply_steps(STEPS, disk)
     assert caught.value.torn == (B,)
     assert disk.files == {A: b"a", B: b"B"}
 
@@ -97,5 +97,5 @@ def test_an_interrupt_undoes_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Memory, "note", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        carry_out(STEPS, disk)
+        apply_steps(STEPS, disk)
     assert disk.files == {A: b"a", B: b"b"}

@@ -152,12 +152,12 @@ def test_a_full_disk_leaves_no_folder_behind(bench: Bench, small_disk: Path) -> 
 _LIMITED = """
 import resource, sys
 from pathlib import Path
-from bot.toolhost.transaction import Step, StepFailed, carry_out
+from bot.toolhost.transaction import Step, StepFailed, apply_steps
 from bot.toolhost.transaction import Disk
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 path = Path(sys.argv[1])
 try:
-    carry_out([Step(path, path.read_bytes(), b"x" * 10_000)], Disk())
+    apply_steps([Step(path, path.read_bytes(), b"x" * 10_000)], Disk())
 except StepFailed as failed:
     print(failed.error.errno)
 """

@@ -107,7 +107,7 @@ CALLS = {
     "metadata without bottom": ("result(metadata={'a': [[[[[[[[[[[[[1]]]]]]]]]]]]]})", "nested too deeply"),
     "metadata with a number over all": (
         """send(b'{"type":"result","id":%d,"content":"","is_error":false,"metadata":{"a":1e999}}' % call["id"])""",
-        "a number that is none",
+        "an infinite number",
     ),
     "a spill file elsewhere": ("result(metadata={'spill': '/etc/passwd'})", "spill file outside"),
     "a spill file above": ("result(metadata={'spill': hello['spill'] + '/../../x'})", "spill file outside"),

@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 
 from bot.toolhost.exit_messages import ending, on_one_line, silence
-from bot.toolhost.shell import Ended
+from bot.toolhost.shell import CommandResult
 
-LATE = Ended(-15, timed_out=True, cancelled=False, duration=120.0, swept=2, running=("pytest -x", "sleep 9"))
+LATE = CommandResult(
+    -15, timed_out=True, cancelled=False, duration=120.0, swept=2, running=("pytest -x", "sleep 9")
+)
 
 
 def test_a_time_out_says_what_was_killed_what_ran_and_what_to_do() -> None:
@@ -53,7 +55,7 @@ def test_a_short_silence_is_none() -> None:
     [(0, "exit code 0"), (3, "exit code 3"), (-11, "killed by SIGSEGV"), (-250, "killed by signal 250")],
 )
 def test_an_end_is_named(code: int, words: str) -> None:
-    assert ending(Ended(code, timed_out=False, cancelled=False, duration=1.0), 120) == [words]
+    assert ending(CommandResult(code, timed_out=False, cancelled=False, duration=1.0), 120) == [words]
 
 
 def test_a_long_command_is_named_by_its_beginning() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from bot.toolhost import programs
-from bot.toolhost.programs import Buffer, Cancellation, Finished, run_program
+from bot.toolhost.programs import Buffer, Cancellation, ProgramResult, run_program
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-def run(script: str, *, timeout: float = 10, cap: int = 1 << 20, stdin: bytes = b"") -> Finished:
+def run(script: str, *, timeout: float = 10, cap: int = 1 << 20, stdin: bytes = b"") -> ProgramResult:
     return run_program(
         ["bash", "-c", script],
         cwd=Path("/"),

@@ -157,7 +157,7 @@ class Connection:
 
     def _check_volume(self) -> None:
         if self._bytes > self._limits.received or self._messages > self._limits.messages:
-            self.close(f"it sent {self._messages:,} unrequested messages, {self._bytes:,} bytes")
+            self.close(f"it sent {self._messages:,} messages, {self._bytes:,} bytes, without a request")
 
     def _dispatch(self, message: Message) -> None:
         method = message.get("method")

@@ -119,7 +119,7 @@ def spawn(argv: Sequence[str], folder: Path, environment: Mapping[str, str]) -> 
 
 def memory(pid: int) -> int:
     """Bytes that a process and its descendants hold, a shared page counted once; 0 when it has ended."""
-    return usage.fairly_held([pid, *descendants.below(pid)])
+    return usage.proportional_memory([pid, *descendants.below(pid)])
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

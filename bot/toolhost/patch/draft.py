@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
-from bot.toolhost.diff import Block, Known
+from bot.toolhost.diff import Block, KnownChange
 from bot.toolhost.patch.locate import Placement
 from bot.toolhost.text import line_ends
 
@@ -68,11 +68,11 @@ class Draft:
         result._end_lines()
         self.lines, self.ends, self.runs = result.lines, result.ends, result.runs
 
-    def known(self) -> Known:
+    def known(self) -> KnownChange:
         """How this differs from the file."""
         if self.ending == "\n":
-            return Known(self._changes(), self.file, self.lines)
-        return Known(self._changes())
+            return KnownChange(self._changes(), self.file, self.lines)
+        return KnownChange(self._changes())
 
     def _changes(self) -> list[Block]:
         blocks: list[Block] = []

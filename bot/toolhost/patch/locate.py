@@ -40,7 +40,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class NoPlacement:
     """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", "ambiguous" (with `places`), "indent",
     "end" or "order" (both with the one place where it is). Places are lines of the file, from 1."""
 
@@ -93,11 +93,13 @@ _LOOSE: tuple[tuple[Callable[[Lines], list[str]], Callable[[str], str]], ...] = 
 )
 
 
-def locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()) -> Placement | Missed:
+def locate(
+    lines: Lines, section: Section, cursor: int, passed: Sequence[str] = ()
+) -> Placement | NoPlacement:
     """The section's lines at or after line `cursor` (from 0). `passed` are the anchors of the previous section, which
     end before `cursor`: this section may repeat them without a second occurrence."""
     result = _locate(lines, section, cursor, passed)
-    retry = isinstance(result, Missed) and result.kind in ("block", "end", "indent")
+    retry = isinstance(result, NoPlacement) and result.kind in ("block", "end", "indent")
     if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
         # An empty line at the end is often meant as "here the file ends".
         again = _locate(lines, replace(section, body=section.body[:-1]), cursor, passed)
@@ -111,35 +113,35 @@ def is_once(lines: Lines, wanted: Sequence[str]) -> bool:
     return bool(wanted) and len(_all(lines.plain, wanted, 0)) == 1
 
 
-def _locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) -> Placement | Missed:
+def _locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) -> Placement | NoPlacement:
     starts: list[tuple[int, int]] = [(cursor, 0)]
-    continued: list[Placement | Missed] = []
+    continued: list[Placement | NoPlacement] = []
     if section.anchors:
         continued = list(_continued(lines, section, cursor, passed))
         anchored = _anchored(lines, section.anchors, cursor)
-        if isinstance(anchored, Missed) and not continued:
+        if isinstance(anchored, NoPlacement) and not continued:
             return _under_earlier(lines, section, cursor) or anchored
-        starts = [] if isinstance(anchored, Missed) else anchored
+        starts = [] if isinstance(anchored, NoPlacement) else anchored
     if not section.old:
         return _insertion(lines, section, starts)
     result = [*(_block(lines, section, start, score) for start, score in starts), *continued]
     placements = {one.start: one for one in reversed(result) if isinstance(one, Placement)}
     if len(placements) > 1:
-        return Missed("ambiguous", places=tuple(start + 1 for start in sorted(placements)))
+        return NoPlacement("ambiguous", places=tuple(start + 1 for start in sorted(placements)))
     if placements:
         return next(iter(placements.values()))
     first = result[0]
-    assert isinstance(first, Missed)
+    assert isinstance(first, NoPlacement)
     if first.kind == "block" and cursor:
         before = _block(lines, replace(section, anchors=(), at_end=False), 0, 0)
         if isinstance(before, Placement):
-            return Missed("order", places=(before.start + 1,))
+            return NoPlacement("order", places=(before.start + 1,))
     return first
 
 
 def _continued(
     lines: Lines, section: Section, cursor: int, passed: Sequence[str]
-) -> Iterator[Placement | Missed]:
+) -> Iterator[Placement | NoPlacement]:
     """The place after the previous section, if this one repeats its first anchors."""
     pairs = zip(section.anchors, passed, strict=False)
     same = len(list(takewhile(lambda pair: pair[0].strip() == pair[1].strip(), pairs)))
@@ -148,7 +150,7 @@ def _continued(
     start, score = cursor, 0
     if rest := section.anchors[same:]:
         anchored = _anchored(lines, rest, cursor)
-        if isinstance(anchored, Missed):
+        if isinstance(anchored, NoPlacement):
             return
         start, score = anchored[0]
     yield _block_from(lines, section, section.old, start, score)
@@ -164,7 +166,7 @@ def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placement | N
     return result if isinstance(result, Placement) else None
 
 
-def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | Missed:
+def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[int, int]] | NoPlacement:
     """The lines to search from, and the score of each: after the last anchor, once for each place of the first one."""
     starts: list[tuple[int, int]] = []
     missing = anchors[0]
@@ -178,7 +180,7 @@ def _anchored(lines: Lines, anchors: Sequence[str], cursor: int) -> list[tuple[i
             start, score = places[0][0] + 1, score + places[0][1]
         else:
             starts.append((start, score))
-    return starts or Missed("anchor", anchor=missing)
+    return starts or NoPlacement("anchor", anchor=missing)
 
 
 def _anchor_places(lines: Lines, anchor: str, start: int) -> list[tuple[int, int]]:
@@ -192,22 +194,22 @@ def _anchor_places(lines: Lines, anchor: str, start: int) -> list[tuple[int, int
     return []
 
 
-def _insertion(lines: Lines, section: Section, starts: Sequence[tuple[int, int]]) -> Placement | Missed:
+def _insertion(lines: Lines, section: Section, starts: Sequence[tuple[int, int]]) -> Placement | NoPlacement:
     """Lines to add with none around them: right after the anchor, without one at the end of the file."""
     if not section.anchors:
         end = len(lines.plain)
         return Placement(end, end, 0, section)
     if len(starts) > 1:
-        return Missed("ambiguous", places=tuple(start for start, _ in starts))
+        return NoPlacement("ambiguous", places=tuple(start for start, _ in starts))
     start, score = starts[0]
     return Placement(start, start, score, section)
 
 
-def _block(lines: Lines, section: Section, start: int, score: int) -> Placement | Missed:
+def _block(lines: Lines, section: Section, start: int, score: int) -> Placement | NoPlacement:
     old = section.old
     if section.anchors and start:
         result = _block_from(lines, section, old, start, score)
-        if isinstance(result, Missed) and result.kind == "block":
+        if isinstance(result, NoPlacement) and result.kind == "block":
             # The anchor may be repeated as the first line of context.
             return _block_from(lines, section, old, start - 1, score)
         return result
@@ -216,10 +218,10 @@ def _block(lines: Lines, section: Section, start: int, score: int) -> Placement 
 
 def _block_from(
     lines: Lines, section: Section, old: Sequence[str], start: int, score: int
-) -> Placement | Missed:
+) -> Placement | NoPlacement:
     end_at = len(lines.plain) - len(old)
     if end_at < start:
-        return Missed("block")
+        return NoPlacement("block")
     for flat_of, flatten, price in _PASSES:
         flat, wanted = flat_of(lines), [flatten(line) for line in old]
         if places := _all(flat, wanted, end_at if section.at_end else start):
@@ -227,32 +229,34 @@ def _block_from(
     if section.at_end:
         elsewhere = _block_from(lines, replace(section, at_end=False), old, start, score)
         if isinstance(elsewhere, Placement) and elsewhere.start != end_at:
-            return Missed("end", places=(elsewhere.start + 1,), score=_MISSED_END)
+            return NoPlacement("end", places=(elsewhere.start + 1,), score=_MISSED_END)
         return elsewhere
     return _loose(lines, section, old, start, score)
 
 
-def _one_of(places: Sequence[int], section: Section, size: int, score: int) -> Placement | Missed:
+def _one_of(places: Sequence[int], section: Section, size: int, score: int) -> Placement | NoPlacement:
     if len(places) > 1 and not section.anchors:
-        return Missed("ambiguous", places=tuple(position + 1 for position in places))
+        return NoPlacement("ambiguous", places=tuple(position + 1 for position in places))
     return Placement(places[0], places[0] + size, score, section)
 
 
-def _loose(lines: Lines, section: Section, old: Sequence[str], start: int, score: int) -> Placement | Missed:
+def _loose(
+    lines: Lines, section: Section, old: Sequence[str], start: int, score: int
+) -> Placement | NoPlacement:
     """A place where only the indentation differs, all of it by the same amount: then so do the added lines."""
     for flat_of, flatten in _LOOSE:
         wanted = [flatten(line) for line in old]
         if not any(wanted) or not (places := _all(flat_of(lines), wanted, start)):
             continue
         result = _one_of(places, section, len(old), score + _CLOSE)
-        if isinstance(result, Missed):
+        if isinstance(result, NoPlacement):
             return result
         moved = _reindented(section, lines.plain[result.start : result.end])
         if moved is None:
-            return Missed("indent", places=(result.start + 1,), score=100)
+            return NoPlacement("indent", places=(result.start + 1,), score=100)
         body, note = moved
         return replace(result, section=replace(section, body=body), note=note)
-    return Missed("block")
+    return NoPlacement("block")
 
 
 def _reindented(section: Section, there: Sequence[str]) -> tuple[tuple[tuple[str, str], ...], str] | None:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 from bot.toolhost.commit import Change
 from bot.toolhost.context import Context, ToolFailure
-from bot.toolhost.files import Loaded, load, relative, resolve
+from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
 from bot.toolhost.matching import find_near_miss, first_difference
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.errors import PatchError, Problem
 from bot.toolhost.patch.grammar import Add, Delete, Operation, Section, Update, unnumbered
-from bot.toolhost.patch.locate import THRESHOLD, Lines, Missed, Placement, is_once, locate
+from bot.toolhost.patch.locate import THRESHOLD, Lines, NoPlacement, Placement, is_once, locate
 from bot.toolhost.text import Encoding, Text
 from bot.toolhost.window import excerpt
 
@@ -30,15 +30,15 @@ class _File:
     """One file of the overlay. `draft` is `None` if it is to be gone; `source` is the file it is moved from."""
 
     path: Path
-    before: Loaded | None
+    before: LoadedFile | None
     draft: Draft | None
     encoding: Encoding = field(default_factory=Encoding)
-    source: Loaded | None = None
+    source: LoadedFile | None = None
     gone_because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class Plan:
     """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was unchanged;
     `exact` is whether every section was found as written."""
 
@@ -47,7 +47,7 @@ class Planned:
     exact: bool
 
 
-def plan(context: Context, operations: Sequence[Operation]) -> Planned:
+def plan(context: Context, operations: Sequence[Operation]) -> Plan:
     """The changes that the operations make. Raises `PatchError` with all their problems; the valid operations and
     sections are then kept for the next patch."""
     overlay = _Overlay(context)
@@ -78,7 +78,7 @@ class _Overlay:
         except ToolFailure as failure:
             self._wrong(operation, operation.path, str(failure))
 
-    def planned(self, operations: Sequence[Operation]) -> Planned:
+    def planned(self, operations: Sequence[Operation]) -> Plan:
         if sum(score for _, _, score in self._scores) > THRESHOLD:
             for section, path, score in self._scores:
                 self._wrong(
@@ -95,7 +95,7 @@ class _Overlay:
         changes = self._changes()
         if not changes:
             raise PatchError([Problem(1, "", "The patch changes nothing: every file would be as it is")])
-        return Planned(tuple(changes), tuple(self._notes), not self._scores)
+        return Plan(tuple(changes), tuple(self._notes), not self._scores)
 
     def _fitting(self, operations: Sequence[Operation]) -> Iterator[Operation]:
         """The operations and sections without a problem. A file moves with all of its sections or not at all."""
@@ -158,7 +158,7 @@ class _Overlay:
         places: list[Placement] = []
         for section in operation.sections:
             result = locate(lines, section, cursor, passed)
-            if isinstance(result, Missed):
+            if isinstance(result, NoPlacement):
                 self._wrong(section, operation.path, why(result, section, draft.lines, cursor))
                 missed += 1
                 continue
@@ -260,7 +260,7 @@ def _at_stake(placement: Placement, lines: Lines) -> Iterator[tuple[int, int]]:
 _MAX_LINES = 5
 
 
-def why(missed: Missed, section: Section, lines: Sequence[str], cursor: int) -> str:
+def why(missed: NoPlacement, section: Section, lines: Sequence[str], cursor: int) -> str:
     """The problem for the model. `lines` are the file's after the earlier sections; the search began at line
     `cursor`."""
     if missed.kind == "anchor":
@@ -286,7 +286,7 @@ def why(missed: Missed, section: Section, lines: Sequence[str], cursor: int) -> 
     return _block(section, lines)
 
 
-def _anchor(missed: Missed, lines: Sequence[str]) -> str:
+def _anchor(missed: NoPlacement, lines: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     head = f'there is no line "{missed.anchor}" after the places before it'
@@ -297,7 +297,7 @@ def _anchor(missed: Missed, lines: Sequence[str]) -> str:
     return f"{head}. Alike are\n" + "\n".join(near)
 
 
-def _places(missed: Missed, lines: Sequence[str]) -> str:
+def _places(missed: NoPlacement, lines: Sequence[str]) -> str:
     return "\n--\n".join(excerpt(lines, n - 1, n + 1) for n in missed.places[:_MAX_LINES])
 
 
@@ -323,8 +323,8 @@ def _already(section: Section, new: Sequence[str], lines: Sequence[str]) -> int:
     if not "".join(new).strip():
         return 0
     result = locate(Lines(lines), Section(section.line, (), body), 0)
-    places = result.places if isinstance(result, Missed) and result.kind == "ambiguous" else ()
-    return (places[0] if places else 0) if isinstance(result, Missed) else result.start + 1
+    places = result.places if isinstance(result, NoPlacement) and result.kind == "ambiguous" else ()
+    return (places[0] if places else 0) if isinstance(result, NoPlacement) else result.start + 1
 
 
 def _difference(section: Section, lines: Sequence[str], first: int, count: int) -> str:

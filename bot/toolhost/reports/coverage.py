@@ -31,7 +31,7 @@ Lines = dict[int, bool]
 """For each executable line of a file, whether it was executed."""
 
 
-class Measured:
+class CoverageReader:
     """`wanted` are the changed lines by path; others are not recorded."""
 
     def __init__(self, root: Path, wanted: Mapping[str, Iterable[int]]) -> None:

@@ -12,7 +12,7 @@ from bot.toolhost.background import NO_LIMIT, Job
 from bot.toolhost.context import Context, ToolFailure, integer_argument
 from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
-from bot.toolhost.shell import Ended
+from bot.toolhost.shell import CommandResult
 from bot.toolhost.spill import Spill
 from bot.toolhost.tool_descriptions import MAX_WAIT
 
@@ -64,14 +64,16 @@ def new_output(job: Job, context: Context, notes: Sequence[str] = ()) -> ToolOut
     )
 
 
-def reached(ended: Ended, spill: Spill, context: Context) -> tuple[str, list[str]]:
+def reached(ended: CommandResult, spill: Spill, context: Context) -> tuple[str, list[str]]:
     """The limit that a command reached, empty for none, and notes about it that `ending` does not have."""
     if ended.limit is not None:
         return ended.limit.name, []
     if ended.exit_code == 0:
         return "", []
     folders = (*_IN_MEMORY, context.environment.get("HOME", "/root"), str(context.tmp), str(context.root))
-    met = exit_messages.met(ended.exit_code, spill.last(_SIGNS_IN), context.monitor.limits, folders)
+    met = exit_messages.reached_kernel_limit(
+        ended.exit_code, spill.last(_SIGNS_IN), context.monitor.limits, folders
+    )
     return (met[0], [met[1]]) if met else ("", [])
 
 

@@ -116,7 +116,7 @@ def _coverage(
     new: Iterable[str], lines: Mapping[str, Any], converted: object, context: Context
 ) -> dict[str, Any]:
     wanted = {path: [line for line in some if type(line) is int] for path, some in lines.items()}
-    measured = coverage.Measured(context.root, wanted)
+    measured = coverage.CoverageReader(context.root, wanted)
     for name in new:
         if name != _DATABASE:
             measured.take(name)

@@ -9,7 +9,7 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
-from bot.toolhost.files import Loaded, load, relative, resolve
+from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
 from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
@@ -94,7 +94,7 @@ def _unchanged(name: str, reason: str) -> ToolOutcome:
     )
 
 
-def _ambiguous(file: Loaded, match: Match) -> ToolFailure:
+def _ambiguous(file: LoadedFile, match: Match) -> ToolFailure:
     numbers = match.lines()
     lines = split_lines(file.lf)
     listed = ", ".join(map(str, numbers[:_LISTED])) + (", ..." if len(numbers) > _LISTED else "")
@@ -105,7 +105,7 @@ def _ambiguous(file: Loaded, match: Match) -> ToolFailure:
     )
 
 
-def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
+def _not_found(file: LoadedFile, old: str, new: str) -> ToolFailure:
     done = find(file.text.content, new).lines() if new.strip() else []
     if done and old not in new:
         return ToolFailure(
@@ -134,7 +134,7 @@ def _not_found(file: Loaded, old: str, new: str) -> ToolFailure:
     return ToolFailure("\n".join(message))
 
 
-def _require_lines_shown(context: Context, file: Loaded, match: Match) -> None:
+def _require_lines_shown(context: Context, file: LoadedFile, match: Match) -> None:
     """Raise `NotShown` if a span is in lines that were not shown."""
     for (start, end), first in zip(match.spans, match.lines(), strict=True):
         require_lines_shown(context, file, first, first + file.lf.count("\n", start, end - 1))

@@ -35,8 +35,8 @@ _APART = 'words=$1; shift; exec "$@" 2>"$words"'
 _TOGETHER = 'shift; exec "$@" 2>&1'
 
 
-class _Ran(NamedTuple):
-    ended: shell.Ended
+class _CheckerRun(NamedTuple):
+    ended: shell.CommandResult
     output: bytes
     flooded: bool
     words: str
@@ -96,7 +96,7 @@ def _check(
     return {"version": version, **_result_of(checker, ran, context, location.folder)}
 
 
-def _result_of(checker: Mapping[str, Any], ran: _Ran, context: Context, folder: str) -> dict[str, Any]:
+def _result_of(checker: Mapping[str, Any], ran: _CheckerRun, context: Context, folder: str) -> dict[str, Any]:
     if ran.ended.timed_out:
         return _none("timed_out", f"it did not end in {ran.ended.duration:.0f} s")
     if ran.ended.cancelled:
@@ -130,7 +130,7 @@ def _run(
     location: _ProjectLocation,
     *,
     together: bool = False,
-) -> _Ran:
+) -> _CheckerRun:
     """Run a program like a command of the model: watched, limited, and without a process left at its end."""
     output = Buffer(_MOST_OUTPUT)
     words = _Words(context.tmp / f".words-{context.seq}")
@@ -156,7 +156,7 @@ def _run(
         first = words.first() or bytes(output.data[:_WORDS])
     finally:
         words.close()
-    return _Ran(ended, bytes(output.data), output.full, first.decode("utf-8", "replace"))
+    return _CheckerRun(ended, bytes(output.data), output.full, first.decode("utf-8", "replace"))
 
 
 class _Words:
@@ -183,7 +183,7 @@ class _Words:
                 os.unlink(self.path)
 
 
-def _because(ran: _Ran, context: Context) -> str:
+def _because(ran: _CheckerRun, context: Context) -> str:
     match = _SAYS_WHY.search(ran.words)
     words = one_line(match[0] if match else _HEAD.sub("", ran.words), _NOTE, str(context.root))
     return f": {words}" if words else ""

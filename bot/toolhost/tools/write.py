@@ -10,7 +10,7 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, ToolFailure, text_argument
-from bot.toolhost.files import Loaded, display_name, load, relative, resolve
+from bot.toolhost.files import LoadedFile, display_name, load, relative, resolve
 from bot.toolhost.freshness import counted, require_all_shown, require_shown
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf
 from bot.toolhost.tools.edit import CREATED, edit_outcome
@@ -48,14 +48,14 @@ def _write(context: Context, path: Path, raw_path: str, content: str, note: str)
     return edit_outcome(_WROTE if before else CREATED, name, counts, note, done)
 
 
-def _size(after: Text, before: Loaded | None) -> str:
+def _size(after: Text, before: LoadedFile | None) -> str:
     """Bytes as they are on the disk, in the file's own encoding."""
     size = len(encode(after, before.text.content if before else ""))
     lines = count_lines(to_lf(after.content))
     return f"{size} byte{'s' * (size != 1)}, {lines} line{'s' * (lines != 1)}"
 
 
-def _like(before: Loaded, content: str) -> Text:
+def _like(before: LoadedFile, content: str) -> Text:
     """The content in the existing file's encoding and, if it has just one, with its line ends."""
     ending = line_ends(before.text.content).uniform
     if before.text.encoding.mark:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.toolhost.context import Answer, Context
-from bot.toolhost.file_history import Changed, FileHistory, State
+from bot.toolhost.file_history import ChangedFile, FileHistory, State
 from bot.toolhost.freshness import Records
 from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, LaunchPolicy
 
@@ -40,7 +40,7 @@ def old(path: Path, text: str = "x") -> None:
 
 def recorded(context: Context) -> None:
     old(context.root / "bin/a")
-    context.history.record("write", 1, [Changed("bin/a", State(), State(b"x", "0" * 64, 0o644))])
+    context.history.record("write", 1, [ChangedFile("bin/a", State(), State(b"x", "0" * 64, 0o644))])
 
 
 def linked(context: Context) -> None:

@@ -16,7 +16,7 @@ import pytest
 from bot.contracts.errors import NoSandboxError
 from bot.toolhost.canaries import TRIES
 from bot.workspace import canaries
-from bot.workspace.canaries import MAY_BE_CLOSED, NAMES, in_words
+from bot.workspace.canaries import MAY_BE_CLOSED, NAMES, describe
 from bot.workspace.probe import first_that_holds, probe
 from bot.workspace.sandbox.backends import Off, bubblewrap
 from bot.workspace.sandbox.backends import landlock as kernel_s_own
@@ -44,7 +44,7 @@ class BrokenWall(NoWall):
 
 
 def test_each_canary_has_its_words() -> None:
-    assert all(in_words([name]) != name for name in TRIES)
+    assert all(describe([name]) != name for name in TRIES)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_wall_that_is_none_is_found_out() -> None:
     with pytest.raises(NoSandboxError, match=r"no wall does not hold") as refused:
         probe(NoWall())
     for name in set(NAMES) - MAY_BE_CLOSED:
-        assert in_words([name]) in str(refused.value)
+        assert describe([name]) in str(refused.value)
 
 
 def test_a_canary_that_is_silent_in_the_open_makes_the_probe_a_broken_one(
@@ -166,7 +166,7 @@ def test_a_probe_takes_little(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:
     """Breaks: bot/workspace/canaries.py "path.unlink()  # not before"."""
-    with canaries.planted(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
+    with canaries.plant(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
         assert planted.lock
         for number in range(50):
             held = os.open(planted.lock / str(number), os.O_RDWR | os.O_CREAT)
