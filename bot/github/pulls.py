@@ -37,9 +37,9 @@ class Pulls(ApiTransport):
                 return None
             raise
 
-    def pulls(self, repository: str, state: str = "open", base: str = "") -> Iterator[PullData]:
-        """Newest first. `state` is `open`, `closed` or `all`; `base` is a branch."""
-        path = with_query(f"/repos/{repository}/pulls", state=state, base=base)
+    def pulls(self, repository: str, state: str = "open") -> Iterator[PullData]:
+        """Newest first. `state` is `open`, `closed` or `all`."""
+        path = with_query(f"/repos/{repository}/pulls", state=state)
         return self._list(f"listing the pull requests of {repository}", path, _pull_data)
 
     def open_pulls(self, repository: str, branch: str) -> list[PullData]:

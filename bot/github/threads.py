@@ -217,13 +217,9 @@ def _rendered_text(data: Any) -> RenderedText:
 class Issues(ApiTransport):
     """Issues, and pull requests, which GitHub lists among them: see `is_pull_request`."""
 
-    def issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
-    ) -> Iterator[IssueData]:
-        """Newest first. `labels`: those that have all of them. `creator` is a login, an app's with `[bot]`."""
-        path = with_query(
-            f"/repos/{repository}/issues", state=state, labels=",".join(labels), creator=creator
-        )
+    def issues(self, repository: str, state: str = "open", labels: Sequence[str] = ()) -> Iterator[IssueData]:
+        """Newest first. `labels`: those that have all of them."""
+        path = with_query(f"/repos/{repository}/issues", state=state, labels=",".join(labels))
         return self._list(f"listing the issues of {repository}", path, issue_data)
 
     def quietest_issues(

@@ -114,11 +114,7 @@ def glob() -> Kind[str]:
             return None
         return value
 
-    return Kind(
-        read,
-        {**_SCALAR, "pattern": r"^[^/\\\u0000-\u001f\u007f-\u009f][^\\\u0000-\u001f\u007f-\u009f]*$"},
-        "globs",
-    )
+    return Kind(read, {**_SCALAR, "pattern": _GLOB}, "globs")
 
 
 def script() -> Kind[str]:
@@ -252,10 +248,10 @@ class Table:
         }
         return replace(default, **{name: value for name, value in changes.items() if value is not None})
 
-    def over(self, default: Record, words: str = "") -> Kind[Record]:
+    def over(self, default: Record) -> Kind[Record]:
         """Return the mapping as a kind; its value is `default` with the keys of the file."""
         return Kind(
-            lambda node, problems: self.onto(default, self.read(node, problems)), self.schema(default), words
+            lambda node, problems: self.onto(default, self.read(node, problems)), self.schema(default), ""
         )
 
     def schema(self, default: object = None) -> Schema:

@@ -34,7 +34,7 @@ class TriageHost(Protocol):
 
     def me(self) -> Account | None: ...
     def issues(
-        self, repository: str, state: str = "open", labels: Sequence[str] = (), creator: str = ""
+        self, repository: str, state: str = "open", labels: Sequence[str] = ()
     ) -> Iterator[IssueData]: ...
     def quietest_issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = ()
