@@ -2,7 +2,7 @@
 
     python -m benchmarks.scale
 
-The schedules are the program's own (`bot.maintenance.schedule` and `turns`): each repository has the shipped tasks,
+The schedules are the program's own (`bot.maintenance.task` and `turns`): each repository has the shipped tasks,
 whose words are scattered by name. What a look costs is held to by a test; what one run costs in time and money is an
 assumption, given below; GitHub's limits are its documented ones. Nothing is random, so the tables in docs/scale.md can
 be compared with what this prints.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from bot.maintenance.due_tasks import MOST_JOBS, SHORT_LIST
-from bot.maintenance.schedule import cron
+from bot.maintenance.task import cron
 
 TASKS = {
     "dead-links": "weekly",

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from bot.maintenance.schedule import cron, last_due, next_due
-from bot.maintenance.task import FOLDER, Task
+from bot.maintenance.task import FOLDER, Task, cron, last_due, next_due
 from bot.policy.values import MaintenancePolicy
 
 

@@ -1,8 +1,14 @@
-"""A maintenance task as a value, read from its file and validated."""
+"""A maintenance task as a value, and its schedule: five cron fields in UTC, or one of four words.
+
+GitHub drops scheduled runs at the full hour, so a word such as `daily` maps to a fixed time of day that is derived from
+repository and task. cronsim is imported when a time is computed: every run imports this module.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from bot.contracts.request import Verb
@@ -68,3 +74,50 @@ class Task:
     def opens_pulls(self) -> bool:
         """Whether its result is a pull request."""
         return self.writes is None
+
+
+WORDS = ("hourly", "daily", "weekly", "monthly")
+
+
+def schedule_error(schedule: str) -> str:
+    """Return why `schedule` is invalid, or an empty string."""
+    if schedule in WORDS:
+        return ""
+    if len(schedule.split()) != 5:
+        return f"expected five cron fields, or one of {', '.join(WORDS)}"
+    from cronsim import CronSim, CronSimError
+
+    try:
+        CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
+    except CronSimError as error:
+        return f"not a cron expression: {error}"
+    return ""
+
+
+def cron(schedule: str, key: str) -> str:
+    """Return `schedule` as five cron fields. `key` (repository and task) determines the time of a word."""
+    if schedule not in WORDS:
+        return schedule
+    spread = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    minute, hour = spread % 60, spread // 60 % 24
+    day, weekday = spread // 1440 % 28 + 1, spread // 1440 % 7
+    return {
+        "hourly": f"{minute} * * * *",
+        "daily": f"{minute} {hour} * * *",
+        "weekly": f"{minute} {hour} * * {weekday}",
+        "monthly": f"{minute} {hour} {day} * *",
+    }[schedule]
+
+
+def last_due(schedule: str, key: str, now: datetime) -> datetime:
+    """Return the last due time that is not after `now` (UTC)."""
+    from cronsim import CronSim
+
+    return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
+
+
+def next_due(schedule: str, key: str, now: datetime) -> datetime:
+    """Return the first due time after `now` (UTC)."""
+    from cronsim import CronSim
+
+    return next(CronSim(cron(schedule, key), now))

@@ -20,8 +20,7 @@ import yaml
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Verb
 from bot.contracts.writes import MAX_LABEL, WriteCaps
-from bot.maintenance import schedule
-from bot.maintenance.task import FOLDER, Task, TaskWrites, ThreadFilter
+from bot.maintenance.task import FOLDER, Task, TaskWrites, ThreadFilter, schedule_error
 from bot.policy import globs, nodes
 from bot.policy.keys_commands import read_bring, read_checks
 from bot.policy.keys_tiers import read_budget
@@ -105,7 +104,7 @@ def _read(root: yaml.Node, task: Task, problems: Problems) -> Task:
 
 def _schedule(node: yaml.Node, problems: Problems) -> str:
     value = " ".join((nodes.line(node, problems) or "").split())
-    if value and (error := schedule.schedule_error(value)):
+    if value and (error := schedule_error(value)):
         problems.add(node, error)
     return value
 

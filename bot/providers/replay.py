@@ -19,6 +19,9 @@ from bot.contracts.model import (
     ToolStart,
 )
 
+RECORDED = "replay/"
+"""In place of a provider's name: the path of a journal follows."""
+
 
 class ReplayProvider:
     """Answers request n with response n. Further requests fail."""

@@ -28,7 +28,7 @@ def program(canary: object) -> str:
 
 @pytest.mark.bubblewrap
 def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/hooks/diagnostics_monitor.py "if reason := _denied(policy, tier, _OPAQUE):"."""
+    """Breaks: bot/session/workspaces/diagnostics_monitor.py "if reason := _denied(policy, tier, _OPAQUE):"."""
     policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
     files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/tsc": program("canary.txt")}
     repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})

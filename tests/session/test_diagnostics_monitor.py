@@ -19,13 +19,13 @@ from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
 from bot.policy.load import load_policy
 from bot.recovery.replay_run import ReplayOptions, replay
-from bot.session.hooks.diagnostics_monitor import (
+from bot.session.workspaces.agent_workspace import CallPosition
+from bot.session.workspaces.diagnostics_monitor import (
     FIELD,
     DiagnosticsMonitor,
     ServerPermissions,
     diagnostics_settings,
 )
-from bot.session.workspaces.agent_workspace import CallPosition
 from bot.workspace.diagnostics import diagnosis, standing
 from tests.session.conftest import Cli
 from tests.session.test_fix import MODELS
@@ -45,7 +45,7 @@ BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_an_error_that_an_edit_brings_is_told_at_once_and_at_the_end(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/hooks/loop_hooks.py "errors += self.diagnostics.errors_in(";
+    """Breaks: bot/session/job/loop_hooks.py "errors += self.diagnostics.errors_in(";
     bot/session/workspaces/agent_workspace.py "outcome = self._monitor.take_diagnostics(position, outcome)"."""
     repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
     out = tmp_path / "bundle"

@@ -23,7 +23,7 @@ from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.inspection import Inspection, TreeChanges
 from bot.session.checks.rounds import Rounds
 from bot.session.context.git_trees import GitTrees
-from bot.session.hooks.loop_hooks import StopHook
+from bot.session.job.loop_hooks import StopHook
 from bot.session.progress.waits import Waits
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import Trees
@@ -162,7 +162,7 @@ def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begi
 def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(
     begin: Begin,
 ) -> None:
-    """Breaks: bot/session/hooks/loop_hooks.py "if self.rounds.is_used(error.tool, error.path)"."""
+    """Breaks: bot/session/job/loop_hooks.py "if self.rounds.is_used(error.tool, error.path)"."""
     trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
     tree = trial.change({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
     comparisons = trial.compare(tree)

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.request import Verb
 from bot.session.context.profiles import profile_of_verb
-from bot.session.hooks.loop_hooks import LoopHooks
+from bot.session.job.loop_hooks import LoopHooks
 from bot.session.tools.result_tools import ResultTools
 
 
@@ -17,7 +17,7 @@ from bot.session.tools.result_tools import ResultTools
 def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> None:
     """Then the conversation is not summed up any more.
 
-    Breaks: bot/session/hooks/loop_hooks.py "has_result=self._has_result".
+    Breaks: bot/session/job/loop_hooks.py "has_result=self._has_result".
     """
     results = ResultTools()
     unused: Any = None

@@ -122,7 +122,7 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
 
 
 def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> None:
-    """Breaks: bot/session/hooks/loop_hooks.py "yield from self._refusals()"."""
+    """Breaks: bot/session/job/loop_hooks.py "yield from self._refusals()"."""
     fixed, _ = fix_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.request import Tier, Verb
 from bot.policy.load import load_policy
 from bot.session.context.profiles import profile_of_verb, without_running
-from bot.session.hooks.diagnostics_monitor import ServerPermissions, server_permissions
+from bot.session.workspaces.diagnostics_monitor import ServerPermissions, server_permissions
 
 pytestmark = pytest.mark.checkers
 

@@ -19,10 +19,9 @@ from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace
 from bot.publish.bundle.read import Bundle, read_bundle
-from bot.session.context.models import connect_model
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunResult, RunSpec
+from bot.session.job.spec import RunResult, RunSpec, connect_model
 from bot.session.run_folder import RunFolder
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Script, Step

@@ -23,8 +23,8 @@ from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
+from bot.providers.replay import RECORDED
 from bot.session.context.github_env import GitHubEnvironment
-from bot.session.context.models import RECORDED, connect_model
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
@@ -34,7 +34,7 @@ from bot.session.job.attachments import github_attachments
 from bot.session.job.outcome import exit_code
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
-from bot.session.job.spec import RunSpec
+from bot.session.job.spec import RunSpec, connect_model
 from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import RunFolder, new_folder
 

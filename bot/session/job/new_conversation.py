@@ -16,7 +16,7 @@ from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.connect import apply_overrides
 from bot.providers.models import cost
-from bot.session.hooks.loop_hooks import LoopHooks, StopHook, SyntaxCheck
+from bot.session.job.loop_hooks import LoopHooks, StopHook, SyntaxCheck
 from bot.session.job.run_context import RunContext
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.subagents import RunSubagents, SharedSettings

@@ -22,7 +22,6 @@ from bot.session.context.base import with_task_instruction
 from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import REPORT_FINDING, Profile
-from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.job.run_environment import RunEnvironment, run_environment, run_profile
 from bot.session.job.spec import RunInputs
 from bot.session.progress.waits import Background, Waits
@@ -31,6 +30,7 @@ from bot.session.tools.result_tools import Archive, propose_writes
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.toolbox import Gatekeeper
 from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor, server_permissions
 from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import AgentStarter
 from bot.session.workspaces.trees import Trees

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.agent.journal import Journal
+from bot.agent.journal_file import read_journal
 from bot.agent.loop import TurnInfo
 from bot.checkout.clone import Checkout, Source
 from bot.contracts.cancel import CancelToken
@@ -22,7 +23,8 @@ from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
-from bot.session.context.models import connect_model
+from bot.providers.connect import connect, prewarm
+from bot.providers.replay import RECORDED, ReplayProvider
 from bot.session.context.preflight import policy_note
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
@@ -122,6 +124,18 @@ class RunResult:
     writes: Writes | None = None
     outputs: bytes = b""
     needs_tree: bool = False
+
+
+def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
+    """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
+
+    Imports the vendor's package, which is most of a run's start-up: call it on a thread of its own.
+    """
+    if model.startswith(RECORDED):
+        recorded = read_journal(Path(model.removeprefix(RECORDED)))
+        return ReplayProvider(recorded.responses(), recorded.header.info)
+    prewarm(model)
+    return connect(model, environment)
 
 
 def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:

@@ -21,10 +21,10 @@ from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.session.context.secrets import known_secrets
-from bot.session.hooks.diagnostics_monitor import diagnostics_settings, server_permissions
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.tools.skills import SkillModels
 from bot.session.tools.toolbox import Gatekeeper
+from bot.session.workspaces.diagnostics_monitor import diagnostics_settings, server_permissions
 from bot.session.workspaces.start import in_bytes
 from bot.skills.find import checkout_skills
 from bot.skills.grants import ActiveGrants

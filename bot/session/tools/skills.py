@@ -17,7 +17,7 @@ from bot.contracts.journal import PermissionDecision
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import Policy
 from bot.providers.connect import apply_overrides
-from bot.session.context.models import RECORDED
+from bot.providers.replay import RECORDED
 from bot.session.context.profiles import Profile
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder

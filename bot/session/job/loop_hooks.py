@@ -23,12 +23,12 @@ from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
 from bot.session.context.profiles import FINAL, SUBMIT_PLAN, Profile
-from bot.session.hooks.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.run_folder import RunFolder
 from bot.session.tools.result_tools import ResultTools
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker
 from bot.session.workspaces.agent_workspace import AgentWorkspace
+from bot.session.workspaces.diagnostics_monitor import DiagnosticsMonitor
 from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import TreeEnvironment
