@@ -11,7 +11,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
 import os
 import sys
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
@@ -62,9 +62,10 @@ _SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
 _PR_SET_DUMPABLE = 4
 
 
-def begin_again(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ) -> None:
-    """Remove the secrets of `environment` from the process's initial environment. Does not return if that takes a new
-    process; there, `environment` is restored from the pipe."""
+def begin_again(arguments: Sequence[str]) -> None:
+    """Remove the secrets of `os.environ` from the process's initial environment. Does not return if that takes a new
+    process; there, `os.environ` is restored from the pipe."""
+    environment = os.environ
     if PIPE in environment:
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
         _lock()

@@ -319,7 +319,7 @@ def _target_use(target: str) -> Use:
     return Use.BUILD if target in ("", "all", "build") else Use.OTHER
 
 
-def script_name(arguments: Sequence[str], program: str = "npm") -> str:
+def script_name(arguments: Sequence[str], program: str) -> str:
     """Return the script of package.json that `npm run X`, `npm test`, `yarn X` or `pnpm X` runs."""
     plain = [word for word in arguments if not word.startswith("-")]
     if plain[:1] in (["run"], ["run-script"]):

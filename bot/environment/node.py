@@ -24,9 +24,9 @@ _LOCKS = {
 _FROZEN = ("--frozen-lockfile", "--immutable")
 
 
-def manifest(read: Read, folder: str = "") -> dict[str, Any]:
+def manifest(read: Read) -> dict[str, Any]:
     try:
-        content = json.loads(read(f"{folder}/package.json" if folder else "package.json") or "{}")
+        content = json.loads(read("package.json") or "{}")
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -32,7 +32,8 @@ from bot.session.context.review_scope import recorded_reviewing
 from bot.session.context.secrets import known_secrets
 from bot.session.job import outcome as run_outcome
 from bot.session.job.large_outputs import gather
-from bot.session.job.result import mask_outcome, recorded_evidence, write_bundle_and_report
+from bot.session.job.result import mask_outcome, recorded_evidence, write_run_bundle
+from bot.session.job.spec import RunResult
 from bot.session.run_folder import RunFolder, has_begun, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
@@ -98,15 +99,14 @@ def _salvage(
     profile = recorded_profile(header)
     notes = tuple(filter(None, (recording.cut, damage)))
     if profile.read_only:
-        notes, gate_result = (
-            (*notes, *discarded_notes(gate_result)),
-            unchanged_verdict(checkout.git, header.base_sha),
-        )
-    reviewing = None
-    if REPORT_FINDING in profile.results:
-        reviewing = recorded_reviewing(checkout, policy.review.max_findings)
-    proposing = propose_writes(policy, request, task, lambda line: None)
-    results = ResultTools(*((reviewing.tool,) if reviewing else ()), propose=proposing)
+        notes = (*notes, *discarded_notes(gate_result))
+        gate_result = unchanged_verdict(checkout.git, header.base_sha)
+    is_review = REPORT_FINDING in profile.results
+    reviewing = recorded_reviewing(checkout, policy.review.max_findings) if is_review else None
+    results = ResultTools(
+        *((reviewing.tool,) if reviewing else ()),
+        propose=propose_writes(policy, request, task, lambda line: None),
+    )
     results.replay(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
     evidence = recorded_evidence(recording)
@@ -122,20 +122,17 @@ def _salvage(
         diagnostics=evidence.diagnostics,
         coverage=evidence.coverage,
     )
-    bundle = out.resolve() if out else folder.bundle
-    outcome = mask_outcome(outcome, detector)
-    verdict = gate_result if isinstance(gate_result, Verdict) else None
-    write_bundle_and_report(
-        bundle,
-        outcome,
-        verdict,
-        folder.journal,
+    result = RunResult(
+        checkout,
+        policy,
+        mask_outcome(outcome, detector),
+        gate_result if isinstance(gate_result, Verdict) else None,
         plan=submission.plan,
         review=submission.review,
         writes=submission.writes,
         outputs=gather(folder, detector.masked),
     )
-    return SalvageResult(outcome, bundle)
+    return SalvageResult(result.outcome, write_run_bundle(out, folder, result))
 
 
 def _journal(folder: RunFolder) -> tuple[JournalFile, str]:

@@ -55,14 +55,13 @@ class LiveViewer(Viewer):
         keyboard: int | None = None,
         *,
         verbose: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(self._ask_below if keyboard is not None else None)
         self.interrupted = self._print_at_once
         self._stream = stream
         self._keyboard = keyboard
         self._verbose = verbose
-        self._board = Board(clock)
+        self._board = Board(time.monotonic)
         self._screen: Screen | None = None
         self._skip: Callable[[], None] | None = None
         self._typing: threading.Thread | None = None

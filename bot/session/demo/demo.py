@@ -42,7 +42,6 @@ class DemoResult:
     outcome: Outcome
     published: PublishResult
     bundle: Path
-    issue_url: str
     sandbox_trouble: str
 
 
@@ -68,7 +67,7 @@ def run_demo(environment: Mapping[str, str], say: Callable[[str], None]) -> Iter
         publication = publish_bundle(
             bundle, {**demo_environment, "GITHUB_TOKEN": forge["tokens"]["publish"]}, dry_run=False, say=say
         )
-        yield DemoResult(result.outcome, publication.published, bundle, forge["issue_url"], error_text)
+        yield DemoResult(result.outcome, publication.published, bundle, error_text)
 
 
 def _sandbox() -> tuple[Setting, str]:
@@ -96,7 +95,7 @@ def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scrat
 
 @contextmanager
 def _forge() -> Iterator[Mapping[str, Any]]:
-    """The forge as a process of its own: no room of ours imports it."""
+    """The forge as a process of its own: no package of ours imports it."""
     command = [sys.executable, "-m", "slash_forge", "--sample", "--port", "0"]
     forge_environment = {name: os.environ[name] for name in _FOR_FORGE if name in os.environ}
     with subprocess.Popen(
@@ -106,7 +105,7 @@ def _forge() -> Iterator[Mapping[str, Any]]:
             assert process.stdout is not None
             line = process.stdout.readline()
             if not line:
-                raise DemoError("The demo's GitHub on loopback did not start; its words are above.")
+                raise DemoError("The demo's GitHub on loopback did not start; its output is above.")
             yield json.loads(line)
         finally:
             process.terminate()

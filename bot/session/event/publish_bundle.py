@@ -173,7 +173,7 @@ def _has_own_token(where: GitHubEnvironment, environment: Mapping[str, str], req
 
 
 def _know_rules(
-    request: Request, where: GitHubEnvironment, github: GitHub, read_local: ReadFile | None = None
+    request: Request, where: GitHubEnvironment, github: GitHub, read_local: ReadFile | None
 ) -> Finder:
     """Add the base branch's secret rules to the gate, whatever the bundle says. `read_local` reads local files."""
 

@@ -14,11 +14,7 @@ from bot.contracts.errors import GateError
 from bot.contracts.evidence import TestChanges
 from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason
-from bot.contracts.plan import Plan
-from bot.contracts.review import Review
-from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
-from bot.gate.verdict import Verdict
 from bot.providers.models import guess_notes
 from bot.publish.bundle.files import REPORT
 from bot.publish.bundle.write import BundleWriteError, write_bundle
@@ -129,51 +125,32 @@ def mask_outcome(outcome: Outcome, detector: Detector) -> Outcome:
 
 
 def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> Path:
-    """Write the bundle of the run in `folder`, to `out` if that is given; the bundle's folder. Raises `AgentError`."""
-    bundle = out.resolve() if out else folder.bundle
-    write_bundle_and_report(
-        bundle,
-        result.outcome,
-        result.verdict,
-        folder.journal,
-        plan=result.plan,
-        review=result.review,
-        writes=result.writes,
-        outputs=result.outputs,
-    )
-    return bundle
-
-
-def write_bundle_and_report(
-    folder: Path,
-    outcome: Outcome,
-    verdict: Verdict | None,
-    journal: Path,
-    *,
-    plan: Plan | None = None,
-    review: Review | None = None,
-    writes: Writes | None = None,
-    outputs: bytes = b"",
-) -> None:
-    """Write the bundle of a run to `folder`, the diff before the page: what only shows must not cost what counts.
-
-    Raises `AgentError` when the disk does not take it.
-    """
+    """Write the bundle of the run in `folder`, to `out` if that is given, and return the bundle's folder. The diff is
+    written before the page, which only shows it. Raises `AgentError` if the disk does not take it."""
     # jinja2 costs 40 ms to import, and is needed only here, at the end.
     from bot.report.page import render_page
 
+    bundle, verdict = out.resolve() if out else folder.bundle, result.verdict
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
-    message = commit_message(outcome)
     write_bundle(
-        folder, outcome, patch, withheld, message, journal=journal, review=review, plan=plan, writes=writes
+        bundle,
+        result.outcome,
+        patch,
+        withheld,
+        commit_message(result.outcome),
+        journal=folder.journal,
+        review=result.review,
+        plan=result.plan,
+        writes=result.writes,
     )
-    page = render_page(journal, patch)
+    page = render_page(folder.journal, patch)
     try:
-        if outputs:
-            (folder / OUTPUTS).write_bytes(outputs)
-        (folder / REPORT).write_text(page, encoding="utf-8")
+        if result.outputs:
+            (bundle / OUTPUTS).write_bytes(result.outputs)
+        (bundle / REPORT).write_text(page, encoding="utf-8")
     except OSError as error:
-        raise BundleWriteError(f"The report could not be written to {folder}: {error.strerror}.") from error
+        raise BundleWriteError(f"The report could not be written to {bundle}: {error.strerror}.") from error
+    return bundle
 
 
 def evidence_record(outcome: Outcome) -> lines.Evidence | None:

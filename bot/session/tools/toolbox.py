@@ -66,9 +66,7 @@ class Gatekeeper:
         *,
         pre_approved: PreApproved = lambda tool, arguments: "",
         approvals: Approvals | None = None,
-        agent: str = "",
     ) -> None:
-        """`agent` is the name of the subagent whose calls these are."""
         self._policy = policy
         self._tier = tier
         self._root = root
@@ -76,7 +74,8 @@ class Gatekeeper:
         self._profile = profile
         self._pre_approved = pre_approved
         self.approvals = approvals or Approvals(None, CancelToken())
-        self._agent = agent
+        self._agent = ""
+        """The name of the subagent whose calls these are."""
         self._later = threading.local()
         self.denials: list[Denial] = []
         self.refused: list[str] = []
