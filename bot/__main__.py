@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> None:
-    from bot.cli.scrub_environment import begin_again, end_at_ctrl_c, hold_standard_streams
+    from bot.cli.scrub_environment import exit_on_ctrl_c, open_closed_streams, restart_without_secrets
 
-    hold_standard_streams()
-    end_at_ctrl_c()
-    begin_again(sys.argv[1:])
+    open_closed_streams()
+    exit_on_ctrl_c()
+    restart_without_secrets(sys.argv[1:])
 
     from bot.cli.main import run
 

@@ -50,8 +50,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     if not arguments.yes and not _is_sure(what):
         printer.line("Nothing was removed.")
         return ExitCode.CANCELLED
-    gone = [folder for folder in removable if remove_run(folder, finished=not named)]
-    printer.line(f"Removed {count_of(len(gone), 'run')}, {_megabytes(sum(removable[one] for one in gone))}.")
+    removed = [folder for folder in removable if remove_run(folder, finished=not named)]
+    printer.line(
+        f"Removed {count_of(len(removed), 'run')}, {_megabytes(sum(removable[one] for one in removed))}."
+    )
     return ExitCode.DONE
 
 

@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TextIO
 
 from bot import __version__
-from bot.cli.scrub_environment import HOLDING
+from bot.cli.scrub_environment import VERBS_WITH_SECRETS
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
 
 VERBS = {
@@ -170,7 +170,7 @@ def _interruptible() -> Iterator[None]:
 
 def _mask_secrets(verb: str) -> None:
     """The runner hides what it knows as a secret; of what a workflow made, and of base64, it knows nothing."""
-    if verb in HOLDING and os.environ.get("GITHUB_ACTIONS") == "true":
+    if verb in VERBS_WITH_SECRETS and os.environ.get("GITHUB_ACTIONS") == "true":
         from bot.github.actions import Actions
         from bot.session.context.secrets import known_secrets, mask_all
 

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     run = MaintenanceRun(
         _repositories(arguments.repositories),
         now,
-        _last_look(arguments.since, where, host_of, now),
+        _last_plan(arguments.since, where, host_of, now),
         tuple(names_of(arguments.task)),
         where.policy_file,
     )
@@ -150,7 +150,7 @@ def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callab
     return cache(host_of)
 
 
-def _last_look(
+def _last_plan(
     since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
 ) -> LastPlan:
     """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""

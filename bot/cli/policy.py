@@ -126,12 +126,12 @@ def _report(file: Path, problems: Sequence[Problem], warnings: Sequence[Problem]
     return {
         "file": str(file),
         "valid": not problems,
-        "problems": [_placed(one) for one in problems],
-        "warnings": [_placed(one) for one in warnings],
+        "problems": [_problem_fields(one) for one in problems],
+        "warnings": [_problem_fields(one) for one in warnings],
     }
 
 
-def _placed(one: Problem) -> dict[str, object]:
+def _problem_fields(one: Problem) -> dict[str, object]:
     return {"line": one.line, "column": one.column, "message": one.message}
 
 

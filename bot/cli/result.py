@@ -180,8 +180,8 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
     _print_problems(outcome, printer)
     coverage = outcome.coverage
     if coverage and coverage.measured:
-        covered = f"{coverage.covered} of {count_of(coverage.measured, 'changed line')} run"
-        printer.field("coverage", covered)
+        text = f"{coverage.covered} of {count_of(coverage.measured, 'changed line')} run"
+        printer.field("coverage", text)
     for file in outcome.files[:_MOST_FILES]:
         printer.field("file", f"{file.path}  +{file.additions} -{file.removals}")
     if (more := len(outcome.files) - _MOST_FILES) > 0:
@@ -201,8 +201,8 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
 def _print_withheld(outcome: Outcome, printer: Printer) -> None:
     """A reason that many files share is printed once, since its files may be thousands."""
     by_reason: dict[str, list[str]] = {}
-    for held in outcome.withheld:
-        by_reason.setdefault(held.reason, []).append(held.path)
+    for file in outcome.withheld:
+        by_reason.setdefault(file.reason, []).append(file.path)
     for reason, paths in by_reason.items():
         if len(paths) <= _MOST_ALIKE:
             for path in paths:

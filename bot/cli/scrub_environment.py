@@ -16,14 +16,14 @@ from collections.abc import Mapping, Sequence
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
-HOLDING = frozenset(
+VERBS_WITH_SECRETS = frozenset(
     {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
 )
 """Verbs that use a secret, or that start a workspace while they were given one."""
 
 # What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
 # holds a password stays.
-_KEPT = frozenset(
+_INHERITED = frozenset(
     {
         "PATH",
         "HOME",
@@ -56,28 +56,28 @@ _KEPT = frozenset(
         "NO_PROXY",
     }
 )
-_KEPT_FAMILIES = ("LC_", "PYTHON", "XDG_")
+_INHERITED_PREFIXES = ("LC_", "PYTHON", "XDG_")
 # Wider than `bot.session.context.secrets`, and without a regular expression: too much costs 20 ms, too little a secret.
 _SIGNS = ("TOKEN", "KEY", "SECRET", "CRED", "PASS", "AUTH", "PWD", "PAT")
 _PR_SET_DUMPABLE = 4
 
 
-def begin_again(arguments: Sequence[str]) -> None:
+def restart_without_secrets(arguments: Sequence[str]) -> None:
     """Remove the secrets of `os.environ` from the process's initial environment. Does not return if that takes a new
     process; there, `os.environ` is restored from the pipe."""
     environment = os.environ
     if PIPE in environment:
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
-        _lock()
+        _forbid_dumps()
         environment.update(_received(int(environment.pop(PIPE))))
-    elif (cleaned := handed_on(arguments, environment)) is not None:
+    elif (cleaned := environment_without_secrets(arguments, environment)) is not None:
         command = [sys.executable, *sys.orig_argv[1:]]
-        # Until `end_at_ctrl_c` is called there: the interpreter would answer with a traceback of its own start.
+        # Until `exit_on_ctrl_c` is called there: the interpreter would answer with a traceback of its own start.
         _signal.pthread_sigmask(_signal.SIG_BLOCK, {_signal.SIGINT})
         os.execve(sys.executable, command, cleaned)  # noqa: S606 - ourselves
 
 
-def hold_standard_streams() -> None:
+def open_closed_streams() -> None:
     """Where one was closed, as by `>&-`, nothing is read or written: else the next file that is opened becomes it."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -89,35 +89,43 @@ def hold_standard_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8"))  # noqa: SIM115 - kept open
 
 
-def end_at_ctrl_c() -> None:
+def exit_on_ctrl_c() -> None:
     """Make Ctrl-C end the process without a traceback of its imports."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _end)
+        _signal.signal(_signal.SIGINT, _exit)
 
 
-def _end(_number: int, _frame: object) -> None:
+def _exit(_number: int, _frame: object) -> None:
     try:
         os.write(2, b"slash-agent: cancelled\n")
     finally:
         os._exit(130)
 
 
-def handed_on(arguments: Sequence[str], environment: Mapping[str, str]) -> dict[str, str] | None:
+def environment_without_secrets(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> dict[str, str] | None:
     """Return the environment for the new process, with the pipe's descriptor; `None` if this process can continue."""
-    if not arguments or arguments[0] not in HOLDING or not any(map(_is_telling, environment.items())):
+    if (
+        not arguments
+        or arguments[0] not in VERBS_WITH_SECRETS
+        or not any(map(_is_secret, environment.items()))
+    ):
         return None
-    inherited = {name: value for name, value in environment.items() if _stays(name, value)}
+    inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
     secrets = {name: value for name, value in environment.items() if name not in inherited}
     return {**inherited, PIPE: str(_send_secrets(secrets))}
 
 
-def _stays(name: str, value: str) -> bool:
-    return (name in _KEPT or name.startswith(_KEPT_FAMILIES)) and not _has_password(value)
+def _is_inherited(name: str, value: str) -> bool:
+    return (name in _INHERITED or name.startswith(_INHERITED_PREFIXES)) and not _has_password(value)
 
 
-def _is_telling(variable: tuple[str, str]) -> bool:
+def _is_secret(variable: tuple[str, str]) -> bool:
     name, value = variable
-    return not _stays(name, value) and (_has_password(value) or any(sign in name.upper() for sign in _SIGNS))
+    return not _is_inherited(name, value) and (
+        _has_password(value) or any(sign in name.upper() for sign in _SIGNS)
+    )
 
 
 def _has_password(value: str) -> bool:
@@ -154,7 +162,7 @@ def _received(descriptor: int) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _lock() -> None:
+def _forbid_dumps() -> None:
     """No core file, no tracing, and `/proc/PID` of this process closed to all but root."""
     import ctypes
     import resource

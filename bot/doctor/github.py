@@ -141,9 +141,9 @@ def _secrets(repository: str, host: SettingsHost) -> Finding:
         return Finding(
             name, State.UNKNOWN, "Only an administrator's token may look for the names of secrets."
         )
-    there: Sequence[str] = [key for key in KEYS if key in names]
-    if there:
-        return Finding(name, State.OK, f"There is {' and '.join(there)}.")
+    keys: Sequence[str] = [key for key in KEYS if key in names]
+    if keys:
+        return Finding(name, State.OK, f"There is {' and '.join(keys)}.")
     message = f"The repository has no secret named {' or '.join(KEYS)}; the organisation may have."
     return Finding(name, State.WARNING, message, "Settings, Secrets and variables, Actions")
 

@@ -70,8 +70,8 @@ def sandbox(*, verbose: bool = False) -> list[Finding]:
     except NoSandboxError as error:
         return [Finding(name, State.MISSING, str(error), remedy())]
     reached = sum(canary.inside for canary in wall.canaries)
-    held = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
-    message = f"{wall.back_end}, {held}. Tier {wall.tier}; {_kernel(wall)}."
+    canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
+    message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; {_kernel(wall)}."
     return [
         Finding(name, State.WARNING if reached else State.OK, message),
         *(Finding(name, State.WARNING, note, remedy()) for note in wall.notes),

@@ -164,8 +164,8 @@ def _decide(
         return Decision(
             task, False, f"It was last due at {due:%Y-%m-%d %H:%M} UTC, and that has been seen to.", due=due
         )
-    if held := _held_by_people(task, state):
-        return replace(held, due=due)
+    if decision := _blocked_by_people(task, state):
+        return replace(decision, due=due)
     if rejected := state.rejected:
         wait = min(caps.back_off_days * 2 ** (len(rejected) - 1), LONGEST_BACK_OFF_DAYS)
         until = rejected[0].at + timedelta(days=wait)
@@ -177,10 +177,10 @@ def _decide(
 
 
 def _decide_manual_start(task: Task, state: TaskState) -> Decision:
-    return _held_by_people(task, state) or _run_now(task, state, "Somebody started it by hand.")
+    return _blocked_by_people(task, state) or _run_now(task, state, "Somebody started it by hand.")
 
 
-def _held_by_people(task: Task, state: TaskState) -> Decision | None:
+def _blocked_by_people(task: Task, state: TaskState) -> Decision | None:
     touched = next((pull for pull in state.open if pull.touched), None)
     if touched is None:
         return None

@@ -17,8 +17,8 @@ import bot
 
 _SHOW = """
 import json, os, sys
-from bot.cli.scrub_environment import begin_again
-begin_again(sys.argv[1:])
+from bot.cli.scrub_environment import restart_without_secrets
+restart_without_secrets(sys.argv[1:])
 import ctypes, resource
 with open("/proc/self/environ", errors="replace") as file:
     started_with = file.read()
@@ -168,13 +168,13 @@ def test_ctrl_c_before_anything_began_is_no_traceback() -> None:
     """
     code = """
 import os, signal
-from bot.cli.scrub_environment import PIPE, begin_again, end_at_ctrl_c
+from bot.cli.scrub_environment import PIPE, restart_without_secrets, exit_on_ctrl_c
 if PIPE not in os.environ:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests are a job in the background
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.kill(os.getpid(), signal.SIGINT)
-end_at_ctrl_c()
-begin_again(["fix"])
+exit_on_ctrl_c()
+restart_without_secrets(["fix"])
 print("it went on")
 """
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": _ROOT, **_SECRETS}
@@ -186,7 +186,7 @@ print("it went on")
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_standard_stream_that_was_closed_is_no_other_file(tmp_path: Path, closed: str) -> None:
-    """Breaks: bot/__main__.py "hold_standard_streams()"."""
+    """Breaks: bot/__main__.py "open_closed_streams()"."""
     code = f"""
 import json, os, sys
 from bot import __main__

@@ -100,7 +100,7 @@ def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: B
 
 @needs_landlock
 def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
-    """Breaks: bot/session/checks/runner.py "if self.origin and not met else run"."""
+    """Breaks: bot/session/checks/runner.py "if self.origin and not limit_name else run"."""
     origin = str(bench.folder / "origin")
     workspace = bench.start(landlock(), limits={"processes": 10})
     command = f"echo {origin}/a: Permission denied; for i in $(seq 30); do sleep 60 & done; wait"

@@ -30,7 +30,7 @@ import bot
 if TYPE_CHECKING:
     from bot.contracts.sandbox import SandboxInfo
     from bot.evidence.check import Check
-from bot.cli.scrub_environment import handed_on
+from bot.cli.scrub_environment import environment_without_secrets
 from bot.contracts.tools import Variation
 from bot.session.run_folder import RunFolder
 from bot.workspace import probe as sandbox_probe
@@ -101,7 +101,7 @@ def _set_up_process(request: dict[str, Any], handles: list[int]) -> None:
     left_out = request["env"].pop(
         "SLASH_AGENT_TEST_LEAVE_OUT_CHECKS", ""
     )  # where a script starts the program
-    os.environ.update(handed_on(request["argv"], request["env"]) or request["env"])
+    os.environ.update(environment_without_secrets(request["argv"], request["env"]) or request["env"])
     time.tzset()
     tempfile.tempdir = None
     start.CHECKERS = tuple(request.get("checkers", ()))  # type: ignore[assignment]

@@ -35,7 +35,7 @@ from bot.contracts.progress import (
 )
 from bot.github.actions import Actions
 from bot.session.progress.interruption import to_standard_error
-from bot.session.progress.reporter import call_line, said_line, waiting_line, while_heard
+from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
 
 _NAMES = {kind: name for name, kind in EVENTS.items()}
 _LAST_WRITE_SECONDS = 0.3
@@ -91,7 +91,7 @@ class LineViewer(Viewer):
         self, say: Callable[[str], None], person: Person | None = None, *, verbose: bool = False
     ) -> None:
         super().__init__(person)
-        self._say = while_heard(say)
+        self._say = while_read(say)
         self._verbose = verbose
 
     def tell(self, event: Event) -> None:
@@ -108,7 +108,7 @@ def plain_lines(event: Event, *, verbose: bool = False) -> Iterator[str]:
         case WaitEvent(text, limit):
             yield waiting_line(f"{text} ({limit:.0f} s at most)" if limit else text)
         case TextEvent(turn, text, "") if text.strip():
-            yield said_line(turn, text)
+            yield text_line(turn, text)
         case ResultEvent() if verbose or not event.agent:
             tool = f"{event.agent}: {event.tool}" if event.agent else event.tool
             status = "denied" if event.denied else "failed" if event.failed else ""
@@ -128,7 +128,7 @@ class JsonViewer(Viewer):
 
     def __init__(self, out: TextIO) -> None:
         super().__init__()
-        self._write = while_heard(lambda line: print(line, file=out, flush=True))
+        self._write = while_read(lambda line: print(line, file=out, flush=True))
 
     def tell(self, event: Event) -> None:
         with self._turn:

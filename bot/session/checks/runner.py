@@ -152,10 +152,12 @@ class CheckRunner:
         # Duration and exit code are not taken on trust: the check ran code of the agent's beside the tool host.
         duration = round(time.monotonic() - began, 4)
         timed_out = outcome.metadata.get("timed_out") is True
-        met = LIMIT_NAMES.get(str(outcome.metadata.get("limit")), "")
+        limit_name = LIMIT_NAMES.get(str(outcome.metadata.get("limit")), "")
         output = relative_paths(_WROTE_REPORT.sub("", outcome.content), self.workspace.root)
-        run = classify_run(_exit_code(outcome.metadata), output, duration, timed_out=timed_out, limit=met)
-        return self._excuse_hidden_origin(run, output) if self.origin and not met else run, outcome
+        run = classify_run(
+            _exit_code(outcome.metadata), output, duration, timed_out=timed_out, limit=limit_name
+        )
+        return self._excuse_hidden_origin(run, output) if self.origin and not limit_name else run, outcome
 
     def _excuse_hidden_origin(self, run: CheckRun, output: str) -> CheckRun:
         """Mark `run` as not runnable if it failed because the sandbox does not show the repository's own folder."""

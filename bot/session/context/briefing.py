@@ -156,10 +156,10 @@ def instructions(
     for folder in folders:
         path = _first(folder, names, contents)
         text = clean(contents[path].decode("utf-8", "replace")).text.strip() if path else ""
-        text_shown = excerpt(text, about, min(MOST_A_FILE, left))
-        if text_shown:
-            left -= len(text_shown)
-            files.append(Instructions(path, text_shown, len(text) - len(text_shown)))
+        shortened = excerpt(text, about, min(MOST_A_FILE, left))
+        if shortened:
+            left -= len(shortened)
+            files.append(Instructions(path, shortened, len(text) - len(shortened)))
     return tuple(files)
 
 

@@ -54,8 +54,8 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
     try:
         remote.fetch(checkout.git.git_dir, source.url, [since_sha], source.token, ["--depth=1", "--no-tags"])
     except CheckoutError:
-        gone = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
-        return replace(whole, left_out=(gone,))
+        note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
+        return replace(whole, left_out=(note,))
     since = parse_diff(diff_between(checkout.git, since_sha, head))
     new = changed_since(whole.diff, since)
     return replace(whole, diff=new, since_sha=since_sha)

@@ -27,7 +27,7 @@ from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, cl
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
 from bot.session.event.event_context import client_for
-from bot.session.progress.reporter import turn_lines, waiting_line, while_heard
+from bot.session.progress.reporter import turn_lines, waiting_line, while_read
 
 Say = Callable[[str], None]
 
@@ -93,7 +93,7 @@ class JobLog:
 
     def __init__(self, watch: Say, environment: Mapping[str, str], finder: Finder | None = None) -> None:
         """`finder` knows the repository's own rules for secrets."""
-        self._watch = while_heard(watch)
+        self._watch = while_read(watch)
         self._detector = Detector(Redactor(known_secrets(environment)), finder)
 
     def turn(self, info: TurnInfo) -> None:

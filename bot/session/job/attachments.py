@@ -86,7 +86,7 @@ def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
 
         site, policy = site_of(where.server_url), options.policy
         github = connect(where.token, where.api_url)
-        terms = SelectionRules(
+        rules = SelectionRules(
             policy.attachments.tiers,
             request.actor.tier,
             blind=not options.vision,
@@ -97,7 +97,7 @@ def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
         files = AttachedFiles(options.files, Fetcher(site, FILE_LIMITS), unpacker)
         redrawer = Redrawer(options.confinement, options.folder)
         return collect_attachments(
-            request, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=terms)
+            request, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
         )
 
     return load_with_client
@@ -119,14 +119,14 @@ def start_loading(context: RunContext, provider: Background[Provider]) -> Backgr
     return Background(load_on_thread, "pictures")
 
 
-def collect_attachments(request: Request, looker: AttachmentSelector) -> Attachments:
+def collect_attachments(request: Request, selector: AttachmentSelector) -> Attachments:
     """Attachments of every text of `request`, the instruction first, since their number is limited."""
     from bot.attachments.files import file_line
 
-    marked, files = _mark_request(request, looker), tuple(looker.files.files)
-    lines = (*map(file_line, files), *looker.file_omissions)
-    left = (*looker.omissions, *looker.file_omissions)
-    return Attachments(marked, tuple(looker.images), tuple(looker.picture_lines), left, files, lines)
+    marked, files = _mark_request(request, selector), tuple(selector.files.files)
+    lines = (*map(file_line, files), *selector.file_omissions)
+    left = (*selector.omissions, *selector.file_omissions)
+    return Attachments(marked, tuple(selector.images), tuple(selector.picture_lines), left, files, lines)
 
 
 def _texts(request: Request) -> Iterator[str]:
@@ -138,13 +138,13 @@ def _texts(request: Request) -> Iterator[str]:
         yield from (comment.body for comment in thread.comments)
 
 
-def _mark_request(request: Request, looker: AttachmentSelector) -> Request:
+def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
     from bot.attachments.selector import TextSource
     from bot.github.threads import TextKind
 
     def mark_comment(kind: TextKind, comment: Comment) -> Comment:
-        place = TextSource(kind, comment.id, f"the {kind} {comment.id}")
-        return replace(comment, body=looker.marked(place, comment.body))
+        source = TextSource(kind, comment.id, f"the {kind} {comment.id}")
+        return replace(comment, body=selector.marked(source, comment.body))
 
     def mark_review_thread(thread: ReviewThread) -> ReviewThread:
         return replace(
@@ -154,14 +154,14 @@ def _mark_request(request: Request, looker: AttachmentSelector) -> Request:
 
     def mark_thread(thread: Thread) -> Thread:
         kind = "pull request" if thread.is_pull_request else "issue"
-        body = looker.marked(TextSource(TextKind.THREAD, 0, f"the {kind}"), thread.body)
+        body = selector.marked(TextSource(TextKind.THREAD, 0, f"the {kind}"), thread.body)
         comments = tuple(
             mark_comment(TextKind.REVIEW if comment.of_review else TextKind.COMMENT, comment)
             for comment in thread.comments
         )
         return replace(thread, body=body, comments=comments)
 
-    instruction = looker.marked(_place_of_instruction(request), request.instruction)
+    instruction = selector.marked(_instruction_source(request), request.instruction)
     # Where it was asked comes before the rest of the thread.
     anchor = mark_review_thread(request.anchor) if request.anchor else None
     thread = mark_thread(request.thread) if request.thread else None
@@ -169,7 +169,7 @@ def _mark_request(request: Request, looker: AttachmentSelector) -> Request:
     return replace(request, instruction=instruction, anchor=anchor, thread=thread, unresolved=unresolved)
 
 
-def _place_of_instruction(request: Request) -> TextSource:
+def _instruction_source(request: Request) -> TextSource:
     from bot.attachments.selector import TextSource
     from bot.github.threads import TextKind
 
@@ -197,9 +197,9 @@ class _Reader:
         self._bots = bots
         self._tiers: dict[int, Tier | None] = {}
 
-    def text(self, place: TextSource) -> RenderedText | None:
-        assert place.kind is not None
-        return self._github.rendered_text(self._repository, place.kind, self._number, place.identity)
+    def text(self, source: TextSource) -> RenderedText | None:
+        assert source.kind is not None
+        return self._github.rendered_text(self._repository, source.kind, self._number, source.identity)
 
     def tier(self, author: Account) -> Tier | None:
         if author.id not in self._tiers:

@@ -164,18 +164,18 @@ _WIDTH = 100
 _SUBJECTS = ("command", "pattern", "path", "title", "prompt")
 
 
-def while_heard(say: Callable[[str], None]) -> Callable[[str], None]:
+def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
     """`say` until its reader goes away or its disk is full; nothing after that, since the run continues."""
-    gone = False
+    failed = False
 
     def speak(line: str) -> None:
-        nonlocal gone
-        if gone:
+        nonlocal failed
+        if failed:
             return
         try:
             say(line)
         except OSError:
-            gone = True
+            failed = True
 
     return speak
 
@@ -184,19 +184,19 @@ def turn_lines(info: TurnInfo, safe: Callable[[str], str] = str) -> Iterator[str
     """The model's text, then a line for each tool call with its subject and whether it failed or was denied. `safe`
     masks text before it is cut: half a secret is not recognised."""
     if info.text.strip():
-        yield said_line(info.turn, safe(info.text))
+        yield text_line(info.turn, safe(info.text))
     for call, result in zip(info.calls, info.results, strict=True):
-        went = "denied" if call.id in info.denied else "failed" if result.is_error else ""
-        yield call_line(info.turn, safe(call.name), safe(subject_of(call)), went)
+        status = "denied" if call.id in info.denied else "failed" if result.is_error else ""
+        yield call_line(info.turn, safe(call.name), safe(subject_of(call)), status)
 
 
-def call_line(turn: int, tool: str, subject: str, went: str) -> str:
-    """A line for one call; `went` is `failed`, `denied` or empty."""
-    mark = f" ({went})" if went else ""
+def call_line(turn: int, tool: str, subject: str, status: str) -> str:
+    """A line for one call; `status` is `failed`, `denied` or empty."""
+    mark = f" ({status})" if status else ""
     return _cut(f"{turn:3d}  {tool} {subject}".rstrip(), _WIDTH - len(mark)) + mark
 
 
-def said_line(turn: int, text: str) -> str:
+def text_line(turn: int, text: str) -> str:
     """The first paragraph of what the model said."""
     first = text.strip().split("\n\n", 1)[0]
     return _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)

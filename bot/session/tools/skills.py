@@ -124,21 +124,23 @@ class RunSkills:
     """`tool` is `None` without skills; `folder` is shown to the agent's workspace."""
 
     def __init__(
-        self, found: SkillSet, folder: RunFolder, confinement: Confinement, root: str, models: SkillModels
+        self, skill_set: SkillSet, folder: RunFolder, confinement: Confinement, root: str, models: SkillModels
     ) -> None:
         """`root` is the work tree as the tools see it."""
-        self.notes = found.notes
-        self.folder = folder.skills if found.skills else None
-        shelf = SkillFolder(self.folder, skills_path(confinement, self.folder)) if self.folder else None
-        self._sources = (found, shelf, root)
+        self.notes = skill_set.notes
+        self.folder = folder.skills if skill_set.skills else None
+        skill_folder = (
+            SkillFolder(self.folder, skills_path(confinement, self.folder)) if self.folder else None
+        )
+        self._sources = (skill_set, skill_folder, root)
         self._agents: list[RunSkills] = []
         self._reset(models)
 
     def _reset(self, models: SkillModels) -> None:
-        found, shelf, root = self._sources
+        skill_set, skill_folder, root = self._sources
         self.models = models
         self.grants = ActiveGrants(root)
-        self.tool = SkillTool(found.skills, shelf, self.grants, models) if shelf else None
+        self.tool = SkillTool(skill_set.skills, skill_folder, self.grants, models) if skill_folder else None
 
     def for_agent(self) -> RunSkills:
         """The same skills for a subagent, none loaded, with its own grants and model."""
