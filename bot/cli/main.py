@@ -137,8 +137,8 @@ def _is_full(stream: TextIO) -> bool:
 
 
 def _written_out(verb: str, code: int) -> int:
-    """`code`, when all that was printed is out or nobody reads it; `UNAVAILABLE` if it cannot be written. Python
-    would try at exit, and answer with a traceback and a code of its own."""
+    """Flush both streams. Returns `code`, or `UNAVAILABLE` if standard output cannot be written; a reader that went
+    away is no error. Else Python would flush at exit, with a traceback and an exit code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -169,7 +169,7 @@ def _interruptible() -> Iterator[None]:
 
 
 def _mask_secrets(verb: str) -> None:
-    """The runner hides what it knows as a secret; of what a workflow made, and of base64, it knows nothing."""
+    """Register secrets with the runner's log masking, which does not know those that a workflow made, nor base64."""
     if verb in VERBS_WITH_SECRETS and os.environ.get("GITHUB_ACTIONS") == "true":
         from bot.github.actions import Actions
         from bot.session.context.secrets import known_secrets, mask_all
@@ -214,7 +214,7 @@ def _internal_error(verb: str, error: Exception) -> ExitCode:
 
 
 def _say_notes(error: Exception) -> None:
-    """Return where an interrupted run keeps its work, and the command that resumes it."""
+    """Print the notes of an error: where an interrupted run keeps its work, and the commands that recover it."""
     for note in getattr(error, "__notes__", ()):
         _say(note, headline=False)
 

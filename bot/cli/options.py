@@ -78,7 +78,7 @@ def add_sandbox(parser: argparse.ArgumentParser, help: str = "default: auto", de
 
 
 def _sandbox(text: str) -> str:
-    """A name from `_SANDBOXES`; in Actions, where nobody can answer for it, none that asks for less."""
+    """A name from `_SANDBOXES`; in Actions none that is weaker than the default."""
     if text not in _SANDBOXES:
         raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(_SANDBOXES)}")
     if text not in ("auto", "strict") and os.environ.get("GITHUB_ACTIONS") == "true":

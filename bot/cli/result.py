@@ -255,7 +255,7 @@ def _newly_failing(check: CheckResult) -> Iterator[str]:
 
 
 def _why(check: CheckResult) -> str:
-    """Why a check says nothing, in the words of the run that did not run."""
+    """The reason why a check did not run, from the run that has one."""
     silent = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.NOT_RUN)
     return next((run.note for run in (check.after, check.before) if run.state in silent), "")
 

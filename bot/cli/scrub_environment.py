@@ -1,9 +1,9 @@
-"""A command that is given secrets begins again with an environment without them.
+"""Restart a command that has secrets in its environment without them.
 
-What a process was started with stays readable in `/proc/PID/environ` while it lives, whatever it deletes later. So it
-executes itself once more: what no program needs to start goes through a pipe, which is read once and closed, and the
-new process can be neither dumped nor traced. Costs one start of the interpreter (some 20 ms), imports next to nothing,
-and does nothing for commands and environments without secrets.
+The initial environment of a process stays readable in `/proc/PID/environ` while it lives, even if the process deletes
+variables later. So the command executes itself once more: variables that no program needs to start go through a pipe,
+which is read once and closed, and the new process can be neither dumped nor traced. This costs one start of the
+interpreter (some 20 ms), imports next to nothing, and does nothing for commands and environments without secrets.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def restart_without_secrets(arguments: Sequence[str]) -> None:
 
 
 def open_closed_streams() -> None:
-    """Where one was closed, as by `>&-`, nothing is read or written: else the next file that is opened becomes it."""
+    """Open the null device for standard streams that were closed, as by `>&-`: else the next file that is opened
+    becomes that stream."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,5 +1,4 @@
-"""Try the checks of a policy once, with one line of progress for each, and say in words how they ended: for `init` and
-`doctor`."""
+"""Try the checks of a policy once, with a progress line for each, and describe the results: for `init` and `doctor`."""
 
 from __future__ import annotations
 

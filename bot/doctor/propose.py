@@ -88,8 +88,8 @@ def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = 
 
 
 def policy_text(detected: Detection, unfit: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A policy that loads, and says nothing that the built-in one says already. Checks in `unfit` become
-    comments, with the reason that it gives."""
+    """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
+    its reason."""
     able = [one for one in detected.checks if one.name not in unfit]
     parts = [_POLICY, _CHECKS if able else _NO_CHECKS]
     parts += [

@@ -227,9 +227,9 @@ def _added_texts(recording: JournalFile) -> Mapping[int, list[str]]:
 
 
 class _ReplayToolbox(Toolbox):
-    """Answers the calls that were skipped after a failed edit as recorded; `skipped` is by call id. So are `decisions`:
-    the built-in rules depend on where the run's tree was and where its commands ended, and may grow from version to
-    version, so what they decided then stands."""
+    """Answers calls that were skipped after a failed edit as recorded; `skipped` is by call id. Recorded `decisions`
+    of built-in rules are used too: these rules depend on where the run's tree was and where its commands ended, and
+    change from version to version."""
 
     def __init__(
         self,

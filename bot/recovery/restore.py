@@ -174,7 +174,7 @@ class WorkTreeFile:
             os.close(self._folder)
 
     def read(self) -> bytes | None:
-        """What is there; `None` for nothing. Raises `UsageError` for what is no file."""
+        """The content, `None` if the file is missing. Raises `UsageError` if it is no regular file."""
         folder = self._open(make=False)
         if folder is None:
             return None

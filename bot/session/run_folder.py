@@ -183,10 +183,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder that commands wrote in, whatever they made of it: closed folders, folders nested without end.
+    """Remove a folder that commands wrote in, even with closed or very deeply nested folders.
 
     `shutil.rmtree` calls itself for each level: a thousand of them ended the program, with the run's results. No
-    process of the workspace may be alive; what vanishes meanwhile is no error. Raises `OSError`.
+    process of the workspace may be alive; entries that vanish meanwhile are no error. Raises `OSError`.
     """
     with suppress(FileNotFoundError):
         top = _open_folder(str(folder), None)
@@ -202,7 +202,7 @@ def remove_tree(folder: Path) -> None:
 
 
 def _remove_entry(top: int, name: str, fresh: Iterator[str]) -> None:
-    """Remove `name` with its files. The folders in it come to lie in `top`, so that it never goes deeper than this."""
+    """Remove `name` with its files. Its folders are moved to `top`, so that recursion is one level deep."""
     if not _is_folder(name, top):
         os.unlink(name, dir_fd=top)
         return

@@ -145,7 +145,7 @@ class LiveViewer(Viewer):
 
 
 def _rows(event: Event, line: str, width: int) -> list[str]:
-    """A sentence goes on below itself, at a word; other lines are the terminal's to wrap."""
+    """The rows of `line`: sentences are wrapped at words, other lines are left to the terminal."""
     if not isinstance(event, (NoteEvent, TextEvent)) or len(line) <= width:
         return [line]
     return textwrap.wrap(line, max(width, 20), subsequent_indent="     ", break_on_hyphens=False)

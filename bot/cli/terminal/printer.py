@@ -69,8 +69,8 @@ class Printer:
             self._write(self._styled(line, style, "bold"))
 
     def field(self, label: str, text: str, style: Style = "", *, copied: bool = False) -> None:
-        """`text` behind its label; what is long goes on below itself. What people copy, such as a command, is left to
-        the terminal to wrap."""
+        """Print `text` after its label, wrapped with an indent. Text to copy, such as a command, is left to the
+        terminal to wrap."""
         indent = " " * (_LABEL + 3)
         name = f"  {label:<{_LABEL}} "
         lines = [
@@ -83,7 +83,7 @@ class Printer:
             self._write(f"{prefix}{self._styled(line[len(indent) :], style)}".rstrip())
 
     def row(self, name: str, width: int, text: str) -> None:
-        """`text` behind a name of `width` columns, cut where the terminal ends."""
+        """Print `text` after a name of `width` columns, cut at the terminal's width."""
         plain_text, name = one_line(text), one_line(name).ljust(width)
         if self._width is not None and len(name) + 2 + len(plain_text) > self._width:
             dots = "…" if self.unicode else "..."
@@ -91,7 +91,7 @@ class Printer:
         self._write(f"{self._styled(name, 'bold')}  {plain_text}")
 
     def verdict(self, mark: str, style: Style, text: str) -> None:
-        """`text` behind a word in colour, and below itself where it goes on."""
+        """Print `text` after a coloured word, wrapped with an indent."""
         indent = " " * (len(mark) + 2)
         for number, row in enumerate(self._wrapped(" ".join(lines_of(text)), indent)):
             prefix = f"{self._styled(mark, style, 'bold')}  " if number == 0 else indent
@@ -102,13 +102,13 @@ class Printer:
             self._write(self._styled(part, style))
 
     def progress(self, line: str) -> None:
-        """A line of what goes on, whose text goes on below itself."""
+        """Print a progress line, wrapped with an indent."""
         text = " ".join(lines_of(line[_TURN:]))
         for number, row in enumerate(self._wrapped(text, " " * _TURN)):
             self.line(line[:_TURN] + row[_TURN:] if number == 0 else row)
 
     def diff(self, text: str) -> None:
-        """A patch to look at: what only git needs of it is left out."""
+        """Print a patch without the lines that only git needs."""
         styles: Mapping[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
         for line in text.splitlines():
             if line.startswith("index "):

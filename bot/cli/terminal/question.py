@@ -1,7 +1,7 @@
 """Ask the person at the terminal about a call that waits for permission.
 
-Lines that quote a file, a command or a path stand behind a gutter, also where they go on in the next row, so none of
-them can look like a line of the question's own. The question comes last and the whole fits the screen.
+Lines that quote a file, a command or a path have a gutter, wrapped rows too, so none can look like a line of the
+question. The question comes last, and the whole fits the screen.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _subject(inquiry: Inquiry, page: Page) -> tuple[str, str]:
 
 
 def _field(name: str, text: str, page: Page) -> Iterator[tuple[str, str]]:
-    """A name and what it is, which goes on below itself; of what is long the middle is left out."""
+    """A label and its text, wrapped with an indent; the middle of a long text is left out."""
     rows = page.rows(text, max(page.width - 1 - len(_INDENT), 10))
     if len(rows) > _MOST_ROWS:
         rows = [*rows[: _MOST_ROWS - 1], f"... {rows[-1]}"[: page.width - 1 - len(_INDENT)]]
@@ -161,7 +161,7 @@ _AGAIN = "Answer with once, session or no, or with a sentence for the model."
 
 
 def ask(inquiry: Inquiry, cancel: CancelSignal, console: Console, keyboard: int) -> Reply:
-    """What is said by whoever reads `console` and types into the terminal `keyboard`."""
+    """The reply of the person who reads `console` and types into the terminal `keyboard`."""
     with _line_by_line(keyboard, cancel) as lines:
         # What was typed before the question was there is no answer to it.
         with suppress(termios.error):
@@ -181,7 +181,7 @@ def ask(inquiry: Inquiry, cancel: CancelSignal, console: Console, keyboard: int)
 
 
 def parse_reply(line: str) -> Reply | None:
-    """What a typed line means: an answer by its name or first letter, or some words; `None` for anything else."""
+    """Parse a typed line: an answer by its name or first letter, or a sentence; `None` for anything else."""
     typed = one_line(line)
     answer = _ANSWERS.get(typed.casefold())
     if answer is not None:

@@ -63,7 +63,7 @@ class Screen:
         self._live.start(refresh=True)
 
     def stop(self) -> None:
-        """What was drawn goes away; what was printed stays."""
+        """Remove the live part; printed lines stay."""
         if self._live is not None:
             live, self._live = self._live, None
             live.stop()

@@ -63,14 +63,14 @@ class Viewer:
         """Nobody is at a keyboard here."""
 
     def stream(self, out: TextIO) -> TextIO:
-        """`out`, or what must be written to in its place while somebody looks on."""
+        """The stream to use in place of `out` during the run."""
         return out
 
     def close(self) -> None:
-        """From here on others write."""
+        """End the display: other code may write to the terminal now."""
 
     def cut_off(self, text: str) -> None:
-        """Say `text`, and nothing ever after: whoever has something to tell from now on waits for the process's end."""
+        """Print `text` as the last output: later callers block until the process ends."""
         self._turn.acquire(timeout=_LAST_WRITE_SECONDS)
         self._print_last(text)
 

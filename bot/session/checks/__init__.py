@@ -1,1 +1,1 @@
-"""Runs checks, tests and checkers before and after the change. `bot/evidence` says what the results mean."""
+"""Run checks, tests and checkers before and after the change. `bot/evidence` interprets the results."""

@@ -55,7 +55,7 @@ def base_finder(checkout: Checkout, policy: Policy) -> Finder:
 
 
 def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> Finder:
-    """The same, with the file's text from `read`; `where` says in words where that looks."""
+    """The same, with the text of the rules' file from `read`; `where` names its place in errors."""
     path = policy.detector.rules
     if not path:
         return Finder()
@@ -106,8 +106,8 @@ def checks_of(
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How an environment is prepared that the policy says nothing of: `setup` runs in a tree of the commit `sha`, and
-    `checks` are those that work after it. `versions` are the tools' that it names."""
+    """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`, and
+    `checks` run after it. `versions` are those of tools that the repository requires."""
 
     sha: str
     setup: tuple[SetupStep, ...]
@@ -116,8 +116,9 @@ class Preparation:
 
 
 def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
-    """What the repository's CI and manifests ask for, as the base branch has them: the head of a pull request decides
-    neither what is run nor on which files. `None` if the policy says how, or if there is nothing to do."""
+    """The setup and checks of the repository's CI and manifests on the base branch: the head of a pull request
+    decides neither what is run nor on which files. `None` if the policy has setup or checks, or if there is nothing
+    to set up."""
     if policy.setup or policy.bring or policy.checks:
         return None
     sha = checkout.policy_sha or checkout.base_sha

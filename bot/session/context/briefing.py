@@ -1,8 +1,8 @@
 """Facts for the first message, with the repository's instructions to agents, and notes for the outcome.
 
-`AGENTS.md` and its like are read at the base. Folders are searched from the one that the request points at up to the
-root; in each only the first of the policy's names counts, since the others mostly say the same. Of a long file the
-headings are shown, and the sections that match the request: it is sent again with every request to the model.
+`AGENTS.md` and similar files are read at the base. Folders are searched from those of the request's paths up to the
+root; in each only the first of the policy's names counts, since the others mostly repeat it. A long file is shortened
+to its headings and the sections that match the request: it is part of every request to the model.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def instructions(
     git: Git, sha: str, names: Sequence[str], near: Iterable[str] = (), about: str = ""
 ) -> tuple[Instructions, ...]:
     """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first.
-    `about` is what the request says."""
+    `about` is the text of the request."""
     folders = list(_folders(near))
     wanted = [posixpath.join(folder, name) for folder in folders for name in names]
     contents = blobs_at(git, sha, wanted) if wanted else {}
@@ -187,7 +187,7 @@ def excerpt(text: str, about: str, limit: int) -> str:
 
 
 def _sections(text: str) -> Iterator[str]:
-    """What stands before the first heading, then each heading with its text; a `#` in a code block is no heading."""
+    """The text before the first heading, then each heading with its text; a `#` in a code block is no heading."""
     lines: list[str] = []
     fence = ""
     for line in text.splitlines():

@@ -61,7 +61,7 @@ class GitHubEnvironment:
         return replace(self, repository=name(self.repository), target=name(self.target))
 
     def git_url(self, repository: str) -> str:
-        """The address that git fetches from and pushes to: on this server, whatever the payload says."""
+        """The address for fetch and push: on this server, never from the payload."""
         return f"{self.server_url}/{repository}.git"
 
 

@@ -1,7 +1,7 @@
-"""What each verb is inside a run: its prompt, the tools it is given, and what it may do to the tree. Pure.
+"""The profile of each verb: its prompt, its tools, and what it may do to the tree. Pure.
 
-A run gets its tools and its system text once, when it starts. What a profile does not name is not offered; the
-gatekeeper refuses it besides, and of a read-only run nothing that changed on disk gets past the end.
+A run gets its tools and its system text once, at its start. Tools that a profile does not name are not offered, and the
+gatekeeper refuses them; a read-only run's changes on disk are dropped at its end.
 """
 
 from __future__ import annotations

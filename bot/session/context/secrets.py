@@ -40,7 +40,7 @@ def _is_dull(value: str) -> bool:
 
 
 def mask_all(secrets: Mapping[str, str], mask: Callable[[str], None]) -> None:
-    """Ask the runner to hide each of `secrets` in its log, and what base64 makes of it: it knows exact strings only."""
+    """Register each of `secrets` and its base64 forms with `mask`: the runner masks exact strings only."""
     from bot.gate.secret_encodings import base64_forms
 
     for value in secrets.values():

@@ -32,12 +32,12 @@ _FOR_FORGE = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
 
 
 class DemoError(AgentError):
-    """The demo did not come to a pull request: a bug of ours, or a machine it cannot run on."""
+    """The demo did not reach a pull request: a bug of ours, or a machine that cannot run it."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """`sandbox_trouble` says why the demo went without a sandbox; empty when it had one."""
+    """`sandbox_trouble` is the reason why the demo ran without a sandbox, empty if it had one."""
 
     outcome: Outcome
     published: PublishResult
@@ -80,7 +80,7 @@ def _sandbox() -> tuple[Setting, str]:
 
 
 def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scratch: str) -> dict[str, str]:
-    """What Actions would set; no key of the person at the terminal, and no Actions around us, gets in."""
+    """The variables that Actions would set, without keys of the person and without variables of a real job."""
     inherited = {
         name: environment[name] for name in ("PATH", "HOME", "LANG", "LC_ALL") if name in environment
     }

@@ -1,7 +1,7 @@
-"""`slash-agent maintain`: what is due in which repository, and the dashboard that says how each task stands.
+"""`slash-agent maintain`: the due tasks of each repository, and the dashboard with the state of each task.
 
-Reads only, but for the dashboard. One repository that cannot be read, or one task's file that is wrong, is said
-and does not keep the others from their tasks.
+Writes nothing but the dashboard. A repository that cannot be read and an invalid task file are reported, and the others
+are planned.
 """
 
 from __future__ import annotations

@@ -143,8 +143,7 @@ def _renamed(bundle: Bundle, old_name: str, new: str) -> Bundle:
 
 
 def _close_progress(error_message: str, environment: Mapping[str, str], mask: Callable[[str], None]) -> None:
-    """Without a bundle the event says which thread waits for a result. Only a progress comment that is there is
-    edited: nobody gets a new comment this way."""
+    """Report an unreadable bundle in the progress comment of the event's thread. No new comment is written."""
     name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
     if not payload:
         return

@@ -1,8 +1,7 @@
-"""How many runs somebody may start in a day, kept without a service: GitHub's own list of the day's workflow runs.
+"""The limits of an actor's day: how many runs, counted from GitHub's list of workflow runs, and how much money.
 
-What counts is a run of this workflow that somebody's event started since midnight UTC and that did more than be
-skipped, so one that answered a `status` does, too. Runs cannot be deleted by people who may not write, and no comment
-is looked at, so none can be deleted to start again. `help`, `status` and `stop` are never refused for it.
+A run counts if this workflow started it for an event of the actor since midnight UTC and it was not skipped; a `status`
+counts, too. Runs cannot be deleted without write access. `help`, `status` and `stop` are never refused.
 """
 
 from __future__ import annotations

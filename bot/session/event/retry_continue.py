@@ -1,8 +1,8 @@
 """`retry`, `continue` and `approve`: find the earlier request or plan by our own marks in the thread.
 
-A mark names the comment that asked, and that comment is read again: nothing of a request is kept anywhere else. So
-`retry` becomes the event that it would have been had its author written the earlier command, and goes through the
-whole check as such. Whoever wrote the earlier command must still be allowed it, too.
+A mark names the comment with the earlier command, which is read again: a request is stored nowhere else. A `retry`
+becomes the event that it would have been with the earlier command, and is checked like any event. The author of the
+earlier command must still be allowed it, too.
 """
 
 from __future__ import annotations

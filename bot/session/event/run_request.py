@@ -1,5 +1,4 @@
-"""Run one request of an event: what makes a run unnecessary or too much for today, then progress comment, session,
-bundle."""
+"""Run one request of an event. Checks first whether it was done already, and the limits of the actor's day."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ from bot.github.errors import GitHubError
 from bot.policy.tiers import admission, run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
+from bot.providers.replay import RECORDED
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
-from bot.providers.replay import RECORDED
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_context import EventContext, EventOptions, EventResult

@@ -1,7 +1,7 @@
-"""Long outputs and transcripts of a run, handed to the run that continues it.
+"""Carry long outputs and transcripts of a run over to the run that continues it.
 
-The conversation names these files, and their machine is gone. They travel in the bundle, masked as the journal is. What
-comes back is hostile: it is read as text only, at paths that this run chooses.
+The conversation names these files, which were on another machine. They are stored in the bundle, masked like the
+journal. What is restored is untrusted: it is read as text only, and written to paths that this run chooses.
 """
 
 from __future__ import annotations

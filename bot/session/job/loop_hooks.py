@@ -99,7 +99,7 @@ class LoopHooks:
         return (*self.skills.after_results(), *(text for text in (recalled, left, used) if text))
 
     def _carried(self) -> Sequence[str]:
-        """What a compacted conversation keeps word for word."""
+        """The texts that a compacted conversation keeps verbatim."""
         todo = self.results.todo
         listed = (f"Your list:\n{render_list(todo.items)}",) if todo.items else ()
         return (*listed, *self.skills.carried())
@@ -177,7 +177,8 @@ class StopHook:
             yield from self._rounds_with_change()
 
     def _refusals(self) -> Iterator[str]:
-        """What the gate refuses or cannot put in a patch; what the policy withholds was reported at each write."""
+        """Files that the gate refuses or cannot put in a patch. Files that the policy withholds were reported at
+        each write."""
         verdict = self.gate.verdict()
         if isinstance(verdict, GateError):
             if not isinstance(verdict, OutOfCapacity) and self._first_time("gate"):
@@ -275,8 +276,8 @@ def changed_texts(checkout: Checkout, verdict: Verdict) -> list[dict[str, str]]:
 
 
 class SyntaxCheck:
-    """Tries texts in a workspace of their own, over an empty tree: the agent's is closed, and its word on itself would
-    be worth little. `say` takes a line where that cannot be done: the run goes on."""
+    """Parses texts in a workspace of its own, over an empty tree: the agent's is closed, and not trusted to check
+    itself. An error goes to `say`, and the run continues."""
 
     def __init__(
         self, workspaces: Workspaces, folder: RunFolder, cancel: CancelToken, say: Callable[[str], None]

@@ -55,7 +55,7 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a run whatever its result. Times are RFC 3339 in UTC."""
+    """The facts of a run that do not depend on its result. Times are RFC 3339 in UTC."""
 
     request: Request
     base_sha: str

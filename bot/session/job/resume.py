@@ -211,7 +211,7 @@ class EarlierConversation(NamedTuple):
 
 
 def resumption_note(bundle: Path | None, archive: Path) -> str:
-    """What the model is told of its new workspace. Restores the long outputs of the last run into `archive`."""
+    """The note for the model on its new workspace. Restores the long outputs of the last run into `archive`."""
     restored = bring_back(bundle, archive) if bundle is not None else ()
     return _RESUMPTION.format(but=f", but for long outputs: {'; '.join(restored)}" if restored else "")
 

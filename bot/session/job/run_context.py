@@ -172,7 +172,8 @@ def _gate(
 def checker_factory(
     policy: Policy, profile: Profile, checkout: Checkout, stop: CancelToken
 ) -> Callable[[], Inspection] | None:
-    """What makes the checkers before and after; `None` in a run that only reads, and where the policy disables them."""
+    """A function that makes the checkers before and after the change; `None` in a run that only reads, and if the
+    policy disables them."""
     diagnostics = policy.diagnostics
     if profile.read_only or diagnostics.off or diagnostics.checkers == ():
         return None

@@ -1,8 +1,8 @@
 """`run_session`: one run from its spec to its result: checkout, policy, workspace, conversation, gate, checks.
 
-What costs time is overlapped: the vendor's package is imported while git and the sandbox work, and the checks before
-the change run while the model reads. What only the end of a run needs is imported there. However the conversation ends,
-the gate judges the tree.
+Slow steps overlap: the vendor's package is imported while git and the sandbox work, and the checks before the change
+run while the model reads. Modules that only the end of a run needs are imported there. The gate judges the tree however
+the conversation ends.
 """
 
 from __future__ import annotations

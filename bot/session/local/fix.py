@@ -105,7 +105,8 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
 
 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
-    """The bundle of the run in `root`; made now, from its work tree, if that is kept. Raises `FolderBusy`."""
+    """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
+    `FolderBusy`."""
     from bot.publish.bundle.files import OUTCOME
 
     if not root.is_dir():

@@ -34,7 +34,7 @@ from bot.workspace.probe import choose
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How one check ended. `tests` is the number that ran or were skipped, `None` if nobody says."""
+    """The result of one check. `tests` is the number that ran or were skipped, `None` if unknown."""
 
     name: str
     command: str

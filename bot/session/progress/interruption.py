@@ -117,7 +117,8 @@ class _SignalThread:
 
 
 def _for_a_moment(task: Callable[[], None]) -> None:
-    """Run `task` on a thread for a moment: a lock it needs may be held, or nobody may read its output."""
+    """Run `task` on a thread and wait for it briefly: a lock that it needs may be taken, or nobody may read its
+    output."""
 
     def do() -> None:
         with suppress(OSError, ValueError):  # nobody reads it any more

@@ -165,7 +165,8 @@ _SUBJECTS = ("command", "pattern", "path", "title", "prompt")
 
 
 def while_read(say: Callable[[str], None]) -> Callable[[str], None]:
-    """`say` until its reader goes away or its disk is full; nothing after that, since the run continues."""
+    """A function that calls `say` until its reader goes away or its disk is full, and then does nothing: the run
+    continues."""
     failed = False
 
     def speak(line: str) -> None:
@@ -197,7 +198,7 @@ def call_line(turn: int, tool: str, subject: str, status: str) -> str:
 
 
 def text_line(turn: int, text: str) -> str:
-    """The first paragraph of what the model said."""
+    """The first paragraph of the model's text, on one line."""
     first = text.strip().split("\n\n", 1)[0]
     return _cut(f"{turn:3d}  {' '.join(first.split())}", 2 * _WIDTH)
 

@@ -170,8 +170,8 @@ def earlier_approvals(bundle: Path | None, own: Path) -> frozenset[str]:
 
 
 def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:
-    """The journal beside `bundle`, if that is in `own`, the folder of this user's runs: what a journal from elsewhere
-    says of a person is not trusted. Without one the change must fit the policy."""
+    """The journal beside `bundle`, if that is in `own`, the folder of this user's runs: approvals in other journals
+    are not trusted. Without one the change must fit the policy."""
     if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
         return None
     from bot.publish.bundle.files import JOURNAL

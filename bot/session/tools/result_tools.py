@@ -100,8 +100,8 @@ class ResultTools:
 
 
 class Archive:
-    """Files for the model to look up, read-only inside: transcripts of what was summed up, and its list. `folder` is
-    shown to the workspace at its own path."""
+    """Files for the model to look up, read-only in the sandbox: transcripts from before a compaction, and its todo
+    list. The workspace sees `folder` at its own path."""
 
     def __init__(self, folder: Path, redact: Callable[[str], str]) -> None:
         self._folder = folder

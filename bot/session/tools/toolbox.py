@@ -215,8 +215,8 @@ class Gatekeeper:
 
 
 def _reason_not_offered(profile: Profile, tool: str, *, writes: bool) -> str:
-    """Why the verb does not offer `tool`, whatever the policy says; empty if it does. The model does not see such a
-    tool; this check holds for calls that come another way."""
+    """Why the verb does not offer `tool`, independent of the policy; empty if it does. The model does not see such a
+    tool; this check is for calls that come another way."""
     if profile.read_only and (writes or tool in WRITING):
         return "it changes nothing"
     if tool in SHELL_TOOLS and profile.unrun:

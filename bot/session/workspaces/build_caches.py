@@ -1,7 +1,7 @@
 """The caches that the workspaces of one run share: Go's, Gradle's, mypy's, cargo's `target`; and the HOME of setup.
 
-No workspace writes where another one reads: each gets a copy. What is copied comes from the checkout, from `setup:` or
-from the first round on the base, never from a changed tree or the model.
+No workspace writes where another one reads: each gets a copy. Copies are made of the checkout, of `setup:` or of the
+first round on the base, never of a changed tree or the model's files.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def home_caches(home: Path) -> Iterator[BuildCache]:
 
 
 def checkout_caches(folders: Sequence[EnvironmentFolder]) -> Iterator[BuildCache]:
-    """The `target` folders among `folders`: all that setup `made`; of somebody's own, which can be large, what is built
-    for tests."""
+    """The `target` folders among `folders`: whole ones if setup created them; of the checkout's own, which can be
+    large, only test builds."""
     for one in folders:
         if one.is_build_output:
             name = "" if one.created else "/debug"

@@ -1,8 +1,8 @@
-"""Language-server diagnostics of a run: what the agent's tool host may start, and what it reports, for the journal and
-the outcome.
+"""Language-server diagnostics of a run: which servers the agent's tool host may start, and their reports for journal
+and outcome.
 
-A server that is not ours may run what its project says, so it may be started where the agent could give the same
-command, and nowhere else.
+A server that is not ours may run what its project configures, so it is started only where the agent could run the same
+command.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class DiagnosticsMonitor:
 
 
 def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:
-    """Which servers a run may start. Nobody is asked about one."""
+    """Which servers a run may start. A person is never asked."""
     if profile is not None and (profile.unrun or SHELL not in profile.tools):
         return ServerPermissions(profile.unrun or "this run is given no commands")
     if reason := _denied(policy, tier, _OPAQUE):

@@ -30,8 +30,7 @@ _UNLESS_MADE = {".venv": "rs|java|kts?", "vendor": "go"}
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentRecord:
-    """What setup left beside its folders: `made` are its files that git does not ignore, `failure` says why it
-    failed."""
+    """The record of a setup: `made` are its files that git does not ignore, `failure` is why it failed."""
 
     made: frozenset[str] = frozenset()
     failure: str = ""
@@ -39,7 +38,7 @@ class EnvironmentRecord:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentStore:
-    """`folder` has the prepared tree and the HOME of its setup; `key` says what the environment must be made from."""
+    """`folder` has the prepared tree and the HOME of its setup; `key` identifies the inputs of the environment."""
 
     folder: RunFolder
     key: str

@@ -1,4 +1,4 @@
-"""The network of one run's workspaces: what they reach, and what they used."""
+"""The network of one run's workspaces: the hosts that they may reach, and their uses."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ _MAX_NOTES = 20
 
 
 class Network:
-    """`environment` is where the workflow names its mirrors and the authorities that it trusts; raises `UsageError` for
-    what is none.
-    Nothing of a fork gets any network, whoever asked for it: what its commands fetch is what its author says."""
+    """`environment` names the workflow's mirrors and trusted authorities; raises `UsageError` for an invalid one. A
+    fork's code gets no network, whoever requested the run."""
 
     def __init__(
         self, policy: Policy, request: Request, profile: Profile, environment: Mapping[str, str]
@@ -50,8 +49,8 @@ class Network:
         return self._egress(self._presets)
 
     def for_commands(self, name: str) -> EgressAccess | None:
-        """For the commands of the workspace `name`: those of setup have what their steps say, checks what the agent
-        has."""
+        """The network for the commands of the workspace `name`: setup has that of its steps, checks that of the
+        agent."""
         return self._egress(self._of_setup if name == SETUP else self._presets)
 
     def restrict(self, presets: Sequence[str], workspace: Workspace) -> None:

@@ -41,9 +41,8 @@ LIMIT_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Workspaces:
-    """`root` is the folder that each tree stands for, where it is seen inside if that can be; `skills` is the folder of
-    those, where there are any; `ask` answers the agent's tool host. `network` is what of the network each of them
-    reaches, `limits` what a command may take of the machine."""
+    """Starts workspaces. `root` is the folder that each tree is mounted at, if the sandbox can; `skills` is the
+    folder of loaded skills, `network` what workspaces may reach, `limits` the resource limits of commands."""
 
     checkout: Checkout
     confinement: Confinement
@@ -91,8 +90,8 @@ class Workspaces:
     def start_commands(
         self, name: str, tree: Path, environment_of_tree: TreeEnvironment, *, runs_nothing: bool = False
     ) -> Workspace:
-        """A workspace for checks or setup on `tree`: their host has no questions to ask. One that `runs_nothing` gets
-        no network, whatever the policy gives commands."""
+        """Start a workspace for checks or setup on `tree`, whose host asks no questions. With `runs_nothing` it gets
+        no network."""
         return self._register(
             Workspace.start(
                 self.confinement,
@@ -131,8 +130,8 @@ class Workspaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStarter:
-    """Starts the agent's n-th workspace. `answer` decides on its writes, `diagnostics(n)` is what its language servers
-    are told; `links` are those that were put into its tree: path and target."""
+    """Starts the agent's n-th workspace. `answer` decides on its writes, `diagnostics(n)` returns the settings of
+    its language servers; `links` are those that were put into its tree: path and target."""
 
     workspaces: Workspaces
     trees: Trees

@@ -61,8 +61,8 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class TreeEnvironment:
-    """What a tree gets beside its commit: shared folders of packages and, read-only and copied, the archive of other
-    files and the caches of builds."""
+    """The additions to a tree's commit: shared folders of packages and, read-only and copied, the archive of other
+    files and build caches."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
     archive: Path | None = None
@@ -140,7 +140,7 @@ class Trees:
         return self._preparing is not None
 
     def environment(self) -> TreeEnvironment:
-        """What every tree gets. Waits for the preparation."""
+        """The additions that every tree gets. Waits for the preparation."""
         if self._preparing:
             return self._preparing.result().environment
         if self._shared is None:
@@ -330,7 +330,7 @@ def command_arguments(command: str, seconds: float, *, quiet: bool = False) -> d
 
 
 def _drop_credentials(brought: Path) -> None:
-    """Delete credentials from the copy only: what a link in it leads to belongs to somebody."""
+    """Delete credentials from the copy, never through a link."""
     for path in credentials_in(brought):
         if os.path.realpath(path.parent) != os.path.abspath(path.parent):
             continue
