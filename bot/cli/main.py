@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TextIO
 
 from bot import __version__
-from bot.cli.scrub_environment import VERBS_WITH_SECRETS
+from bot.cli.scrub_environment import SECRET_VERBS
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
 
 VERBS = {
@@ -170,7 +170,7 @@ def _interruptible() -> Iterator[None]:
 
 def _mask_secrets(verb: str) -> None:
     """Register secrets with the runner's log masking, which does not know those that a workflow made, nor base64."""
-    if verb in VERBS_WITH_SECRETS and os.environ.get("GITHUB_ACTIONS") == "true":
+    if verb in SECRET_VERBS and os.environ.get("GITHUB_ACTIONS") == "true":
         from bot.github.actions import Actions
         from bot.session.context.secrets import known_secrets, mask_all
 

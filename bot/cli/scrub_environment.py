@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
-VERBS_WITH_SECRETS = frozenset(
+SECRET_VERBS = frozenset(
     {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
 )
 """Verbs that use a secret, or that start a workspace while they were given one."""
@@ -107,11 +107,7 @@ def environment_without_secrets(
     arguments: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Return the environment for the new process, with the pipe's descriptor; `None` if this process can continue."""
-    if (
-        not arguments
-        or arguments[0] not in VERBS_WITH_SECRETS
-        or not any(map(_is_secret, environment.items()))
-    ):
+    if not arguments or arguments[0] not in SECRET_VERBS or not any(map(_is_secret, environment.items())):
         return None
     inherited = {name: value for name, value in environment.items() if _is_inherited(name, value)}
     secrets = {name: value for name, value in environment.items() if name not in inherited}
