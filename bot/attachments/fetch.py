@@ -7,7 +7,6 @@ last character is another host's, and no request goes there (A-08).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
@@ -23,7 +22,7 @@ _REDIRECTS = 3
 _HEADERS = {"User-Agent": "slash-agent", "Accept": "*/*", "Accept-Encoding": "identity"}
 
 
-class Limits(NamedTuple):
+class FetchLimits(NamedTuple):
     """Bytes and seconds. GitHub accepts pictures of up to 10 MB."""
 
     each: int = 10 * 1024 * 1024
@@ -32,8 +31,8 @@ class Limits(NamedTuple):
     idle: float = 10.0
 
 
-LIMITS = Limits()
-FILE_LIMITS = Limits(25 * 1024 * 1024, 50 * 1024 * 1024, 30.0)
+PICTURE_LIMITS = FetchLimits()
+FILE_LIMITS = FetchLimits(25 * 1024 * 1024, 50 * 1024 * 1024, 30.0)
 """GitHub accepts other files of up to 25 MB."""
 
 
@@ -44,12 +43,9 @@ class FetchError(Exception):
 class Fetcher:
     """Downloads for one run; their sizes count against `limits.together`."""
 
-    def __init__(
-        self, site: Site, limits: Limits = LIMITS, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, site: Site, limits: FetchLimits = PICTURE_LIMITS) -> None:
         self._site = site
         self._limits = limits
-        self._clock = clock
         self._size = 0
 
     def get(self, address: str) -> bytes:
@@ -57,7 +53,7 @@ class Fetcher:
         import requests
         from urllib3.exceptions import HTTPError
 
-        deadline = self._clock() + self._limits.seconds
+        deadline = time.monotonic() + self._limits.seconds
         with requests.Session() as session:
             # No `.netrc`, which might hold a password for one of these hosts.
             session.auth = lambda request: request
@@ -95,7 +91,7 @@ class Fetcher:
                 raise FetchError(f"it is over {self._limits.each // (1024 * 1024)} MB")
             if self._size + len(data) > self._limits.together:
                 raise FetchError(f"all together are over {self._limits.together // (1024 * 1024)} MB")
-            if self._clock() > deadline:
+            if time.monotonic() > deadline:
                 raise FetchError(f"it took longer than {self._limits.seconds:.0f} s")
         self._size += len(data)
         return bytes(data)

@@ -1,22 +1,31 @@
-"""Attached files other than pictures: fetched, unpacked, and written where the model can read them."""
+"""Attached files other than pictures: fetch them, unpack them in the sandbox, and write them where the model can read
+them.
+
+`unpack_inside.py` unpacks an archive or reads a PDF's text in the sandbox; its output is validated here.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import time
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
-from bot.attachments.confined import RejectedFile
+from bot.attachments import unpack_inside
+from bot.attachments.confined import Program, RejectedFile, run_confined
 from bot.attachments.fetch import Fetcher, file_name
-from bot.attachments.unpack import Unpack
 from bot.contracts.journal import AttachedFile
 from bot.contracts.plain_text import quoted
+from bot.workspace.sandbox.confinement import Confinement
 
-MAX_FILES = 8
-MAX_BYTES = 128 * 1024 * 1024
+MAX_ATTACHED = 8
+MAX_RUN_BYTES = 128 * 1024 * 1024
 """Unpacked bytes in one run."""
 
 _MAX_LISTED = 20
@@ -32,15 +41,15 @@ class AttachedFiles:
         self._fetcher = fetcher
         self._unpack = unpack
         self._addresses: set[str] = set()
-        self._bytes_left = MAX_BYTES
+        self._bytes_left = MAX_RUN_BYTES
 
     def add(self, address: str, location: str) -> None:
         """Fetch the file at `address`; `location` names the text that links it. Raises `FetchError` or
         `RejectedFile`."""
         if address in self._addresses:
             return
-        if len(self.files) >= MAX_FILES:
-            raise RejectedFile(f"there is room for {MAX_FILES}")
+        if len(self.files) >= MAX_ATTACHED:
+            raise RejectedFile(f"there is room for {MAX_ATTACHED}")
         begun, name = time.monotonic(), file_name(address)
         data = self._fetcher.get(address)
         files, left = self._unpack(data, _UNUSUAL.sub("_", name)[-100:])
@@ -65,7 +74,7 @@ class AttachedFiles:
         self._bytes_left -= (size := sum(map(len, files.values())))
         if self._bytes_left < 0:
             self._bytes_left += size
-            raise RejectedFile(f"all together are over {MAX_BYTES // (1024 * 1024)} MB")
+            raise RejectedFile(f"all together are over {MAX_RUN_BYTES // (1024 * 1024)} MB")
         try:
             folder.mkdir(mode=0o700, parents=True)
             for path, content in files.items():
@@ -90,3 +99,106 @@ def _write(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:
         file.write(content)
+
+
+_SECONDS = 30.0
+_MAX_HEAD = 4 * 1024 * 1024
+_PROGRAM = Path(__file__).resolve().with_name("unpack_inside.py")
+_REASONS = {
+    "encrypted": "it is encrypted",
+    "outside": "its path leads out of the archive",
+    "path": "its path is too long or odd",
+    "link": "it is a link",
+    "special": "it is no regular file",
+    "twice": "another file is at its path",
+    "damaged": "it is damaged, or packed in an unknown way",
+    "files": f"it holds more than {unpack_inside.MAX_FILES:,} files",
+    "size": f"it unpacks to more than {unpack_inside.MAX_BYTES // (1024 * 1024)} MB",
+    "ratio": f"it unpacks to more than {unpack_inside.MAX_RATIO} times its size",
+}
+
+
+class Unpacked(NamedTuple):
+    """The files of an archive by path, and for each omitted one a clause with its name and the reason."""
+
+    files: dict[str, bytes]
+    left: tuple[str, ...] = ()
+
+
+Unpack = Callable[[bytes, str], Unpacked]
+
+
+def kind_of(data: bytes) -> str:
+    """Return the kind of archive, or `pdf`, by the first bytes; empty for neither."""
+    if data.startswith(b"%PDF-"):
+        return "pdf"
+    if data.startswith((b"PK\3\4", b"PK\5\6")):
+        return "zip"
+    if data.startswith(b"\x1f\x8b"):
+        return "gzip"
+    return "tar" if data[257:262] == b"ustar" else ""
+
+
+class Unpacker:
+    """`folder` is empty and used only here: it replaces the work tree of the process."""
+
+    def __init__(self, confinement: Confinement, folder: Path, seconds: float = _SECONDS) -> None:
+        self._confinement = confinement
+        self._folder = folder
+        self._seconds = seconds
+
+    def __call__(self, data: bytes, name: str) -> Unpacked:
+        """Return the files of `data`; if it is no archive, itself as `name`, and for a PDF also its text.
+        Raises `RejectedFile`."""
+        kind = kind_of(data)
+        if kind == "pdf":
+            return self._with_text(data, name)
+        return self._run(data, kind, name.removesuffix(".gz")) if kind else Unpacked({name: data})
+
+    def _with_text(self, data: bytes, name: str) -> Unpacked:
+        try:
+            text = self._run(data, "pdf", f"{name}.txt")
+        except RejectedFile as error:
+            return Unpacked({name: data}, (f"its text: {error}",))
+        return Unpacked({name: data, **text.files}, text.left)
+
+    def _run(self, data: bytes, kind: str, name: str) -> Unpacked:
+        if not self._confinement.confines:
+            raise RejectedFile("there is no sandbox to unpack it in")
+        reader = _pypdf() if kind == "pdf" else None
+        if kind == "pdf" and reader is None:
+            raise RejectedFile("pypdf, which reads it, is not installed")
+        argv = (str(_PROGRAM), kind, name, *([str(reader)] if reader else []))
+        parts = tuple((part, str(part)) for part in (_PROGRAM, reader) if part)
+        program = Program(argv, parts, _MAX_HEAD + unpack_inside.MAX_BYTES, self._seconds)
+        return _parse_output(run_confined(self._confinement, self._folder, program, data))
+
+
+def _pypdf() -> Path | None:
+    """Return pypdf's folder. It is never imported: no PDF is read outside the sandbox."""
+    spec = find_spec("pypdf")
+    return Path(spec.origin).resolve().parent if spec and spec.origin else None
+
+
+def _parse_output(output: bytes) -> Unpacked:
+    """Validate the output, which is as hostile as the archive: only valid paths, sizes and known reason codes
+    are accepted."""
+    head, _, data = output.partition(b"\n")
+    try:
+        fields = json.loads(head[:_MAX_HEAD] or b"{}")
+        if "no" in fields:
+            raise RejectedFile(_REASONS.get(fields["no"], _REASONS["damaged"]))
+        files, offset = {}, 0
+        for path, size in fields["files"]:
+            if unpack_inside.path_problem(path) or not 0 <= size <= len(data) - offset:
+                raise RejectedFile(_REASONS["damaged"])
+            files[path] = data[offset : offset + size]
+            offset += size
+        left = tuple(
+            f"{quoted(path, unpack_inside.MAX_PATH)}: {_REASONS[reason]}" for path, reason in fields["left"]
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RejectedFile(_REASONS["damaged"]) from error
+    if len(files) + len(left) > unpack_inside.MAX_FILES or not offset == len(data) <= unpack_inside.MAX_BYTES:
+        raise RejectedFile(_REASONS["damaged"])
+    return Unpacked(files, left)

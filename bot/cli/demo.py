@@ -13,7 +13,7 @@ from pathlib import Path
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode
-from bot.publish.bundle.files import PATCH, REPORT
+from bot.publish.bundle.write import PATCH, REPORT
 from bot.session.demo.demo import DemoResult, run_demo
 
 EXAMPLE = "slash-agent demo --keep"

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     from bot.github.tokens import Access
-    from bot.report.plan_summary import dashboards_summary, plan_summary
+    from bot.report.summary import dashboards_summary, plan_summary
     from bot.session.context.github_env import read_github_environment
     from bot.session.event.maintain import MaintenanceRun, plan_repositories, put_dashboards, utc_now
 

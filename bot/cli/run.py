@@ -20,7 +20,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.gate.secrets import withhold_if_secret
 from bot.github.actions import Actions
-from bot.publish.bundle.files import JOURNAL
+from bot.publish.bundle.write import JOURNAL
 from bot.report.summary import charts_of, outcome_summary, run_summary
 from bot.session.event.event_context import EventOptions, EventResult
 from bot.session.event.publish_bundle import publish_bundle

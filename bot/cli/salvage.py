@@ -13,7 +13,7 @@ from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
-from bot.publish.bundle.files import JOURNAL, OUTCOME, PATCH, REPORT
+from bot.publish.bundle.write import JOURNAL, OUTCOME, PATCH, REPORT
 from bot.recovery.salvage import SalvageResult, newest_run, salvage
 from bot.report.summary import charts_of, run_summary
 

@@ -16,7 +16,7 @@ from bot.contracts.request import Tier
 from bot.environment.commands import Use, commands_of, use_of
 from bot.environment.workflows import Script
 from bot.evidence.check import NO_TESTS
-from bot.evidence.compare import failing
+from bot.evidence.failing_checks import failing
 from bot.evidence.labels import number_of
 
 POLICY_FILE = ".github/agent.yml"

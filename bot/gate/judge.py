@@ -66,16 +66,14 @@ def judge_tree(
         raise _failed(f"the gate could not judge {tree}", error) from error
 
 
-def untracked_files(
-    git: Git, base_sha: str, tree: Path, *, limits: ChangeLimits = DEFAULT_LIMITS
-) -> frozenset[str]:
+def untracked_files(git: Git, base_sha: str, tree: Path) -> frozenset[str]:
     """Return the files of `tree` that are not in the base and not ignored by its rules.
 
     No process that could write there may be alive. Raises as `judge_tree` does.
     """
     try:
         with scratch(git, base_sha) as work_repo:
-            return untracked(work_repo, listing(git, base_sha), tree, limits)
+            return untracked(work_repo, listing(git, base_sha), tree, DEFAULT_LIMITS)
     except (OSError, GitError) as error:
         raise _failed(f"the gate could not read {tree}", error) from error
 

@@ -99,11 +99,11 @@ def folded(markdown: str) -> str:
     return f"{lead}\n\n<details><summary>More</summary>\n\n{rest}\n\n</details>"
 
 
-def shortened(text: str, limit: int, rest: str = "the rest is in the run's artifact") -> str:
+def shortened(text: str, limit: int) -> str:
     """Cut to at most `limit` characters, at a line's end if one is near, with a note."""
     if len(text) <= limit:
         return text
-    note = f"\n\n… ({rest})"
+    note = "\n\n… (the rest is in the run's artifact)"
     cut = text[: max(limit - len(note), 0)]
     line_end = cut.rfind("\n")
     if line_end > len(cut) // 2:

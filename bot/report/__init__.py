@@ -1,1 +1,1 @@
-"""What people read of a run, made from its journal alone."""
+"""The HTML page and the job summary of a run, made from its journal."""

@@ -1,4 +1,5 @@
-"""Build the timeline of a journal, complete or cut: each line's turn and call, and the versions of each file."""
+"""Build the timeline of a journal, complete or cut: assign each line to its turn and call, and collect the versions of
+each file."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ _LISTED = 20
 
 
 def build_timeline(journal: JournalFile) -> Timeline:
-    """The timeline of a journal, its subagents' below the calls that started them."""
+    """Return the timeline of a journal, with those of subagents below the calls that started them."""
     builder = _TimelineBuilder()
     if recalled := [Message(line.role, line.parts) for line in journal.records(RecalledMessage)]:
         builder.add_entry(TextEntry(0.0, "recalled", transcript_text(recalled), tuple(_images(recalled))))
@@ -91,7 +92,7 @@ def _attached(file: AttachedFile) -> str:
 
 
 class _TimelineBuilder:
-    """Sorts lines into turns and calls. Looks calls up by what names them: a run may have ten thousand."""
+    """Assigns lines to turns and calls. Calls are indexed by turn and id, since a run may have ten thousand."""
 
     def __init__(self, prefix: str = "") -> None:
         self.timeline = Timeline()
@@ -154,7 +155,7 @@ class _TimelineBuilder:
         self.timeline.entries.append(entry)
 
     def started(self, agent: Agent, turn: int, call_id: str) -> None:
-        """Put the subagent below the call that started it, and what it changed among the run's files."""
+        """Add the subagent below the call that started it, and its changed files to those of the run."""
         self._call_of(turn, call_id, agent.timeline.seconds).agents.append(agent)
         timeline, own = self.timeline, agent.timeline
         timeline.usage, timeline.cost = timeline.usage + own.usage, timeline.cost + own.cost
@@ -164,7 +165,7 @@ class _TimelineBuilder:
             self._touched(row.path, row.tools[0], row.additions, row.removals)
 
     def finish(self) -> None:
-        """Show what streamed of an answer that never became whole, and what the session came to."""
+        """Add the streamed parts of incomplete responses, and sum up usage and cost."""
         for number, records in self._streamed.items():
             turn = self._turn(number, self.timeline.seconds)
             if not turn.finish and turn.failure is None:
@@ -199,11 +200,11 @@ class _TimelineBuilder:
         self.add_entry(summary)
 
     def _call_of(self, number: int, call_id: str, at: float) -> Call:
-        """The call of that id, whether it has its result or not."""
+        """Return the call of that id, with or without a result."""
         return self.steps.get((number, call_id)) or self._open_call(number, call_id, "task", at)
 
     def _open_call(self, number: int, call_id: str, name: str, at: float) -> Call:
-        """The last call of that id in the turn where it has no result yet, else a new one."""
+        """Return the last call of that id in the turn if it has no result yet, else a new one."""
         turn = self._turn(number, at)
         known = self.steps.get((number, call_id))
         if known is None or known.result is not None:
@@ -307,7 +308,7 @@ def _images(messages: Iterable[Message]) -> Iterable[Image]:
 
 
 Steps = Mapping[str, Mapping[tuple[int, str], Call]]
-"""The calls of each agent, by turn and id; the run's own under the empty name."""
+"""The calls of each agent by turn and id; those of the run itself under the empty name."""
 
 _Places = dict[str, dict[str, int]]
 

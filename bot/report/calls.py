@@ -1,4 +1,4 @@
-"""A tool call for the page: its arguments as fields, and what it changed in files."""
+"""Prepare a tool call for the page: its arguments as fields, and its changes of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST_DIFF = 64 * 1024
 
 @dataclass(slots=True)
 class ChangedPath:
-    """One file that a command changed. `diff` is empty where the contents are not text or not known."""
+    """One file that a command changed. `diff` is empty if the contents are not text or unknown."""
 
     path: str
     what: str
@@ -23,7 +23,7 @@ class ChangedPath:
 
 
 def is_bytecode(path: str) -> bool:
-    """Whether Python made it by itself: nobody changed such a file, and no pull request holds it."""
+    """Whether it is bytecode that Python wrote by itself: no pull request contains it."""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
 
 
@@ -66,7 +66,7 @@ def counts(diff: str) -> tuple[int, int]:
 
 
 def below_head(rows: list[str]) -> list[str]:
-    """The rows from the first hunk on: below it, a row that begins with `+++` is an added line of two plus signs."""
+    """Return the rows from the first hunk on, where a row that begins with `+++` is an added line."""
     return rows[next((at for at, row in enumerate(rows) if row.startswith("@@")), len(rows)) :]
 
 
@@ -75,14 +75,14 @@ _LONGEST_SUBJECT = 160
 
 
 class Field(NamedTuple):
-    """`name` is empty where the arguments were no JSON object: then `text` is all of them."""
+    """`name` is empty if the arguments are no JSON object; then `text` is all of them."""
 
     name: str
     text: str
 
     @property
     def below(self) -> bool:
-        """Whether it needs lines of its own. Indentation is only seen at a line's start."""
+        """Whether it is shown on lines of its own, where indentation is visible."""
         return not self.name or "\n" in self.text or self.text[:1].isspace() or len(self.text) > 100
 
 
@@ -97,7 +97,7 @@ def fields_of(arguments: str) -> tuple[Field, ...]:
 
 
 def subject_of(fields: Sequence[Field]) -> str:
-    """What a call was about, in a line: its path, its command, else its first text that is no list or object."""
+    """Return the subject of a call in one line: its path, its command, or its first text that is no list or object."""
     by_name = {field.name: field.text for field in fields}
     named = next((by_name[name] for name in _SUBJECTS if by_name.get(name)), "")
     texts = (field.text for field in fields if field.text.strip() and field.text[:1] not in ("[", "{"))
@@ -130,7 +130,7 @@ _MOST_ROWS = 40
 
 
 def people_see(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a result says to people beside what the model saw, without what stands elsewhere or helps programs alone."""
+    """Return the metadata of a result that people see, without what the page shows elsewhere or only programs need."""
     rows = []
     for name, value in metadata.items():
         if name in _LEFT_OUT or value is None or value is False or value in ("", []):

@@ -1,7 +1,7 @@
-"""A unified diff as rows with line numbers and code highlighted by Pygments, for one column or two.
+"""Convert a unified diff to rows with line numbers and code highlighted by Pygments, for one column or two.
 
 Only common lexers are used, chosen by file name, and only up to a budget: their input is hostile, and some patterns are
-slow for it (Java's: half a minute for 20 kB of one word). Beyond the budget, text stays plain.
+slow on it (Java's: half a minute for 20 kB of one word). Beyond the budget, text stays plain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = {"+": "add", "-": "del", " ": "same", "": "same"}
 
 
 class Row(NamedTuple):
-    """`kind` is add, del, same, hunk, or head for what is no line of a file; `old` and `new` are line numbers."""
+    """`kind` is add, del, same, hunk, or head for a header line; `old` and `new` are line numbers."""
 
     kind: str
     old: int | None
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 class Diff(NamedTuple):
-    """`left_out` is how many further rows the diff has."""
+    """`left_out` is the number of further rows."""
 
     rows: Sequence[Row]
     left_out: int = 0
@@ -52,7 +52,7 @@ def _rows(rows: Sequence[str], path: str, colours: Colours) -> Iterator[Row]:
     while at < len(rows):
         hunk = _HUNK.match(rows[at])
         if hunk is None:
-            # Names of files: whoever shows the diff has said which file it is.
+            # Names of files: the page names the file itself.
             if not rows[at].startswith(("--- ", "+++ ", "diff --git ", "index ")):
                 yield Row("head", None, None, (Piece("", rows[at]),))
             at += 1
@@ -71,7 +71,7 @@ def _rows(rows: Sequence[str], path: str, colours: Colours) -> Iterator[Row]:
 
 
 def _hunk(rows: Sequence[str], old: int, new: int, path: str, colours: Colours) -> Iterator[Row]:
-    """Each side is coloured as a text of its own, so that a string over several lines stays one."""
+    """Highlight each side as a text of its own, so that strings over several lines are recognised."""
     before = iter(colours.lines(path, "\n".join(row[1:] for row in rows if row[:1] in ("-", " ", ""))))
     after = iter(colours.lines(path, "\n".join(row[1:] for row in rows if row[:1] in ("+", " ", ""))))
     for row in rows:
@@ -102,7 +102,7 @@ BUDGET = 400_000
 """Characters of one page."""
 
 _SECONDS = 4.0
-"""Of the processor's time, of one page. One that is honest takes less than one."""
+"""Processor time of one page. An ordinary one takes less than a second."""
 
 _LONGEST = 20_000
 _LONGEST_LINE = 400
@@ -148,7 +148,7 @@ _CLASSES = (
 
 
 class Piece(NamedTuple):
-    """`kind` is empty for what has no colour of its own."""
+    """`kind` is empty for text without a colour of its own."""
 
     kind: str
     text: str
@@ -158,7 +158,7 @@ Line = tuple[Piece, ...]
 
 
 class Colours:
-    """The colours of one page."""
+    """Highlights the code of one page within its budget."""
 
     def __init__(self, budget: int = BUDGET, seconds: float = _SECONDS) -> None:
         self._left = budget
@@ -167,7 +167,7 @@ class Colours:
         self._kinds: dict[object, str] = {}
 
     def lines(self, path: str, text: str) -> list[Line]:
-        """One line for each of `text`, with as many characters: nothing is added, nothing lost."""
+        """Return the highlighted lines of `text`, with the same characters."""
         rows = text.split("\n")
         lexer = self._lexer(path)
         too_much = len(text) > min(_LONGEST, self._left) or any(len(row) > _LONGEST_LINE for row in rows)
@@ -191,7 +191,7 @@ class Colours:
         return self._lexers[name]
 
     def _split(self, lexer: Lexer, text: str, until: float) -> Iterator[Line]:
-        """Ends early once it is `until`: then the lines are not those of `text`, and stay plain."""
+        """Stop at the time `until`: then the lines are incomplete, and the caller leaves them plain."""
         line: list[Piece] = []
         for count, (token, value) in enumerate(lexer.get_tokens(text)):
             if count % 32 == 0 and time.thread_time() >= until:

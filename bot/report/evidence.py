@@ -1,5 +1,5 @@
-"""What was run before and after, as rows for the page: from the journal's `Evidence`, and of a run without that line,
-an older or a killed one, from what its checks said on the way."""
+"""Checks and checkers before and after the change as rows for the page: from the journal's `Evidence` or, without that
+line (an older or a killed run), from the records of its checks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bot.evidence.labels import kinds_of, no_figures, number_of
 from bot.report.timeline import CheckRow, Timeline
 
 MOST_SHOWN = 200
-"""Of a list of problems or tests."""
+"""The most entries of a list of problems or tests."""
 
 _GOOD = {CheckState.PASSED: "good", CheckState.FAILED: "bad", CheckState.TIMED_OUT: "bad"}
-# Below the words that all surfaces share, what they mean.
+# Explanations of the labels in `bot/evidence/labels.py`.
 _MEANING = {
     "broken": "passed before and fail now",
     "new_failing": "did not run before",
@@ -31,7 +31,7 @@ _NEWLY_FLAKY = "Of these, passed before the change"
 
 @dataclass(frozen=True, slots=True)
 class TestList:
-    """Names under a word; `more` are those that are not shown."""
+    """Names with a label; `more` is the number of those that are not shown."""
 
     kind: str
     what: str
@@ -46,7 +46,7 @@ class TestList:
 
 
 class Check(NamedTuple):
-    """`before` and `after` are `None` where nothing is known of them."""
+    """`before` and `after` are `None` if unknown."""
 
     name: str
     command: str
@@ -80,12 +80,12 @@ class Checker(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """What is said in place of figures."""
+        """The label in place of figures."""
         return no_figures(self.compared).capitalize()
 
     @property
     def why_not(self) -> str:
-        """Why its figures say nothing, empty where they do."""
+        """Why there are no figures, or empty."""
         one = self.compared
         sides = ((side, run) for side, run in (("before", one.before), ("after", one.after)))
         clauses = [
@@ -114,7 +114,7 @@ def checks_of(timeline: Timeline) -> list[Check]:
 
 
 def _on_the_way(row: CheckRow) -> Check:
-    """A check as its own lines tell it."""
+    """Return a check from its own records."""
     before, after = row.before, row.after
     counted = [side.tests if side else None for side in (before, after)]
     return Check(
@@ -157,7 +157,7 @@ def check_class(run: CheckRun) -> str:
 
 
 def answer_word(answer: str) -> str:
-    """A tool's answer in words: of the three only `complete` says anything about the code."""
+    """Return the label of a checker's answer. Only `complete` says anything about the code."""
     return {
         "complete": "answered",
         "timed_out": "did not answer in time",
@@ -166,7 +166,7 @@ def answer_word(answer: str) -> str:
 
 
 def missed_lines(missed: Sequence[int]) -> str:
-    """`3-5, 9`."""
+    """Return ranges of lines such as `3-5, 9`."""
     ranges: list[list[int]] = []
     for line in sorted(set(missed)):
         if ranges and line == ranges[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""The first screen of the page: a summary of the run, and what the model handed over (plan, question, findings)."""
+"""The first screen of the page: a summary of the run, and the model's results (plan, question, findings)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NetFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """`status` and `kind` are the run's end in words and its colour."""
+    """`status` is the label of the run's status, `kind` its colour."""
 
     title: str
     status: str
@@ -100,7 +100,7 @@ def build_first_screen(
 
 
 def suggestion_diff(code: str, suggestion: str, line: int) -> str:
-    """What a finding suggests, as a diff whose first line has the number `line`."""
+    """Return a finding's suggestion as a diff that begins at `line`."""
     old, new = code.removesuffix("\n").split("\n"), suggestion.removesuffix("\n").split("\n")
     rows = [row for row in difflib.ndiff(old, new) if not row.startswith("?")]
     return "\n".join([f"@@ -{line} +{line} @@", *(row[0] + row[2:] for row in rows)])
@@ -119,7 +119,7 @@ def _net_file(section: str) -> NetFile:
 
 
 def _outcome(journal: JournalFile, timeline: Timeline, files: Sequence[NetFile]) -> Outcome:
-    """As much of an outcome as the words on its checks go by."""
+    """Return an outcome with the fields that `summarize_checks` needs."""
     header, evidence = journal.header, timeline.evidence or Evidence()
     paths = [one.path for one in files] or list(timeline.files)
     return Outcome(
@@ -143,15 +143,15 @@ def _outcome(journal: JournalFile, timeline: Timeline, files: Sequence[NetFile])
 
 
 def _pulls_url(thread_url: str, number: int) -> str:
-    """The server's search for pull requests from the branch of an issue: the page is made before there is one. `head:`
-    takes how a branch's name begins, says GitHub's page "Searching issues and pull requests"."""
+    """Return the address of a search for pull requests from the issue's branch, since the page is made before there is
+    one. By GitHub's "Searching issues and pull requests", `head:` accepts the beginning of a branch's name."""
     site = _THREAD.fullmatch(thread_url)
     return f"{site[1]}/pulls?q={quote(f'is:pr head:agent/issue-{number}-')}" if site else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """`code` is the lines that it is about, `diff` what they should become; both may be empty."""
+    """`code` are the lines of the finding, `diff` is the suggested change; both may be empty."""
 
     where: str
     severity: str
@@ -164,7 +164,7 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Empty where the run was of another kind. A cut journal has what was handed over until then."""
+    """The results that the model submitted until the end of the journal; empty for other kinds of runs."""
 
     description: Description = field(default_factory=Description)
     plan: Plan | None = None
@@ -190,7 +190,7 @@ def handover_of(journal: JournalFile) -> Handover:
 
 
 def _arguments(call: RecordedCall, schema: Any) -> dict[str, Any]:
-    """What the redactor masked may have been a bracket: then the result's own account has to do."""
+    """Return the arguments of a call, or fields of its result if a masked secret made the arguments invalid JSON."""
     try:
         return dict(parse_arguments(call.call.arguments, schema).values)
     except BadArgumentsError:

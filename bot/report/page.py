@@ -1,7 +1,8 @@
-"""The HTML page of a run, from its journal alone: one file, nothing fetched.
+"""Render the HTML page of a run from its journal: one file that loads nothing.
 
-Everything in a journal may be hostile: it quotes a model, a repository and strangers. The templates escape without
-exception, invisible characters are made visible, and a content policy lets only the page's own style and script in.
+Everything in a journal may be hostile: it contains text of a model, a repository and strangers. The templates escape
+everything, invisible characters are made visible, and a content security policy allows only the page's own style and
+script.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
 from bot.contracts.request import RunLimits
-from bot.publish.bundle.files import PATCH
+from bot.publish.bundle.write import PATCH
 from bot.publish.markdown import unescaped
 from bot.report import evidence
 from bot.report import text as words
@@ -61,7 +62,7 @@ _ROW = 90
 
 
 class Detail(NamedTuple):
-    """How much a page shows: characters of a text, rows of a diff, steps of the timeline, entries of another list."""
+    """Limits of a page: characters of a text, rows of a diff, steps of the timeline, entries of another list."""
 
     text: int
     rows: int
@@ -78,10 +79,10 @@ _DETAILS = (
 
 
 def render_page(journal_path: Path, patch: bytes | None = None) -> str:
-    """The page for a journal, also one whose run was killed, and one of a newer program as far as it is understood.
+    """Return the page for a journal, also that of a killed run, and that of a newer version as far as it is understood.
 
-    `patch` is the change as it is published; without it `changes.patch` beside the journal is taken, if it is the one
-    that the journal names. Raises `UsageError` if the file is not a journal.
+    `patch` is the published change; without it `changes.patch` beside the journal is used if its hash is in the
+    journal. Raises `UsageError` if the file is not a journal.
     """
     journal = read_journal(journal_path, lenient=True)
     return render(journal, patch if patch is not None else _patch_beside(journal, journal_path))
@@ -97,8 +98,8 @@ def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
 
 
 def render(journal: JournalFile, patch: bytes | None = None) -> str:
-    """`render_page` for a journal that was read already. What would make the page larger than `LARGEST` is left out,
-    and counted where it is missing."""
+    """`render_page` for a journal that was read already. Content that would make the page larger than `LARGEST` is left
+    out, and its amount is shown instead."""
     timeline, handover = build_timeline(journal), handover_of(journal)
     first_screen = build_first_screen(journal, timeline, handover.description, patch)
     for net in first_screen.files:
@@ -147,7 +148,7 @@ def _render(
 
 
 class Asset(NamedTuple):
-    """A file of this package that stands in the page as it is, and the hash by which the page lets it in."""
+    """A file of this package that is embedded in the page, and its hash for the content security policy."""
 
     text: Markup
     hash: str
@@ -155,7 +156,7 @@ class Asset(NamedTuple):
 
 @cache
 def _template() -> jinja2.Template:
-    """Compiled once: it takes a third of a second."""
+    """Cached: compiling takes a third of a second."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -202,7 +203,7 @@ def _asset(name: str) -> Asset:
 
 
 def bounded(items: Iterable[object], most: int) -> list[object]:
-    """The first and the last of them, at most `most`; between them stands how many are left out, a number."""
+    """Return the first and the last items, at most `most`, and between them the number of those left out."""
     listed = list(items)
     if len(listed) <= most:
         return listed
@@ -223,7 +224,7 @@ def limit_words(limits: RunLimits) -> Sequence[str]:
 
 
 def _notices(journal: JournalFile) -> Iterator[str]:
-    """What a reader must know of the journal itself."""
+    """Yield notes on the journal itself."""
     header = journal.header
     if header.schema > SCHEMA_VERSION:
         yield (
@@ -239,14 +240,14 @@ def _notices(journal: JournalFile) -> Iterator[str]:
 
 
 def _rows(timeline: Timeline) -> int:
-    """How many rows the diffs of a timeline have, apart from its subagents'."""
+    """Return the number of rows of a timeline's diffs, without those of subagents."""
     changes = (change for turn in timeline.turns for call in turn.calls for change in call.changes)
-    found = (file for turn in timeline.turns for file in turn.files)
-    return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *found))
+    between_calls = (file for turn in timeline.turns for file in turn.files)
+    return sum(min(change.diff.count("\n"), _DETAILS[0].rows) for change in (*changes, *between_calls))
 
 
 def _sizes(timeline: Timeline) -> Iterator[int]:
-    """How long the texts of a timeline are that a page may have to shorten."""
+    """Yield the lengths of the texts of a timeline that may be shortened."""
     for item in timeline.entries:
         if isinstance(item, TextEntry):
             yield len(item.text)
@@ -272,13 +273,13 @@ _STARTS: Mapping[str, tuple[bytes, ...]] = {
 
 
 class Pictures:
-    """The pictures of one page: those beyond its budget are only named."""
+    """The pictures of one page: those beyond the budget are only named."""
 
     def __init__(self, budget: int = BUDGET) -> None:
         self._left = budget
 
     def address(self, image: Image) -> str:
-        """A `data:` address, empty for what is not shown: its bytes must be of the kind that it claims to be."""
+        """Return a `data:` address; empty for a picture that is too large or not of its stated type."""
         starts = _STARTS.get(image.media_type, ())
         size = len(image.data)
         if not image.data.startswith(starts) or size > min(MAX_PICTURE, self._left):

@@ -1,4 +1,4 @@
-"""Plots over the turns of a run: tokens held, cache share, cost, seconds. The template draws them as SVG."""
+"""Compute plots over the turns of a run: tokens, cache share, cost, seconds. The template draws them as SVG."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bot.report.timeline import Timeline
 WIDTH, HEIGHT = 460, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 34
 MOST_MARKS = 240
-"""Turns shown one by one; of more, as many stand together as needed, and the largest of them is shown."""
+"""The most points. With more turns, several share a point, which shows the largest value."""
 
 
 class Point(NamedTuple):
-    """One turn. `held` is in tokens, `cached` in percent of them, `cost_so_far` is the cost so far, in USD."""
+    """One turn. `held` is the size of the request in tokens, `cached` a percentage of it, `cost_so_far` is in USD."""
 
     turn: int
     key: str
@@ -39,7 +39,7 @@ class Tick(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A bar, or the dot of a line, with the words shown for it. `kind` is its class."""
+    """A bar, or the dot of a line, with its label. `kind` is its CSS class."""
 
     x: float
     y: float
@@ -51,7 +51,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """`description` is what it shows in one sentence. `limit` is where a line stands that is not to be crossed."""
+    """`description` is one sentence. `limit` is the position of a line that marks a limit."""
 
     key: str
     title: str
@@ -74,7 +74,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """From figures to places in the plot."""
+    """Converts values to positions in the plot."""
 
     count: int
     top: float
@@ -92,7 +92,7 @@ class _Frame:
 
 
 def plots_of(points: Sequence[Point], window: int) -> list[Plot]:
-    """The plots of a run; none where no turn was answered."""
+    """Return the plots of a run; none without a response."""
     if not points:
         return []
     held = max(point.held for point in points)
@@ -242,7 +242,7 @@ def _x_ticks(points_shown: Sequence[Point], frame: _Frame) -> list[Tick]:
 
 
 def steps(most: float) -> list[float]:
-    """Round figures from 0 to `most` or a little over: three to six of them."""
+    """Return three to six round numbers from 0 to `most` or a little more."""
     if most <= 0:
         return [0, 1]
     size = 10 ** math.floor(math.log10(most))

@@ -1,10 +1,11 @@
-"""The job's summary on Actions: how the run ended, the evidence, and two Mermaid charts of tokens and time."""
+"""Job summaries on Actions: of a run with its evidence and two Mermaid charts (tokens, time), of a maintenance plan,
+and of dashboards."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from bot.contracts.outcome import Outcome
 from bot.evidence.summary import summarize_checks
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import clean_line
+from bot.maintenance.due_tasks import Decision
 from bot.publish.evidence.priorities import priorities
 from bot.publish.evidence.problems import failures
 from bot.publish.evidence.table import evidence_details, remarks, table
@@ -29,8 +31,8 @@ _DENIED = 5
 
 
 def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (), charts: str = "") -> str:
-    """Markdown. What others wrote in it is inert; a line that holds a secret is withheld. `charts` is of
-    `charts_of`."""
+    """Return the summary of a run as Markdown. Untrusted text has no effect; a line with a secret is withheld. `charts`
+    comes from `charts_of`."""
     checks = summarize_checks(outcome)
     doubt = "" if checks.verified else ", not verified"
     lines = [
@@ -51,14 +53,13 @@ def run_summary(outcome: Outcome, pull_url: str = "", notes: Sequence[str] = (),
 
 
 def publish_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
-    """What publishing adds where the run's own summary stands in the same job; empty where it adds nothing."""
+    """Return what publishing adds to the run's own summary in the same job; empty for nothing."""
     lines = _published(pull_url, notes)
     return "\n".join(["## Slash Agent: published", "", *lines]) + "\n" if lines else ""
 
 
 def charts_of(journal: Path) -> str:
-    """Where tokens and time of a run went, for `run_summary`. Empty where the journal cannot be read: a summary without
-    charts is one all the same."""
+    """Return the charts for `run_summary`; empty if the journal cannot be read."""
     from bot.agent.journal_file import read_journal
 
     try:
@@ -68,12 +69,12 @@ def charts_of(journal: Path) -> str:
 
 
 def outcome_summary(status: str, sentence: str) -> str:
-    """The summary of an event that needed no agent."""
+    """Return the summary of an event that needed no agent."""
     return f"## Slash Agent: {status.replace('_', ' ')}\n\n{_sentence(sentence)}\n"
 
 
 def error_summary(verb: str, sentence: str) -> str:
-    """The summary of a step that ended in an error, in the words of its log."""
+    """Return the summary of a step that ended in an error, with its log message."""
     text = withhold_if_secret(sentence) or clean_line(sentence, _SENTENCE)
     return f"## Slash Agent: {verb} failed\n\n{fenced(text)}\n"
 
@@ -84,7 +85,7 @@ def _published(pull_url: str, notes: Sequence[str]) -> list[str]:
 
 
 def _evidence(outcome: Outcome) -> list[str]:
-    """As in the pull request, with more rows."""
+    """Return the same evidence as in the pull request, with more rows."""
     rows, left_out = table(outcome, 2 * _MOST)
     failed = failures(outcome.checks)
     first = [*failed[:_MOST], *priorities(outcome, outcome.files)]
@@ -118,7 +119,7 @@ def _facts(outcome: Outcome) -> list[tuple[str, str]]:
 
 
 def _denied(outcome: Outcome) -> list[tuple[str, str]]:
-    """Each call once, with the rule that denied it, and how often."""
+    """Return each denied call once, with the rule and the number of tries."""
     calls = Counter(outcome.denials)
     table_rows = []
     for denial, times in list(calls.items())[:_DENIED]:
@@ -164,8 +165,8 @@ def _server(server: ServerUse) -> str:
     )
 
 
-def _sentence(text: str) -> str:
-    return withhold_if_secret(text) or plain(clean_line(text, _SENTENCE))
+def _sentence(text: str, limit: int = _SENTENCE) -> str:
+    return withhold_if_secret(text) or plain(clean_line(text, limit))
 
 
 _POINTS = 60
@@ -178,7 +179,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_. -]+")
 
 
 class Span(NamedTuple):
-    """What took from `start` to `end`, in milliseconds since the journal was opened."""
+    """An activity from `start` to `end`, in milliseconds since the journal was opened."""
 
     section: str
     label: str
@@ -187,7 +188,7 @@ class Span(NamedTuple):
 
 
 def charts(journal: JournalFile) -> str:
-    """Markdown with both, each with a sentence that says what it shows; empty where there is nothing to show."""
+    """Return Markdown with both charts and a sentence on each; empty without data."""
     usages = [record.usage for record in journal.records(Response)]
     spans = list(_spans(journal))
     parts = []
@@ -205,7 +206,7 @@ def charts(journal: JournalFile) -> str:
 
 
 def _first_tokens(journal: JournalFile) -> str:
-    """A sentence on how long requests waited for the first token; empty where nobody measured."""
+    """Return a sentence on the time to the first token; empty if it was not measured."""
     waits = sorted(
         one.first_token for one in journal.records(Response) if 0 < one.first_token < _LATEST / 1000
     )
@@ -278,7 +279,7 @@ def _span(section: str, label: str, start: float, end: float) -> Iterator[Span]:
 
 
 def _longest(spans: Sequence[Span]) -> list[Span]:
-    """The longest few of each section, in the order in which they began."""
+    """Return the longest spans of each section, in the order of their start."""
     longest_spans: list[Span] = []
     for section in dict.fromkeys(span.section for span in spans):
         of_it = sorted(
@@ -300,5 +301,64 @@ def _gantt(spans: Sequence[Span]) -> str:
 
 
 def _name(name: str) -> str:
-    """Nothing that Mermaid or Markdown would read as more than letters."""
+    """Return `name` with only characters that have no meaning in Mermaid or Markdown."""
     return " ".join(_NOT_IN_A_NAME.sub(" ", name[: 4 * _NAME]).split())[:_NAME] or "other"
+
+
+MOST_ROWS = 400
+_MOST_NOTES = 100
+_PLAN_SENTENCE = 500
+_LEFT = "It is due, and the matrix is full: it waits for the next plan by the schedule."
+
+
+def plan_summary(
+    decisions: Iterable[tuple[str, Decision]], jobs: Collection[tuple[str, str]], notes: Sequence[str]
+) -> str:
+    """Return the summary of a maintenance plan as Markdown. `decisions` are pairs of repository and decision, `jobs`
+    the repositories and tasks in the matrix, `notes` the warnings. The job's log has every decision."""
+    runs: list[str] = []
+    left: list[str] = []
+    waits: list[str] = []
+    for repository, one in decisions:
+        name = (repository, one.task.name)
+        if not one.run:
+            waits.append(_row(*name, "waits", one.why))
+        elif name in jobs:
+            runs.append(_row(*name, "**runs**", one.why))
+        else:
+            left.append(_row(*name, "left", _LEFT))
+    counts = [f"{count_of(len(runs), 'task')} to run now" if runs else "Nothing to run now"]
+    counts += [f"{len(left)} left for the next plan"] if left else []
+    counts += [f"{len(waits)} waiting"] if waits else []
+    rows = [*runs, *left, *waits]
+    lines = ["## Slash Agent: maintenance plan", "", f"{', '.join(counts)}.", *_notes(notes)]
+    if rows:
+        lines += ["", "| Repository | Task | | Why |", "| --- | --- | --- | --- |", *rows[:MOST_ROWS]]
+    if len(rows) > MOST_ROWS:
+        lines += ["", f"{count_of(len(rows) - MOST_ROWS, 'more task')}: see the log."]
+    return "\n".join(lines) + "\n"
+
+
+def dashboards_summary(done: Sequence[str], notes: Sequence[str]) -> str:
+    """Return the summary of dashboards as Markdown. `done` has a sentence on each repository's dashboard."""
+    listed = [f"- {_sentence(line, _PLAN_SENTENCE)}" for line in done[:MOST_ROWS]]
+    if len(done) > MOST_ROWS:
+        listed.append(f"- {len(done) - MOST_ROWS} more: see the log.")
+    return "\n".join(["## Slash Agent: dashboards", "", *listed, *_notes(notes)]) + "\n"
+
+
+def _row(repository: str, task: str, what: str, why: str) -> str:
+    return f"| {cell(plain(repository))} | {cell(plain(task))} | {what} | {cell(_sentence(why, _PLAN_SENTENCE))} |"
+
+
+def _notes(notes: Sequence[str]) -> list[str]:
+    if not notes:
+        return []
+    more = [f"- {len(notes) - _MOST_NOTES} more: see the log."] if len(notes) > _MOST_NOTES else []
+    return [
+        "",
+        "To look at:",
+        "",
+        *(f"- {_sentence(note, _PLAN_SENTENCE)}" for note in notes[:_MOST_NOTES]),
+        *more,
+    ]

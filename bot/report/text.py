@@ -1,7 +1,7 @@
-"""Text for the page: figures, shortened and escaped text, and the little Markdown that models write, as blocks.
+"""Format text for the page: figures, shortened and escaped text, and the simple Markdown of models as blocks.
 
-Characters that hide or reverse text become visible escapes, and only addresses that a browser may follow become links.
-Markdown becomes no link, picture or HTML. The template engine escapes HTML.
+Characters that hide or reverse text become visible escapes, and only web addresses become links. Markdown does not
+become links, pictures or HTML. The template engine escapes HTML.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from bot.contracts.formatting import duration, money
 from bot.report.diffs import Line, Piece
 
 LONGEST = 24_000
-"""Characters of one text that a page shows at most."""
+"""The most characters of one text on a page."""
 
 _BUDGET = 12_000_000
 _LENGTHS = (LONGEST, 16_000, 10_000, 6_000, 4_000, 2_000, 1_000)
 
 
 def longest_for(sizes: Iterable[int]) -> int:
-    """How much of each of so many texts a page can show without becoming slow to open."""
+    """Return the most characters of each text, so that a page with texts of these sizes opens fast."""
     known = list(sizes)
     fitting = (length for length in _LENGTHS if sum(min(size, length) for size in known) <= _BUDGET)
     return next(fitting, _LENGTHS[-1])
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """A text that may be very long, with its middle left out and the number of characters said."""
+    """Return a text without its middle if it is too long, with the number of missing characters."""
     if len(text) <= longest:
         return text
     head, tail = text[: longest * 2 // 3], text[-longest // 3 :]
@@ -42,7 +42,7 @@ def usd(amount: float) -> str:
 
 
 def tokens(many: float) -> str:
-    """Short enough for an axis: `950`, `12k`, `1.5M`."""
+    """Return a short number for an axis: `950`, `12k`, `1.5M`."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if many >= size:
             return f"{many / size:.3g}{letter}"
@@ -54,7 +54,7 @@ def seconds_on_axis(seconds: float) -> str:
 
 
 def plain_word(value: str) -> str:
-    """`not_runnable` as people write it."""
+    """Return `not runnable` for `not_runnable`."""
     return value.replace("_", " ")
 
 
@@ -64,7 +64,8 @@ _HIDING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def make_visible() -> Callable[[object], object]:
-    """A function that does it to every text given. What has markup went through it before, value by value."""
+    """Return a function that makes invisible characters of a text visible. Markup is unchanged: its values were
+    converted before."""
     escapes = _Escapes()
 
     def visible(value: object) -> object:
@@ -78,7 +79,7 @@ def make_visible() -> Callable[[object], object]:
 
 
 class _Escapes(dict[int, str]):
-    """What each character met so far is shown as."""
+    """The replacement of each character, cached."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -92,7 +93,7 @@ def _escape(code: int) -> str:
 
 
 def safe_link(url: str) -> str:
-    """`url` where a browser may follow it, else nothing: a journal could name `javascript:`."""
+    """Return `url` if it is a web address, else an empty string: a journal could contain `javascript:`."""
     return url if url.startswith(("https://", "http://")) else ""
 
 
@@ -104,7 +105,7 @@ _LONGEST_LINE = 2_000
 
 
 class Block(NamedTuple):
-    """`kind` is p, li, h or pre. Pieces are of the kind code, strong, or empty."""
+    """`kind` is p, li, h or pre; that of a piece is code, strong, or empty."""
 
     kind: str
     pieces: Line

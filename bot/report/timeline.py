@@ -1,5 +1,5 @@
-"""The timeline of a journal: turns with their calls and what happened around them. `build_timeline.py` fills it, the
-templates show it. `key` is the anchor in the page."""
+"""The timeline of a journal: turns with their calls, and other entries. `build_timeline.py` fills it, the templates
+show it. `key` is the anchor in the page."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from bot.report.calls import ChangedPath, Field, subject_of
 
 @dataclass(slots=True)
 class Call:
-    """A tool call with everything that was said about it. `inputs` are its arguments as people read them."""
+    """A tool call with all its records. `inputs` are its arguments as fields for people."""
 
     id: str
     name: str
@@ -53,12 +53,12 @@ class Call:
 
     @property
     def subject(self) -> str:
-        """What it was about, in a line."""
+        """Its subject in one line."""
         return subject_of(self.inputs)
 
     @property
     def changes(self) -> list[ChangedPath]:
-        """What the call changed, by edit or by command."""
+        """The files that the call changed, by edit or by command."""
         if self.result is None or self.result.is_error:
             return self.files
         edits = changed_files(self.result.metadata)
@@ -75,7 +75,7 @@ class Call:
 
     @property
     def tags(self) -> str:
-        """The filters of the page that it passes."""
+        """The filters of the page that it matches."""
         tags = {
             "denied": self.state == "denied",
             "error": self.state not in ("ok", "denied"),
@@ -87,8 +87,8 @@ class Call:
 
 @dataclass(slots=True)
 class Turn:
-    """One request to the model, its answer, and the calls of the answer. `at` is when it was sent, `answered` when the
-    answer was whole (0 for never), `ended` when its last call had its result, all in seconds."""
+    """One request to the model, its response, and the calls of the response. `at` is when it was sent, `answered` when
+    the response was complete (0 for never), `ended` when its last call had its result, all in seconds."""
 
     number: int
     at: float
@@ -112,22 +112,22 @@ class Turn:
 
     @property
     def held(self) -> int:
-        """Tokens of the conversation as it was sent."""
+        """Tokens of the request."""
         return self.usage.input + self.usage.cache_read + self.usage.cache_write
 
     @property
     def cached(self) -> int:
-        """How much of what was read came from the vendor's cache, in percent."""
+        """The share of the request that came from the vendor's cache, in percent."""
         return 100 * self.usage.cache_read // self.held if self.held else 0
 
     @property
     def thinking_seconds(self) -> float:
-        """How long the model took."""
+        """The duration of the response."""
         return max(0.0, self.answered - self.at)
 
     @property
     def working_seconds(self) -> float:
-        """How long its tool calls took, with what was asked about them."""
+        """The duration of its tool calls, with questions to people."""
         return max(0.0, self.ended - max(self.answered, self.at))
 
 
@@ -144,8 +144,8 @@ class Agent:
 
 @dataclass(slots=True)
 class TextEntry:
-    """A user message of the history, or what readers should know besides: `origin` "note"; "recalled" is the
-    conversation that the run went on with, "summary" what stands for the part that was left out."""
+    """A user message of the history or, by its `origin`, a "note" for readers, the "recalled" conversation that the run
+    continued, or the "summary" that replaces a part of the conversation."""
 
     at: float
     origin: str
@@ -164,7 +164,7 @@ class TextEntry:
 
 @dataclass(slots=True)
 class CheckRow:
-    """`flaky`: it failed and, run again on the same files, passed."""
+    """One check. `flaky`: it failed and, run again on the same files, passed."""
 
     name: str
     command: str
@@ -175,7 +175,7 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version of a file; `step` and `diff` are the anchors of what made it and of its diff, empty for none."""
+    """A version of a file; `step` and `diff` are the anchors of its step and of its diff, empty for none."""
 
     version: Version
     step: str = ""
@@ -185,8 +185,8 @@ class VersionRow:
 
 @dataclass(slots=True)
 class FileRow:
-    """A file that edits or commands touched, with the tools that did, and what it was from step to step. Its counts are
-    those of all versions, or with `net` of the change as it is published."""
+    """A file that edits or commands changed, with the tools that did, and its versions. Its counts are those of all
+    versions or, with `net`, of the published change."""
 
     path: str
     tools: list[str] = field(default_factory=list)
@@ -214,7 +214,7 @@ class Timeline:
         return [item for item in self.entries if isinstance(item, Turn)]
 
     def count(self, tag: str) -> int:
-        """How many calls pass that filter, subagents' too."""
+        """Return how many calls match that filter, with those of subagents."""
         calls = [call for turn in self.turns for call in turn.calls]
         below = sum(agent.timeline.count(tag) for call in calls for agent in call.agents)
         failed = sum(turn.failure is not None for turn in self.turns) if tag == "error" else 0

@@ -1,1 +1,1 @@
-"""Findings of a review: the diff's lines, where a finding may stand, and how it is told apart. Pure, no I/O."""
+"""Findings of a review: parse the diff, anchor findings on its lines, recognise repeated ones. Pure, no I/O."""

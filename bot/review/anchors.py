@@ -1,7 +1,7 @@
-"""Where a finding may stand: on lines of the diff, as GitHub takes them, found again by their text when they moved.
+"""Anchor findings on lines of the diff that GitHub accepts. Lines that moved are found by their text.
 
-GitHub refuses a whole review for one bad anchor and does not say which, so nothing is left to it: both ends lie in
-one hunk of the finding's side; on the right every shown line will do, on the left only removed ones.
+GitHub refuses a whole review for one invalid anchor and does not say which, so anchors are checked here: both ends must
+be in one hunk of the finding's side; on the right any shown line is valid, on the left only removed ones are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
-# GitHub shows no larger part of a diff, and takes no comment where it shows nothing.
+# GitHub shows no larger file diff, and accepts no comment on lines that it does not show.
 LARGEST_BYTES = 400_000
 LARGEST_LINES = 20_000
 _SHOWN_RANGES = 6
@@ -29,9 +29,9 @@ class Span(NamedTuple):
 
 
 def anchor(finding: Finding, diff: Diff) -> Finding | str:
-    """`finding` where it stands in `diff`, its `text` filled in; or a clause that says why it stands nowhere.
+    """Return `finding` anchored in `diff`, with its `text` set, or a clause why that is impossible.
 
-    With a `text`, the lines must say that; where they do not, the nearest place that does is taken.
+    If the finding has a `text`, its lines must match; otherwise the nearest lines with that text are used.
     """
     file = diff.find(finding.path)
     if file is None:
@@ -46,7 +46,7 @@ def anchor(finding: Finding, diff: Diff) -> Finding | str:
     texts = lines_at(file, finding.side, span)
     wanted = _comparable(finding.text.split("\n")) if finding.text else None
     if texts is not None and (wanted is None or _comparable(texts) == wanted):
-        return _standing(finding, file, span, texts)
+        return _anchored(finding, file, span, texts)
     if wanted is None or not any(line.strip() for line in wanted):
         return "its lines are not in the diff"
     firsts = _nearest_lines(file, finding.side, wanted, span.first)
@@ -54,12 +54,12 @@ def anchor(finding: Finding, diff: Diff) -> Finding | str:
         return "its lines are in the diff twice, equally near" if firsts else "its lines are not in the diff"
     moved = Span(firsts[0], firsts[0] + len(wanted) - 1)
     texts = lines_at(file, finding.side, moved)
-    # On the left the text may stand on context lines, where GitHub takes nothing.
-    return "its lines are not in the diff" if texts is None else _standing(finding, file, moved, texts)
+    # On the left the text may be on context lines, where GitHub accepts no comment.
+    return "its lines are not in the diff" if texts is None else _anchored(finding, file, moved, texts)
 
 
 def lines_at(file: FileDiff, side: Side, span: Span) -> list[str] | None:
-    """What the lines say, or `None` where a comment on them would be refused."""
+    """Return the text of the lines, or `None` if GitHub would refuse a comment on them."""
     hunk = next((hunk for hunk in file.hunks if hunk.holds(side, span.first)), None)
     if hunk is None or not hunk.holds(side, span.last):
         return None
@@ -70,7 +70,7 @@ def lines_at(file: FileDiff, side: Side, span: Span) -> list[str] | None:
 
 
 def advice(diff: Diff, path: str, line: int, side: Side) -> str:
-    """What would have been a valid anchor, near to this one: a sentence for whoever made it."""
+    """Return a sentence for the model that names valid anchors near an invalid one."""
     file = diff.find(path)
     if file is None:
         return f"{path} is not in the diff. {_near_names(diff, path)}"
@@ -88,7 +88,7 @@ def advice(diff: Diff, path: str, line: int, side: Side) -> str:
 
 
 def _closed(file: FileDiff) -> str:
-    """Why no line of the file can be commented on; empty where some can."""
+    """Return why no line of the file can be commented on; empty if some can."""
     if not _is_utf8(file.path):
         return "the file's name is not UTF-8"
     if file.binary:
@@ -101,7 +101,7 @@ def _closed(file: FileDiff) -> str:
     return ""
 
 
-def _standing(finding: Finding, file: FileDiff, span: Span, texts: Sequence[str]) -> Finding:
+def _anchored(finding: Finding, file: FileDiff, span: Span, texts: Sequence[str]) -> Finding:
     return replace(
         finding,
         path=file.path,
@@ -112,7 +112,7 @@ def _standing(finding: Finding, file: FileDiff, span: Span, texts: Sequence[str]
 
 
 def _nearest_lines(file: FileDiff, side: Side, wanted: Sequence[str], near: int) -> list[int]:
-    """The first lines of the places that say `wanted`, only the nearest: two when they are equally near."""
+    """Return the first line of the nearest occurrence of `wanted`; two lines if two are equally near."""
     best: list[int] = []
     for hunk in file.hunks:
         for first in _occurrences(hunk, side, wanted):
@@ -125,7 +125,7 @@ def _nearest_lines(file: FileDiff, side: Side, wanted: Sequence[str], near: int)
 
 
 def _occurrences(hunk: Hunk, side: Side, wanted: Sequence[str]) -> Iterator[int]:
-    """By the search for a string, which stays fast also where thousands of lines are alike."""
+    """Yield the first lines of all occurrences. A string search stays fast even if thousands of lines are equal."""
     if max(wanted, key=len) not in "\n".join(hunk.texts):
         return
     text = "\n" + "\n".join(_comparable(hunk.side(side))) + "\n"
@@ -139,7 +139,7 @@ def _occurrences(hunk: Hunk, side: Side, wanted: Sequence[str]) -> Iterator[int]
 
 
 def _comparable(lines: Iterable[str]) -> list[str]:
-    """White space at a line's end is nothing that a model copies faithfully."""
+    """Strip white space at line ends, which models do not copy faithfully."""
     return [line.rstrip() for line in lines]
 
 
@@ -161,7 +161,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[Span]:
 
 
 def _near_names(diff: Diff, path: str) -> str:
-    from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
+    from difflib import get_close_matches  # 3 ms to import, and rarely needed
 
     names = [file.path for file in diff.files if _is_utf8(file.path)]
     base = path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""A unified diff as git writes it, parsed into files, hunks and rows."""
+"""Parse a unified diff of git into files, hunks and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """`kinds` has one character a line: a space, `-` or `+`. Each side is a run of lines without a gap."""
+    """`kinds` has one character per line: a space, `-` or `+`. The lines of each side are consecutive."""
 
     old_start: int
     old_count: int
@@ -48,22 +48,22 @@ class Hunk:
         return self.new_count if side is Side.RIGHT else self.old_count
 
     def holds(self, side: Side, line: int) -> bool:
-        """Whether the side shows this line, as context or changed."""
+        """Whether the hunk has this line of the side, as context or changed."""
         return self.start(side) <= line < self.start(side) + self.count(side)
 
     def side(self, side: Side) -> list[str]:
-        """What the side says, its first line being number `start(side)`."""
+        """Return the lines of the side; the first one has the number `start(side)`."""
         absent = "-" if side is Side.RIGHT else "+"
         return [text for kind, text in zip(self.kinds, self.texts, strict=True) if kind != absent]
 
     def changed(self, side: Side) -> frozenset[int]:
-        """The numbers of the lines that this side alone has."""
+        """Return the numbers of the lines that only this side has."""
         wanted, absent = ("+", "-") if side is Side.RIGHT else ("-", "+")
         kinds = self.kinds.replace(absent, "")
         return frozenset(number for number, kind in enumerate(kinds, self.start(side)) if kind == wanted)
 
     def rows(self) -> Iterator[Row]:
-        """Every line in order, with its numbers on both sides."""
+        """Yield every line in order, with its numbers on both sides."""
         old, new = self.old_start, self.new_start
         for kind, text in zip(self.kinds, self.texts, strict=True):
             yield Row(kind, 0 if kind == "+" else old, 0 if kind == "-" else new, text)
@@ -73,8 +73,8 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file of a diff. `path` is its name now, or its last one where it was removed; a name that is no UTF-8
-    holds surrogates. `size` is the length of its part of the diff."""
+    """One file of a diff. `path` is its new name, or its old one if it was removed; a name that is not UTF-8 has
+    surrogates. `size` is the length of its part of the diff."""
 
     path: str
     old_path: str
@@ -88,7 +88,7 @@ class FileDiff:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """All files in the diff's order. `find` knows a renamed file by its old name too."""
+    """All files in the diff's order. `find` also accepts the old name of a renamed file."""
 
     files: tuple[FileDiff, ...]
     _by_path: Mapping[str, FileDiff] = field(init=False, repr=False, compare=False)
@@ -123,11 +123,11 @@ _BINARY_DATA = re.compile(r"(?:literal|delta) \d+|[A-Za-z][0-9A-Za-z!#$%&()*+;<=
 
 
 class DiffError(UsageError):
-    """The text is not a diff as git writes it. The message names the line."""
+    """The text is not a valid diff of git. The message names the line."""
 
 
 def parse_diff(raw: bytes) -> Diff:
-    """`git diff`'s output as values. Raises `DiffError`. Bytes that are no UTF-8 become U+FFFD in lines."""
+    """Parse the output of `git diff`. Raises `DiffError`. Bytes that are not UTF-8 become U+FFFD in lines."""
     if not raw:
         return Diff(())
     reader = _Reader(raw.removesuffix(b"\n").decode(errors="surrogateescape"))
@@ -142,7 +142,7 @@ def parse_diff(raw: bytes) -> Diff:
 
 
 class _Reader:
-    """The lines and how far we are. Bytes that are no UTF-8 are half characters here, so that names keep them."""
+    """The lines and the current position. Bytes that are not UTF-8 are surrogates here, so that names keep them."""
 
     def __init__(self, text: str) -> None:
         self.lines: Sequence[str] = text.split("\n")
@@ -156,11 +156,11 @@ class _Reader:
         return self.position >= len(self.lines)
 
     def peek(self) -> str:
-        """The next line; empty at the end."""
+        """Return the next line; empty at the end."""
         return "" if self.at_end else self.lines[self.position]
 
     def size_since(self, start: int) -> int:
-        """In bytes."""
+        """Return the size in bytes of the lines from `start` to the current one."""
         lines = self.lines[start : self.position]
         lengths = (
             map(len, lines) if self.ascii else (len(line.encode(errors="surrogateescape")) for line in lines)
@@ -173,7 +173,7 @@ class _Reader:
 
 @dataclass(slots=True)
 class _Header:
-    """What the lines before the first hunk say."""
+    """The fields of the lines before the first hunk."""
 
     names: str
     status: FileStatus = FileStatus.MODIFIED
@@ -190,7 +190,7 @@ def _file(reader: _Reader) -> FileDiff:
         raise reader.wrong("a combined diff has no two sides" if combined else "`diff --git` was expected")
     header = _Header(first.removeprefix(_SECTION))
     reader.position += 1
-    while _takes(reader, header):
+    while _read_header(reader, header):
         reader.position += 1
     old, new = _names(reader, header)
     binary = _skip_binary(reader)
@@ -204,8 +204,8 @@ def _file(reader: _Reader) -> FileDiff:
     )
 
 
-def _takes(reader: _Reader, header: _Header) -> bool:
-    """Whether the next line is an extended header, noted in `header`."""
+def _read_header(reader: _Reader, header: _Header) -> bool:
+    """Read the next line into `header` if it is an extended header; return whether it was one."""
     line = reader.peek()
     for words, status, mode_of in (
         ("old mode ", None, "old"),
@@ -234,7 +234,7 @@ def _takes(reader: _Reader, header: _Header) -> bool:
 
 
 def _names(reader: _Reader, header: _Header) -> tuple[str, str]:
-    """Both names, as far as the header tells. Without a rename they are the same, which finds where one ends."""
+    """Return both names of the header. Without a rename they are equal, which determines where the first one ends."""
     if header.moved_from and header.moved_to:
         return header.moved_from, header.moved_to
     names = header.names
@@ -249,7 +249,7 @@ def _names(reader: _Reader, header: _Header) -> tuple[str, str]:
 
 
 def _marked_names(reader: _Reader, header: _Header, old: str, new: str) -> tuple[str, str]:
-    """The `---` and `+++` lines, which must agree with what the header said."""
+    """Read the `---` and `+++` lines, which must agree with the header."""
     for word, prefix, name, gone in (
         ("--- ", "a/", old, FileStatus.ADDED),
         ("+++ ", "b/", new, FileStatus.REMOVED),
@@ -289,13 +289,13 @@ def _hunks(reader: _Reader) -> tuple[Hunk, ...]:
 
 
 def _hunk(reader: _Reader, old: tuple[int, int], new: tuple[int, int]) -> Hunk:
-    """As many lines as its head promises, and not one more. No head begins like a line of a hunk."""
+    """Read exactly as many lines as the hunk's head states. No head begins like a line of a hunk."""
     start = reader.position
     match = _NO_LINE.search(reader.kinds, start)
     reader.position = end = match.start() if match else len(reader.lines)
     kinds, lines = reader.kinds[start:end], reader.lines[start:end]
     if "\\" in kinds:
-        # "No newline at end of file" is said of a line, and is none.
+        # "No newline at end of file" is a remark on the line before it.
         lines = [line for line in lines if not line.startswith("\\")]
         kinds = kinds.replace("\\", "")
     if (len(kinds) - kinds.count("+"), len(kinds) - kinds.count("-")) != (old[1], new[1]):
@@ -322,7 +322,7 @@ def _skip_binary(reader: _Reader) -> bool:
 
 
 def _is_retyped(before: FileDiff, file: FileDiff) -> bool:
-    """git writes a file that became a link, or the other way round, as a removal and an addition."""
+    """Whether a file became a link, or the other way round: git writes a removal and an addition."""
     return (before.status, file.status) == (FileStatus.REMOVED, FileStatus.ADDED) and before.path == file.path
 
 
@@ -334,7 +334,7 @@ def _without_prefix(reader: _Reader, name: str, prefix: str) -> str:
 
 
 def _end_of_quoted(reader: _Reader, names: str) -> int:
-    """Where the first of two names ends, a quoted one."""
+    """Return the end of the first of two names, a quoted one."""
     match = re.match(r'"(?:[^"\\]|\\.)*"', names)
     if match is None or names[match.end() : match.end() + 1] != " ":
         raise reader.wrong("a quoted name does not end")
@@ -342,7 +342,7 @@ def _end_of_quoted(reader: _Reader, names: str) -> int:
 
 
 def _unquoted(reader: _Reader, name: str) -> str:
-    """A name as git quotes it: in C's way, bytes outside ASCII as three octal digits."""
+    """Undo git's quoting of a name: C escapes, and three octal digits for each byte outside ASCII."""
     if not name.startswith('"'):
         return name
     inner = name[1:-1]
@@ -353,6 +353,6 @@ def _unquoted(reader: _Reader, name: str) -> str:
         code = match[1]
         return _ESCAPED[code] if code in _ESCAPED else chr(int(code, 8) & 0xFF)
 
-    # Octal digits are bytes: every character is taken to its bytes first and read as UTF-8 at the end.
+    # Octal escapes are bytes, so every character is converted to bytes first and the whole is decoded as UTF-8.
     as_bytes = inner.encode(errors="surrogateescape").decode("latin-1")
     return _ESCAPE.sub(plain, as_bytes).encode("latin-1").decode(errors="surrogateescape")

@@ -1,6 +1,8 @@
-"""A diff as text for the model, every line with its numbers on both sides, and the part of it that another diff lacks.
+"""Render a diff as text for the model, with line numbers on both sides; and reduce a diff to what is new since the last
+review.
 
-Within a length; small files come first, so that one lock file does not crowd out the rest. What is left out is named.
+The text is limited in length. Small files are included first, so that one lock file does not displace the rest; what is
+left out is listed.
 """
 
 from __future__ import annotations
@@ -17,20 +19,20 @@ MOST = 160_000
 MOST_A_FILE = 24_000
 _LONGEST_LINE = 400
 _NAMES_LISTED = 300
-_NAMES_TOLD = 3
+_NAMES_FOR_PEOPLE = 3
 _WIDTH = 5
 
 
 @dataclass(frozen=True, slots=True)
 class DiffText:
-    """`text` is for the model; `left_out` says for people what it was not shown."""
+    """`text` is for the model; `left_out` lists for people what the model was not shown."""
 
     text: str
     left_out: tuple[str, ...]
 
 
 def diff_text(diff: Diff, most: int = MOST, most_a_file: int = MOST_A_FILE) -> DiffText:
-    """The whole diff where it fits."""
+    """Return the diff as text, complete if it fits."""
     texts = {file.path: _file(file, most_a_file) for file in diff.files}
     chosen = _fitting({path: len(text) for path, (text, _) in texts.items()}, most)
     parts = [_head(diff)]
@@ -61,7 +63,7 @@ def _head(diff: Diff) -> str:
 
 
 def _file(file: FileDiff, most: int) -> tuple[str, bool]:
-    """The file's part, and whether it was cut."""
+    """Return the text of a file, and whether it was cut."""
     lines = [f"## {_title(file)}"]
     if file.binary:
         lines.append("(binary)")
@@ -118,8 +120,8 @@ def _left_out(absent: Sequence[FileDiff], cut: Sequence[str]) -> Iterator[str]:
 
 
 def _listing(names: Sequence[str]) -> str:
-    more = len(names) - _NAMES_TOLD
-    return ", ".join(map(_readable, names[:_NAMES_TOLD])) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _NAMES_FOR_PEOPLE
+    return ", ".join(map(_readable, names[:_NAMES_FOR_PEOPLE])) + (f" and {more} more" if more > 0 else "")
 
 
 def _changed(file: FileDiff, side: Side) -> int:
@@ -127,15 +129,15 @@ def _changed(file: FileDiff, side: Side) -> int:
 
 
 def _readable(path: str) -> str:
-    """On one line, and with characters that can be sent."""
+    """Return `path` on one line, with invalid UTF-8 and unprintable characters escaped."""
     plain = path.encode(errors="surrogateescape").decode(errors="replace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in plain)
 
 
 def changed_since(diff: Diff, since: Diff) -> Diff:
-    """The hunks of `diff` that `since` touches. Both lead to the same head, `since` from the one reviewed last.
+    """Return the hunks of `diff` that `since` touches. Both lead to the same head, `since` from the last reviewed one.
 
-    What `since` brings in from elsewhere, as a merge of the base branch does, is no hunk of `diff` and stays out.
+    Changes of `since` from elsewhere, such as a merge of the base branch, are in no hunk of `diff` and left out.
     """
     remaining: list[FileDiff] = []
     for file in diff.files:
@@ -150,7 +152,7 @@ def changed_since(diff: Diff, since: Diff) -> Diff:
 
 
 def _touched(file: FileDiff) -> frozenset[int]:
-    """Lines of the new file that were added, or that stand where lines were removed."""
+    """Return the lines of the new file that were added, or next to removed lines."""
     touched = set[int]()
     for hunk in file.hunks:
         line = hunk.new_start if hunk.count(Side.RIGHT) else hunk.new_start + 1
@@ -166,6 +168,6 @@ def _touched(file: FileDiff) -> frozenset[int]:
 def _meets(hunk: Hunk, touched: frozenset[int]) -> bool:
     count = hunk.count(Side.RIGHT)
     if not count:
-        # The file is gone, or with no context shown only a gap is: the gap is between these two.
+        # The file was deleted, or the hunk only removes lines and has no context: they were between these two lines.
         return not touched.isdisjoint((hunk.new_start, hunk.new_start + 1))
     return not touched.isdisjoint(range(hunk.new_start, hunk.new_start + count))

@@ -1,8 +1,9 @@
-"""What makes two findings the same remark: wherever its lines have moved, and however it is worded this time.
+"""Recognise repeated findings, even if their lines moved or their wording changed.
 
-A fingerprint is of path, anchored text and title. A place is of path and text alone: a remark made by an earlier review
-on the very same text, in other words but with the same key words, is the same remark. Within one review lines do not
-move: there only the same words on the same lines are one remark, since code of the same shape stands in many places.
+A fingerprint is a hash of path, anchored text and title, a position one of path and text only. A finding equals one of
+an earlier review if the fingerprints are equal, or if the positions are equal and the titles share their key words.
+Within one review lines do not move: only the same words on the same lines are equal, since the same code may occur in
+many places.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bot.contracts.review import Finding
 _LENGTH = 16
 _WORD = re.compile(r"[^\W_]+")
 _ALIKE = 0.5
-# Words that a title may gain or lose without speaking of something else.
+# Words that do not change the subject of a title.
 _SMALL = frozenset(
     [
         *("a", "an", "and", "any", "are", "as", "at", "be", "because", "but", "by", "can", "could", "does"),
@@ -46,7 +47,7 @@ _SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KnownFinding:
-    """A finding of an earlier review. `line` is the last line that its comment stands on now, 0 if unknown."""
+    """A finding of an earlier review. `line` is the current last line of its comment, 0 if unknown."""
 
     fingerprint: str
     position: str = ""
@@ -55,8 +56,8 @@ class KnownFinding:
 
 
 class NewFindings(NamedTuple):
-    """`new` are the findings to post, with their fingerprints. The numbers count those of an earlier review and those
-    that repeat another one of this review."""
+    """`new` are the findings to post, with their fingerprints. The numbers count those of an earlier review and
+    those that repeat another one of this review."""
 
     new: tuple[Finding, ...]
     already_known: int
@@ -64,18 +65,18 @@ class NewFindings(NamedTuple):
 
 
 def fingerprint(finding: Finding) -> str:
-    """16 hex digits: path, text without its white space, and the key words of the title. Not the severity."""
+    """Return 16 hex digits for path, text without white space, and the key words of the title, not for the severity."""
     return _digest(finding.path, _squeezed(finding.text), " ".join(sorted(key_words(finding.title))))
 
 
 def position_of(finding: Finding) -> str:
-    """16 hex digits of path and text; empty where a finding stands on no text, which is no position."""
+    """Return 16 hex digits for path and text; empty if the finding has no text."""
     text = _squeezed(finding.text)
     return _digest(finding.path, text) if text else ""
 
 
 def key_words(title: str) -> frozenset[str]:
-    """The words that a title is about, as they compare."""
+    """Return the key words of a title in lower case."""
     return frozenset(word for word in _WORD.findall(title.casefold()) if word not in _SMALL)
 
 
@@ -89,8 +90,8 @@ def same_remark(one: Finding, other: Finding) -> bool:
 
 
 def find_new(findings: Iterable[Finding], earlier: Iterable[KnownFinding]) -> NewFindings:
-    """The findings to post. One of an earlier review hides the findings on one position only, the nearest in words and
-    line, so that it does not hide one on other code of the same shape."""
+    """Return the findings to post. A finding of an earlier review hides findings at one position only, the nearest in
+    words and line, so that it does not hide one on equal code elsewhere."""
     once: list[Finding] = []
     repeated = 0
     for finding in findings:
@@ -111,9 +112,9 @@ class _Compared(NamedTuple):
 
 
 def _already_known(candidates: Sequence[_Compared], earlier: Sequence[KnownFinding]) -> set[Finding]:
-    """Those of `candidates` that an earlier review posted."""
+    """Return those of `candidates` that an earlier review posted."""
     words = [key_words(one.title) for one in earlier]
-    # For which lines a remark stands, by its number.
+    # The lines that each earlier finding was matched with.
     lines_of_known: dict[int, _Lines] = {}
     known_findings: set[Finding] = set()
 
@@ -134,7 +135,7 @@ def _already_known(candidates: Sequence[_Compared], earlier: Sequence[KnownFindi
                     known_findings.add(one.finding)
                     break
 
-    # The surest first, over all of them, so that no other finding takes what speaks of this one.
+    # The most certain matches first, for all findings, so that a weaker match does not take an earlier finding.
     for is_same in (equal, alike):
         take(is_same, on_its_line=True)
         take(is_same, on_its_line=False)
@@ -153,17 +154,17 @@ def _lines_of(finding: Finding) -> _Lines:
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Most words of the shorter title are in the longer one. A title without words tells nothing apart."""
+    """Whether most words of the shorter title are in the longer one. A title without words is like any other."""
     fewer = min(len(one), len(other))
     return not fewer or len(one & other) / fewer >= _ALIKE
 
 
 def _squeezed(text: str) -> str:
-    """Re-indented code is the same code."""
+    """Normalise white space, so that re-indented code is equal."""
     return "\n".join(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
 
 
 def _digest(*parts: str) -> str:
-    # A NUL is in no path and no title, so that nothing can pretend to be two parts.
+    # Separated by NUL, which is removed from the parts, so that the parts are unambiguous.
     joined = "\0".join(part.replace("\0", "") for part in parts)
     return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:_LENGTH]

@@ -1,4 +1,4 @@
-"""Findings and problems in formats for other programs: SARIF 2.1.0 (OASIS, 2023), RDJSONL, JUnit XML."""
+"""Convert findings and problems to formats of other programs: SARIF 2.1.0 (OASIS, 2023), RDJSONL, JUnit XML."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RULES = {
 
 
 def to_sarif(review: Review, version: str) -> str:
-    """The log as JSON text, the same for the same review. `version` is this program's.
+    """Return the log as deterministic JSON text. `version` is that of this program.
 
     A finding on the left side is on lines that are gone: it names the file alone.
     """
@@ -46,7 +46,7 @@ def to_sarif(review: Review, version: str) -> str:
 
 
 def problems_to_sarif(diagnostics: Iterable[CheckerComparison]) -> str:
-    """As `to_sarif`: the new problems, a run for each checker that answered before the change and after it."""
+    """As `to_sarif`, for the new problems: one run for each checker with results before and after the change."""
     return _log([_checker_run(one) for one in diagnostics if one.complete])
 
 
@@ -117,8 +117,8 @@ def _rule(severity: Severity) -> Mapping[str, Any]:
 
 
 def _result(finding: Finding, seen: Counter[str]) -> Mapping[str, Any]:
-    """`seen` counts the fingerprints: the same remark on other code of the same shape gets one of its own, since a
-    reader takes equal ones for one result."""
+    """`seen` counts the fingerprints: the same finding on equal code elsewhere gets another one, since readers treat
+    equal ones as one result."""
     own = finding.fingerprint or fingerprint(finding)
     seen[own] += 1
     location: dict[str, Any] = {"artifactLocation": _artifact(finding.path)}
@@ -148,7 +148,7 @@ def _has_region(finding: Finding) -> bool:
 def _fix(finding: Finding, suggestion: str) -> Mapping[str, Any]:
     region: dict[str, int] = {"startLine": finding.start_line or finding.line, "endLine": finding.line}
     if not suggestion:
-        # Without columns a region leaves its last line's end in place, and an empty line with it.
+        # Without columns a region does not include the end of its last line, and an empty line remains.
         region |= {"startColumn": 1, "endLine": finding.line + 1, "endColumn": 1}
     change = {
         "artifactLocation": _artifact(finding.path),
@@ -165,14 +165,14 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_rdjsonl(diagnostics: Iterable[CheckerComparison]) -> str:
-    """Reviewdog Diagnostic Format, a line each; empty where nothing is new."""
+    """Return the new problems in Reviewdog Diagnostic Format, one per line."""
     problems = (problem for one in diagnostics if one.complete for problem in one.new)
     return "".join(json.dumps(_diagnostic(problem)) + "\n" for problem in problems)
 
 
 def to_junit(diagnostics: Sequence[CheckerComparison]) -> str:
-    """A suite for each checker: a failed case for each new problem, a passed one where there is none, a skipped one
-    where it has no answer. Problems that the outcome does not list are one case with their number."""
+    """Return a suite for each checker: a failed case for each new problem, a passed one if there is none, a skipped one
+    without results. Problems that the outcome does not list are one case with their number."""
     root = ElementTree.Element("testsuites", name="new problems")
     for one in diagnostics:
         _suite(root, one)
@@ -184,7 +184,7 @@ def _diagnostic(problem: Problem) -> dict[str, object]:
     location: dict[str, object] = {"path": problem.path}
     if problem.line > 0:
         start: dict[str, int] = {"line": problem.line}
-        # There a column counts bytes, here characters, so without the line's text there is none.
+        # Columns are in bytes there and in characters here, so they are omitted without the line's text.
         if 0 < problem.column <= len(problem.snippet) + 1:
             start["column"] = len(problem.snippet[: problem.column - 1].encode(errors="replace")) + 1
         location["range"] = {"start": start}
@@ -239,5 +239,5 @@ def _add(parent: ElementTree.Element, tag: str, **attributes: str) -> ElementTre
 
 
 def _text(text: str) -> str:
-    """What XML cannot hold in any form becomes a question mark."""
+    """Replace characters that XML does not allow by question marks."""
     return _NOT_XML.sub("?", text)

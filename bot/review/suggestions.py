@@ -1,7 +1,7 @@
-"""A finding's suggestion, and a whole change as suggestions on the lines of a pull request's diff.
+"""Validate a finding's suggestion, and convert a whole change to suggestions on the lines of a pull request's diff.
 
 The result of applying them is compared with the change byte for byte. Line ends other than LF and a last line without
-one are left to a commit: no documentation says what a server does with them.
+one need a commit: GitHub does not document how suggestions treat them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bot.review.anchors import Span, anchor, lines_at
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
 MOST = 40
-# Lines between two edits that become one suggestion: fewer to read, and to click.
+# Lines between two edits that become one suggestion, so that there are fewer to read and to click.
 _NEAR = 3
 
 
 class Suggestion(NamedTuple):
-    """`text` are the lines `first` to `last` of the head; `suggestion` is what they become, empty for nothing."""
+    """`text` are the lines `first` to `last` of the head; `suggestion` replaces them, empty removes them."""
 
     path: str
     first: int
@@ -34,7 +34,7 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of the change: its part of the diff, its bytes at the head and with the change."""
+    """One file of the change: its diff, its bytes at the head and with the change."""
 
     diff: FileDiff
     before: bytes
@@ -42,7 +42,7 @@ class ChangedFile:
 
 
 class _Edit(NamedTuple):
-    """The lines `first` to `last` become `lines`; `last` is `first - 1` where lines are put in between."""
+    """`lines` replace the lines `first` to `last`; for an insertion `last` is `first - 1`."""
 
     first: int
     last: int
@@ -50,8 +50,8 @@ class _Edit(NamedTuple):
 
 
 def to_suggestions(changes: Iterable[ChangedFile], pull_diff: Diff) -> tuple[Suggestion, ...] | str:
-    """Suggestions in the order of files and lines, or a clause that says what cannot be suggested. `pull_diff` is the
-    diff of the pull request."""
+    """Return suggestions in the order of files and lines, or a clause why the change cannot be suggested. `pull_diff`
+    is the diff of the pull request."""
     suggestions: list[Suggestion] = []
     for change in changes:
         of_file = _of_file(change, pull_diff)
@@ -64,7 +64,7 @@ def to_suggestions(changes: Iterable[ChangedFile], pull_diff: Diff) -> tuple[Sug
 
 
 def applied(text: str, suggestions: Iterable[Suggestion]) -> str:
-    """`text` with the suggestions for it applied."""
+    """Apply suggestions to `text`."""
     lines = text.split("\n")
     for one in sorted(suggestions, key=lambda one: one.first, reverse=True):
         lines[one.first - 1 : one.last] = one.suggestion.split("\n") if one.suggestion else []
@@ -114,7 +114,7 @@ def _edits(hunk: Hunk) -> Iterator[_Edit]:
 
 
 def _join(edits: list[_Edit], edit: _Edit, lines: Sequence[str], file: FileDiff) -> None:
-    """Add `edit`, as a part of the last one where it is near and between them all is shown."""
+    """Add `edit`, joined with the last one if it is near and the diff shows all lines between them."""
     last = edits[-1] if edits else None
     if (
         last is None
@@ -128,8 +128,8 @@ def _join(edits: list[_Edit], edit: _Edit, lines: Sequence[str], file: FileDiff)
 
 
 def _widened(edit: _Edit, lines: Sequence[str], file: FileDiff) -> _Edit | None:
-    """`edit` on lines that the diff shows, by a line of context where it has none or would be an empty line; `None`
-    where there is no such line."""
+    """Return `edit` on lines that the diff shows. An insertion, or one empty line, is extended by a line of context.
+    `None` if the diff does not show the lines."""
     first, last, text = edit
     if first <= last and text != ("",):
         return edit if _shows(file, first, last) else None
@@ -150,7 +150,7 @@ def _suggestion(path: str, edit: _Edit, lines: Sequence[str]) -> Suggestion:
 
 
 def _anchor_problem(one: Suggestion, pull_diff: Diff) -> str:
-    """Why it stands nowhere on the diff, as a finding would be judged; empty where it does."""
+    """Return why a suggestion cannot be anchored on the diff; empty if it can."""
     start = one.first if one.first < one.last else 0
     finding = Finding(one.path, one.last, Severity.NOTE, "", "", start, Side.RIGHT, one.text)
     anchored = anchor(finding, pull_diff)
@@ -168,8 +168,8 @@ _SHORTEST_FENCE = 3
 
 
 def with_valid_suggestion(finding: Finding) -> Finding:
-    """`finding` with its suggestion as it will be posted, or without one that could not be applied or changes
-    nothing. `text` must be what the anchored lines say."""
+    """Return `finding` with its suggestion as it will be posted, or without one that cannot be applied or changes
+    nothing. `text` must be the text of the anchored lines."""
     if finding.suggestion is None:
         return finding
     suggestion = finding.suggestion.replace("\r\n", "\n").removesuffix("\n")
@@ -179,7 +179,7 @@ def with_valid_suggestion(finding: Finding) -> Finding:
 
 
 def block(suggestion: str) -> str:
-    """GitHub's suggestion block, which nothing in the suggestion can close. Empty removes the lines."""
+    """Return GitHub's suggestion block, which no line of the suggestion can close. An empty one removes the lines."""
     longest = max((len(run) for run in _BACKTICKS.findall(suggestion)), default=0)
     fence = "`" * max(_SHORTEST_FENCE, longest + 1)
     return f"{fence}suggestion\n{suggestion}{'' if not suggestion else chr(10)}{fence}"

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from bot.attachments.confined import RejectedFile
-from bot.attachments.fetch import FILE_LIMITS, Fetcher, Limits, site_of
-from bot.attachments.files import MAX_FILES, AttachedFiles
+from bot.attachments.fetch import FILE_LIMITS, Fetcher, FetchLimits, site_of
+from bot.attachments.files import MAX_ATTACHED, AttachedFiles, Unpacked
 from bot.attachments.selector import MAX_NAMED, AttachmentSelector, SelectionRules
-from bot.attachments.unpack import Unpacked
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
 from bot.github.client import connect
 from bot.github.retry import Pace
@@ -43,7 +42,7 @@ class World:
         actor = Actor("ann", self.forge.add_user("ann"), Tier.MAINTAINER)
         return Request(Verb.FIX, "this issue", actor, REPO, "main", "", thread=thread)
 
-    def look(self, request: Request, limits: Limits = FILE_LIMITS, **terms: Any) -> Attachments:
+    def look(self, request: Request, limits: FetchLimits = FILE_LIMITS, **terms: Any) -> Attachments:
         """The sandbox has tests of its own: here nothing is unpacked."""
         site = site_of(self.forge.url)
         github = connect(self.token, self.forge.api_url, pace=Pace(0, sleep=lambda _: None))
@@ -139,21 +138,21 @@ def test_one_file_in_two_places_is_fetched_once(world: World) -> None:
 
 
 def test_more_than_there_is_room_for_are_named_up_to_a_number(world: World) -> None:
-    body = " ".join(world.attached() for _ in range(MAX_FILES + 40))
+    body = " ".join(world.attached() for _ in range(MAX_ATTACHED + 40))
     seen = world.look(world.request(body))
-    assert len(seen.files) == len(world.fetched()) == MAX_FILES
+    assert len(seen.files) == len(world.fetched()) == MAX_ATTACHED
     assert len(seen.omitted) == MAX_NAMED + 1
-    assert f"there is room for {MAX_FILES}" in seen.omitted[0]
+    assert f"there is room for {MAX_ATTACHED}" in seen.omitted[0]
     assert seen.omitted[-1] == "Further attached files in the issue are left out: there are too many."
 
 
 def test_too_many_bytes_are_not_taken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.attachments.files.MAX_BYTES", 20)
+    monkeypatch.setattr("bot.attachments.files.MAX_RUN_BYTES", 20)
     seen = world.look(world.request(f"{world.attached()} {world.attached()}"))
     assert len(seen.files) == 1
     assert "all together are over" in seen.omitted[0]
     assert [path.name for path in (world.folder / "attachments").iterdir()] == ["1"]
-    assert "it is over" in world.look(world.request(world.attached()), Limits(each=9)).omitted[0]
+    assert "it is over" in world.look(world.request(world.attached()), FetchLimits(each=9)).omitted[0]
 
 
 def test_what_cannot_be_had_is_said_and_the_next_one_comes(world: World) -> None:

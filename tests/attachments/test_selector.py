@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from bot.attachments.fetch import LIMITS, Fetcher, FetchError, Limits, site_of
-from bot.attachments.files import AttachedFiles
+from bot.attachments.fetch import PICTURE_LIMITS, Fetcher, FetchError, FetchLimits, site_of
+from bot.attachments.files import AttachedFiles, Unpacked
 from bot.attachments.redraw import RedrawnPicture
 from bot.attachments.selector import MAX_NAMED, MAX_PICTURES, AttachmentSelector, SelectionRules
-from bot.attachments.unpack import Unpacked
 from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.github.client import connect
@@ -54,7 +53,7 @@ class World:
         return Request(Verb.FIX, "this issue", actor, REPO, "main", "", thread=thread, **more)
 
     def look(
-        self, request: Request, limits: Limits = LIMITS, bots: tuple[int, ...] = (), **terms: Any
+        self, request: Request, limits: FetchLimits = PICTURE_LIMITS, bots: tuple[int, ...] = (), **terms: Any
     ) -> Attachments:
         """The sandbox has tests of its own: here what was fetched is the picture."""
         site = site_of(self.forge.url)
@@ -261,10 +260,10 @@ def test_a_text_of_thousands_of_images_grows_by_little_and_asks_nobody(world: Wo
 
 def test_too_many_bytes_are_not_taken(world: World) -> None:
     one, two = world.attached(data=bytes(600)), world.attached(data=bytes(601))
-    seen = world.look(world.request(f"![x]({one}) ![y]({two})"), Limits(each=600, together=10_000))
+    seen = world.look(world.request(f"![x]({one}) ![y]({two})"), FetchLimits(each=600, together=10_000))
     assert len(seen.images) == 1
     assert ") [image not shown: it is over" in text_of(seen)
-    both = world.look(world.request(f"![x]({one}) ![y]({two})"), Limits(each=1_000, together=1_000))
+    both = world.look(world.request(f"![x]({one}) ![y]({two})"), FetchLimits(each=1_000, together=1_000))
     assert len(both.images) == 1
     assert "all together are over" in text_of(both)
 
@@ -363,7 +362,7 @@ def test_a_server_that_sends_byte_by_byte_does_not_keep_us(world: World) -> None
         address = f"{server}/user-attachments/assets/0f0f0f0f-1111-4222-8333-444455556666"
         begun = time.monotonic()
         with pytest.raises(FetchError, match="longer than"):
-            Fetcher(site_of(server), LIMITS._replace(seconds=0.5)).get(address)
+            Fetcher(site_of(server), PICTURE_LIMITS._replace(seconds=0.5)).get(address)
         done.set()
         thread.join()
         assert time.monotonic() - begun < 20

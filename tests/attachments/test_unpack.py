@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.attachments import unpack
+from bot.attachments import files
 from bot.attachments.confined import RejectedFile
-from bot.attachments.unpack import Unpacked, Unpacker, kind_of
+from bot.attachments.files import Unpacked, Unpacker, kind_of
 from bot.attachments.unpack_inside import MAX_FILES, path_problem
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
@@ -145,7 +145,7 @@ def test_what_an_unpacker_that_was_taken_over_says_is_held_against_what_it_may_s
 ) -> None:
     file = tmp_path / "unpack_inside.py"
     file.write_text(program)
-    monkeypatch.setattr(unpack, "_PROGRAM", file)
+    monkeypatch.setattr(files, "_PROGRAM", file)
     with pytest.raises(RejectedFile, match=why):
         Unpacker(bubblewrap(), tmp_path / "empty", 1 if "sleep" in program else 60)(zipped({"a": LOG}), "x")
 

@@ -20,7 +20,7 @@ from bot.contracts.plain_text import quoted, quoted_lines, quoted_names
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Thread, ThreadState, Triage, TriageThread, Verb
-from bot.evidence import compare, problems
+from bot.evidence import failing_checks, problems
 from bot.session.job.loop_hooks import NEW_ERRORS
 from tests.support.fix_script import shell
 from tests.support.model_script import Call, Say
@@ -129,7 +129,7 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) ->
     for user_text in (
         compose_summary("Nothing.", situation, ""),
         problems.new_errors_message([Problem("ruff", text, 1, 2, Severity.ERROR, text, text, snippet=text)]),
-        compare.failing_checks_message([result]),
+        failing_checks.failing_checks_message([result]),
         NEW_ERRORS.format(errors=quoted_lines(text)),
         f"{quoted(text)} {quoted_names([text, text], 1)}",
     ):

@@ -9,7 +9,7 @@ import pytest
 from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.check import Check
-from bot.evidence.compare import failing_checks_message, is_failing
+from bot.evidence.failing_checks import failing_checks_message, is_failing
 from bot.evidence.labels import kinds_of
 from bot.evidence.reruns import (
     NO_TIME,

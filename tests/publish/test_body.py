@@ -41,7 +41,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Verb
-from bot.evidence.compare import is_failing
+from bot.evidence.failing_checks import is_failing
 from bot.evidence.reruns import ONE_RUN
 from bot.publish.body.render import LIMIT, closing_line, render_body
 from bot.publish.body.title_and_footer import Links, title

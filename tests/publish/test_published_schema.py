@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 from bot.contracts.errors import UsageError
 from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse
 from bot.contracts.outcome import CheckResult, Outcome
-from bot.publish.bundle.files import OUTCOME as FILE
 from bot.publish.bundle.read import as_text, outcome_schema, parse_outcome
+from bot.publish.bundle.write import OUTCOME as FILE
 from bot.publish.bundle.write import write_bundle
 from tests.publish.test_body import FULL
 from tests.publish.test_bundle import TAMPERED

@@ -29,9 +29,8 @@ from bot.contracts.writes import (
 )
 from bot.gate.secret_rule_file import read_rules
 from bot.gate.secrets import Finder
-from bot.publish.bundle.files import WRITES
 from bot.publish.bundle.read import Bundle, read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import WRITES, write_bundle
 from bot.publish.result import PublishResult
 from bot.publish.thread.markers import WRITE, marked, read_mark
 from tests.publish.conftest import REPO, World

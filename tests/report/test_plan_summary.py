@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from bot.maintenance.due_tasks import Decision
 from bot.maintenance.task_file import read_task
-from bot.report.plan_summary import MOST_ROWS, dashboards_summary, plan_summary
+from bot.report.summary import MOST_ROWS, dashboards_summary, plan_summary
 
 REPO = "octo/hello"
 

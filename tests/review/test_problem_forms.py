@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from bot.contracts.evidence import Answer, CheckerComparison, Problem, Severity, ToolRun
-from bot.publish.bundle.files import JUNIT, RDJSONL, SARIF
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import JUNIT, RDJSONL, SARIF, write_bundle
 from bot.review.formats import to_junit, to_rdjsonl
 from tests.support.outcomes import EVIDENCE, OUTCOME, problem
 

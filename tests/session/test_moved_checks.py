@@ -9,8 +9,7 @@ import pytest
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckRun, CheckState
-from bot.evidence.check import Check
-from bot.evidence.editable_install import denied_path, denied_path_note, may_import_package
+from bot.evidence.check import Check, denied_path, denied_path_note, may_import_package
 from bot.session.checks.runner import run_checks
 from bot.workspace.sandbox.backends import bubblewrap, landlock
 from bot.workspace.sandbox.landlock import OLDEST, version

@@ -17,7 +17,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
-from bot.evidence.compare import failing
+from bot.evidence.failing_checks import failing
 from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.rounds import Rounds

@@ -21,7 +21,8 @@ from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
 from bot.gate.confined_folder import UnreadableError, read_confined
-from bot.publish.bundle.files import (
+from bot.publish.bundle.validate import outcome_error, review_error
+from bot.publish.bundle.write import (
     MESSAGE,
     OUTCOME,
     OUTCOME_LIMIT,
@@ -32,7 +33,6 @@ from bot.publish.bundle.files import (
     WRITES,
     sha256_of,
 )
-from bot.publish.bundle.validate import outcome_error, review_error
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

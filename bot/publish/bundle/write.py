@@ -1,7 +1,8 @@
-"""Write the bundle of a run. A folder that has an `outcome.json` is complete."""
+"""The file names of a bundle, and writing one. A folder with an `outcome.json` is complete."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,22 +15,27 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
-from bot.publish.bundle.files import (
-    JOURNAL,
-    JUNIT,
-    MESSAGE,
-    OUTCOME,
-    OUTCOME_LIMIT,
-    PATCH,
-    PLAN,
-    RDJSONL,
-    REPORT,
-    REVIEW,
-    SARIF,
-    WITHHELD,
-    WRITES,
-    sha256_of,
-)
+
+OUTCOME = "outcome.json"
+PATCH = "changes.patch"
+WITHHELD = "withheld.patch"
+MESSAGE = "message.md"
+REVIEW = "review.json"
+PLAN = "plan.json"
+WRITES = "writes.json"
+JOURNAL = "journal.jsonl"
+REPORT = "report.html"
+# New problems for other programs: written here, and read by no module of ours.
+RDJSONL = "problems.rdjsonl"
+SARIF = "problems.sarif"
+JUNIT = "problems.junit.xml"
+
+OUTCOME_LIMIT = 8 << 20
+"""Maximum size in bytes: longer files are not read, and so not written."""
+
+
+def sha256_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 class BundleWriteError(AgentError):

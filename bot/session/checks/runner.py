@@ -14,17 +14,19 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
-from bot.evidence.check import Check, classify_run, relative_paths
-from bot.evidence.check_command import CheckCommand, report_command, rerun_command
-from bot.evidence.coverage import MeasuredCoverage
-from bot.evidence.editable_install import (
+from bot.evidence.check import (
+    Check,
+    classify_run,
     denied_path,
     denied_path_note,
     editable_install_note,
     find_command,
     may_import_package,
     mentions_denied_access,
+    relative_paths,
 )
+from bot.evidence.check_command import CheckCommand, report_command, rerun_command
+from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import InvalidReport, parse_coverage, parse_stamps, parse_suite

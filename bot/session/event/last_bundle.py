@@ -26,9 +26,8 @@ from bot.contracts.request import Request, Verb
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ArtifactData, PullData
-from bot.publish.bundle.files import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import write_bundle
+from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, write_bundle
 from bot.publish.change.target import branch_patterns
 from bot.publish.remote import PREFIX, Remote
 from bot.publish.result import posted_question

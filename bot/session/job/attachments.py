@@ -78,10 +78,9 @@ def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
 
     def load_with_client(request: Request, options: AttachmentOptions) -> Attachments:
         from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
-        from bot.attachments.files import AttachedFiles
+        from bot.attachments.files import AttachedFiles, Unpacker
         from bot.attachments.redraw import Redrawer
         from bot.attachments.selector import AttachmentSelector, SelectionRules
-        from bot.attachments.unpack import Unpacker
         from bot.github.client import connect
 
         site, policy = site_of(where.server_url), options.policy

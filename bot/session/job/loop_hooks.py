@@ -219,7 +219,7 @@ class StopHook:
         """Failing checks and errors of checkers, once for each tree."""
         if not self.rounds.any or self.profile.unrun:
             return
-        from bot.evidence.compare import failing, failing_checks_message
+        from bot.evidence.failing_checks import failing, failing_checks_message
 
         verdict = self.gate.verdict()
         if isinstance(verdict, GateError) or not verdict.files or verdict.tree_sha in self._reported_trees:

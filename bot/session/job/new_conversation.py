@@ -150,7 +150,7 @@ def _earlier(
     spec = context.inputs.spec
     if context.inputs.last is None or spec.resume is None:
         return None, ()
-    from bot.publish.bundle.files import JOURNAL
+    from bot.publish.bundle.write import JOURNAL
     from bot.session.job.resume import NewRun, conversation, last_todo, read_recording
 
     recorded = read_recording(spec.resume / JOURNAL)

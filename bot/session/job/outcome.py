@@ -22,7 +22,7 @@ from bot.contracts.outcome import (
 )
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
-from bot.evidence.compare import failing
+from bot.evidence.failing_checks import failing
 from bot.evidence.tests import mark_edited
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict

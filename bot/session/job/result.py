@@ -16,8 +16,7 @@ from bot.contracts.model import ModelInfo
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason
 from bot.gate.disguised_secrets import Detector
 from bot.providers.models import guess_notes
-from bot.publish.bundle.files import REPORT
-from bot.publish.bundle.write import BundleWriteError, write_bundle
+from bot.publish.bundle.write import REPORT, BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
 from bot.session.job.large_outputs import OUTPUTS, gather

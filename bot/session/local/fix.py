@@ -107,7 +107,7 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
     """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
     `FolderBusy`."""
-    from bot.publish.bundle.files import OUTCOME
+    from bot.publish.bundle.write import OUTCOME
 
     if not root.is_dir():
         raise UsageError(f"There is no run folder {root} to go on from.")
@@ -124,7 +124,7 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
 def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
     """Write the bundle first, so that the diff survives a later error. Imports here, so as not to delay the first
     request."""
-    from bot.publish.bundle.files import PATCH
+    from bot.publish.bundle.write import PATCH
     from bot.session.job.outcome import exit_code
     from bot.session.job.result import write_run_bundle
 

@@ -174,7 +174,7 @@ def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:
     are not trusted. Without one the change must fit the policy."""
     if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
         return None
-    from bot.publish.bundle.files import JOURNAL
+    from bot.publish.bundle.write import JOURNAL
 
     try:
         return read_journal(bundle / JOURNAL)
