@@ -85,7 +85,7 @@ _ONCE: dict[str, Step] = {
     "overloaded (529)": Status(529),
     "server error (500)": Status(500),
     "rate limit (429)": Status(429, headers={"retry-after": "0"}),
-    "cut at its first words": Turn((Say("I shall look"),), drop=700),
+    "cut at the beginning": Turn((Say("I shall look"),), drop=700),
     "cut inside a call": Turn((Say("I shall look"), VIEW), drop=1100),
     "without an end": Turn((Say("I shall look"),), ending=False),
     "error in the stream (529)": Turn(
@@ -332,9 +332,9 @@ FORBIDDEN = (
 
 _SPOILS = {
     "outcome.json is cut": in_bundle("outcome.json", lambda data: data[:200]),
-    "outcome.json is no JSON": in_bundle("outcome.json", lambda data: b"\xff\0"),
+    "outcome.json is not JSON": in_bundle("outcome.json", lambda data: b"\xff\0"),
     "the patch is cut": in_bundle("changes.patch", lambda data: data[:100]),
-    "the patch is another": in_bundle("changes.patch", lambda data: data.replace(b"round", b"floor")),
+    "the patch was replaced": in_bundle("changes.patch", lambda data: data.replace(b"round", b"floor")),
     "there is no bundle": without_bundle,
 }
 
@@ -436,7 +436,7 @@ _STRAYS = {
 
 _DAMAGES = {
     "the journal's last line is cut": damaged("journal.jsonl", lambda data: data[:-20]),
-    "the journal has bytes that are no text": damaged(
+    "the journal has bytes that are not text": damaged(
         "journal.jsonl", lambda data: data[:2000] + b"\xff\0" + data[2000:]
     ),
     "the journal's first line is gone": damaged("journal.jsonl", lambda data: data.partition(b"\n")[2]),
@@ -468,12 +468,12 @@ DAMAGED = (
         "A run is still at work in its folder", {("", "`clean`"): at_work("clean")}, exit=0, says="", work=Work.BRANCH
     ),
     *rows(
-        "A model says 10 MB",
-        {("last words", "`run`"): run(*_EDITED, Say("All is well. " * 800_000))},
+        "A model writes 10 MB",
+        {("the last message", "`run`"): run(*_EDITED, Say("All is well. " * 800_000))},
         exit=0, says="1 file changed", work=Work.PUBLISH, status="changed",
     ),
     *rows(
-        "A model says 10 MB",
+        "A model writes 10 MB",
         {("an event of 20 MB", "`fix`, after the edits"): fix(*_EDITED, Raw(b"data: " + b"x" * 20_000_000))},
         exit=5, says="the model's provider failed", work=Work.BRANCH, status="partial",
     ),
@@ -581,12 +581,12 @@ MACHINE = (
         exit=75, says="could not be written", work=Work.NAMED,
     ),
     *rows(
-        "A token that cannot be one",
+        "An invalid token",
         {("it holds a line break", "`run`"): run(GITHUB_TOKEN="a\nb")},
         exit=2, says="holds a line break", work=Work.UNPAID,
     ),
     *rows(
-        "A place that cannot be written",
+        "A path that cannot be written",
         {
             ("--out is a file", "`fix`"): fix(options=("--out", __file__)),
             ("--out is a file", "`run`"): run(options=("--out", __file__)),
@@ -598,12 +598,12 @@ MACHINE = (
         exit=2, says="slash-agent", work=Work.UNPAID,
     ),
     *rows(
-        "A place that cannot be written",
+        "A path that cannot be written",
         {("the folder for runs", "`fix`"): fix(before=inside("env", "XDG_STATE_HOME=/proc/x"))},
         exit=75, says="Set XDG_STATE_HOME", work=Work.UNPAID,
     ),
     *rows(
-        "A machine that lacks something",
+        "A machine that lacks resources",
         {
             (fault, f"`{verb}`"): play(before=before)
             for verb, play in _LOCAL_AND_EVENT.items()
@@ -615,7 +615,7 @@ MACHINE = (
         exit=75, says="slash-agent", work=Work.UNPAID,
     ),
     *rows(
-        "A place that cannot be written",
+        "A path that cannot be written",
         {
             ("the current folder is deleted", f"`{verb}`"): play(
                 before=shell_first("mkdir gone; cd gone; rmdir ../gone")
@@ -625,12 +625,12 @@ MACHINE = (
         exit=2, says="no longer exists", work=Work.UNPAID,
     ),
     *rows(
-        "A machine that lacks something",
+        "A machine that lacks resources",
         {("standard output is on a full disk", "`fix`"): fix(before=shell_first("exec >/dev/full"))},
         exit=75, says="standard output cannot be written", work=Work.BRANCH, status="changed",
     ),
     *rows(
-        "A machine that lacks something",
+        "A machine that lacks resources",
         {("a long TMPDIR", "`fix`"): fix(before=long_temporary_folder)},
         exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
     ),
