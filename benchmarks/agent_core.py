@@ -138,13 +138,13 @@ def replayed(journal: Path, repository: Path) -> tuple[float, str]:
     """Seconds, and what the replay says of the patch."""
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home:
         started = time.monotonic()
-        done = subprocess.run(
+        completed = subprocess.run(
             [COMMAND, "replay", str(journal), "--repo", str(repository)],
             env=clean_environment(Path(home)), capture_output=True, text=True, check=False,
         )  # fmt: skip
         seconds = time.monotonic() - started
-    said = (done.stdout or done.stderr).strip().partition("\n")[0].lstrip("✔✘ ")
-    return seconds, said if done.returncode == 0 else said or f"ended with {done.returncode}"
+    output = (completed.stdout or completed.stderr).strip().partition("\n")[0].lstrip("✔✘ ")
+    return seconds, output if completed.returncode == 0 else output or f"ended with {completed.returncode}"
 
 
 def context(folder: Path, turns: int, window: int) -> Iterator[Row]:

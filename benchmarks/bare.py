@@ -37,12 +37,15 @@ def anthropic_turns(request: dict[str, Any]) -> None:
                 arguments[event.index] += event.delta.partial_json
         if not calls:
             return
-        said, results = [], []
+        tool_calls, results = [], []
         for index, call_id, name in calls:
             given = json.loads(arguments[index])
-            said.append({"type": "tool_use", "id": call_id, "name": name, "input": given})
+            tool_calls.append({"type": "tool_use", "id": call_id, "name": name, "input": given})
             results.append({"type": "tool_result", "tool_use_id": call_id, "content": run(given["command"])})
-        request["messages"] += [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+        request["messages"] += [
+            {"role": "assistant", "content": tool_calls},
+            {"role": "user", "content": results},
+        ]
 
 
 def openai_turns(request: dict[str, Any]) -> None:
@@ -65,9 +68,9 @@ def openai_turns(request: dict[str, Any]) -> None:
                     kept["function"]["arguments"] += call.function.arguments or ""
         if not calls:
             return
-        said = list(calls.values())
-        request["messages"].append({"role": "assistant", "content": None, "tool_calls": said})
-        for call in said:
+        tool_calls = list(calls.values())
+        request["messages"].append({"role": "assistant", "content": None, "tool_calls": tool_calls})
+        for call in tool_calls:
             given = json.loads(call["function"]["arguments"])
             request["messages"].append(
                 {"role": "tool", "tool_call_id": call["id"], "content": run(given["command"])}

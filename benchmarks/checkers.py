@@ -244,10 +244,10 @@ def seeded_rows(repository: Path, folder: Path, seed: int) -> list[Row]:
         shutil.copytree(repository, copy, symlinks=True, ignore=shutil.ignore_patterns("*.mp4"))
     with workspace(tree, folder) as shop:
         before = look(shop, tree)
-    began = time.monotonic()
+    started = time.monotonic()
     with workspace(again, folder) as shop:
         same = compare(before, look(shop, again))
-        took = time.monotonic() - began
+        took = time.monotonic() - started
         language = "typescript" if _count(tree, ".ts", ".mts") > _count(tree, ".py") else "python"
         suffixes = (".py",) if language == "python" else (".ts", ".mts")
         paths = [path for path in files_of(tree) if path.endswith(suffixes) and not path.endswith(".d.ts")]
@@ -319,16 +319,16 @@ def workspace(tree: Path, folder: Path) -> Iterator[Workspace]:
 def look(shop: Workspace, tree: Path, only: Sequence[str] | None = None) -> list[Problem]:
     """All that the checkers of a run find in `tree`."""
     paths = files_of(tree)
-    done: set[tuple[str, str]] = set()
+    completed: set[tuple[str, str]] = set()
     found: list[Problem] = []
     for checker in limit_projects(choose_checkers(paths, lambda path: _text(tree / path), only)):
-        if any((name, checker.folder) in done for name in checker.instead_of):
+        if any((name, checker.folder) in completed for name in checker.instead_of):
             continue
         result = parse_checker_run(
             checker.name, shop.call("problems_of", _question(checker, paths), CancelToken()), 0
         )
         if result.run.answer is Answer.COMPLETE:
-            done.add(checker.key)
+            completed.add(checker.key)
             found += result.problems
         elif result.run.answer is Answer.TIMED_OUT:
             raise SystemExit(f"{checker.name}: {result.run.note}")
@@ -358,8 +358,8 @@ def _text(path: Path) -> str | None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True)
-    return done.stdout.decode(errors="replace").strip("\n")
+    completed = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True)
+    return completed.stdout.decode(errors="replace").strip("\n")
 
 
 if __name__ == "__main__":

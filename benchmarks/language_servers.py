@@ -286,8 +286,8 @@ def _found(measured: Measured) -> tuple[str, ...] | None:
     if program is None:
         return None
     if measured.version:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-        if not said.startswith(measured.version):
+        output = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+        if not output.startswith(measured.version):
             return None
     return (program, *measured.command[1:])
 

@@ -79,15 +79,15 @@ def _took(repository: Path, sandbox: str) -> tuple[float, float]:
     ):
         options = ["--repo", str(repository), "--sandbox", sandbox, "--model", VENDORS["anthropic"]]
         environment = clean_environment(Path(home)) | server.environment()
-        began = time.monotonic()
+        started = time.monotonic()
         with subprocess.Popen(
             [SLASH_AGENT, "fix", *options, "Raise it."], env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
             assert process.stdout is not None
-            said = process.stdout.read()
+            output = process.stdout.read()
             ended = time.monotonic()
-        if process.returncode != 0 or _CHANGED.encode() not in said:
-            raise SessionFailedError(f"slash-agent ended with {process.returncode}: {said[-500:]!r}")
+        if process.returncode != 0 or _CHANGED.encode() not in output:
+            raise SessionFailedError(f"slash-agent ended with {process.returncode}: {output[-500:]!r}")
         first, last = server.requests[0].arrived_ns / 1e9, server.requests[-1].answered_ns / 1e9
-        return ended - last, first - began
+        return ended - last, first - started

@@ -39,14 +39,14 @@ class LongScript:
         self.turns = turns
         self.plain = plain
         self.bytes_a_token = bytes_a_token
-        self.seen = 0
+        self.count = 0
         """Requests of the main conversation."""
         self._size = size
 
     @property
     def agents(self) -> tuple[int, ...]:
         """How many requests each subagent will send."""
-        parts = [part for turn in range(1, self.turns) for part in self.said(turn)]
+        parts = [part for turn in range(1, self.turns) for part in self.parts_of_turn(turn)]
         prompts = [
             part.arguments["prompt"] for part in parts if isinstance(part, Call) and part.name == "task"
         ]  # type: ignore[index]
@@ -64,11 +64,11 @@ class LongScript:
         elif "task" not in request.tools:
             parts = self._agent(request)
         else:
-            self.seen += 1
-            parts = self.said(self.seen, request.results[-1:])
+            self.count += 1
+            parts = self.parts_of_turn(self.count, request.results[-1:])
         return Turn(tuple(parts), tokens=_counted(request.body, self.bytes_a_token))
 
-    def said(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
+    def parts_of_turn(self, turn: int, last: Sequence[str] = ()) -> Sequence[Part]:
         """What the main conversation's model answers to request number `turn`, having had the results `last`."""
         place = 0 if self.plain else turn % ROUND
         if turn >= self.turns:  # the hand-over ends a run that changed something
@@ -78,7 +78,7 @@ class LongScript:
         if not self.plain and turn == self.turns - 1:
             return (_todo(turn, "completed"),)
         # Leaves room for the conversation's end, which must be a turn of its own.
-        told: Mapping[int, Sequence[Part]] = {
+        replies: Mapping[int, Sequence[Part]] = {
             1: (Say("First a list."), _todo(turn, "in_progress")),
             3: (Call("skill", {"command": _SKILLS[turn // ROUND % len(_SKILLS)]}),),
             5: (_task("explore", f"Group {turn}: Look 3 times."), _task("explore", f"Folder {turn}: Look 2 times.")),
@@ -93,7 +93,7 @@ class LongScript:
             37: (Call("patch", {"patch": _patch(turn)}),),
             45: (_todo(turn, "completed"),),
         }  # fmt: skip
-        return told.get(place) or self._ordinary(turn)
+        return replies.get(place) or self._ordinary(turn)
 
     def _ordinary(self, turn: int) -> Sequence[Part]:
         lines = max(1, self._size // len(_line(turn, 100)))
@@ -126,8 +126,8 @@ def first_words(body: Mapping[str, Any]) -> str:
 
 
 def _looks(prompt: Any) -> int:
-    found = _LOOKS.search(str(prompt))
-    return int(found[1]) if found else 0
+    match = _LOOKS.search(str(prompt))
+    return int(match[1]) if match else 0
 
 
 def _number(prompt: str) -> str:
@@ -145,8 +145,8 @@ def _task(kind: str, prompt: str) -> Call:
 
 
 def _find_in_spill(last: Sequence[str], turn: int) -> Call:
-    found = _SPILLED.search(last[0]) if last else None
-    return Call("grep", {"pattern": f"^5{turn % 10}00$", "path": found[0] if found else "."})
+    match = _SPILLED.search(last[0]) if last else None
+    return Call("grep", {"pattern": f"^5{turn % 10}00$", "path": match[0] if match else "."})
 
 
 def _shape(number: int) -> str:

@@ -95,8 +95,8 @@ def hold_long(
         tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home,
     ):
         run(program(where, TASK, model=model, bundle=recorded.bundle), server, Path(home))
-    if script.seen != script.turns:
-        raise SessionFailedError(f"The session had {script.seen} turns of its own, not {script.turns}.")
+    if script.count != script.turns:
+        raise SessionFailedError(f"The session had {script.count} turns of its own, not {script.turns}.")
     return recorded
 
 

@@ -138,7 +138,7 @@ def _seconds(work: Callable[[], object], runs: int) -> float:
     """The best of `runs`."""
     found = []
     for _ in range(runs):
-        began = time.thread_time()
+        started = time.thread_time()
         work()
-        found.append(time.thread_time() - began)
+        found.append(time.thread_time() - started)
     return min(found)

@@ -174,9 +174,9 @@ class _Outside:
 
 
 def _once(run: _Inside | _Outside) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     run()
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 def _each(run: _Inside | _Outside, times: int) -> list[float]:
@@ -202,15 +202,15 @@ def _workspace(found: Confinement, tree: Path) -> Iterator[Workspace]:
 
 
 def _start(found: Confinement, tree: Path) -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     with _workspace(found, tree):
-        return (time.perf_counter() - began) * 1000
+        return (time.perf_counter() - started) * 1000
 
 
 def _probe() -> float:
-    began = time.perf_counter()
+    started = time.perf_counter()
     choose("auto")
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - started) * 1000
 
 
 def _tree(folder: Path) -> Path:

@@ -120,13 +120,13 @@ def count(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """CI's own command outside the sandbox."""
     folder = clone(entry, options, "count")
     log = options.results / f"{folder.name}.count.txt"
-    began = time.monotonic()
+    started = time.monotonic()
     with log.open("w") as out:
         for key in ("prepare", "test"):
-            done = _shell(entry[key], folder, out)
-            out.write(f"\n[{key}: exit code {done}, {time.monotonic() - began:.0f} s]\n")
+            completed = _shell(entry[key], folder, out)
+            out.write(f"\n[{key}: exit code {completed}, {time.monotonic() - started:.0f} s]\n")
     tests = tests_in(log.read_text(errors="replace"))
-    result = {"tests": tests, "exit_code": done, "seconds": round(time.monotonic() - began)}
+    result = {"tests": tests, "exit_code": completed, "seconds": round(time.monotonic() - started)}
     (options.results / f"{folder.name}.count.json").write_text(json.dumps(result))
     shutil.rmtree(folder, ignore_errors=True)
     return result
@@ -145,7 +145,7 @@ def _shell(command: str, folder: Path, out: Any) -> int:
 def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """`init --yes`, a commit, `fix`; what the outcome says of the project's tests."""
     folder = clone(entry, options, "run")
-    name, began = folder.name, time.monotonic()
+    name, started = folder.name, time.monotonic()
     home = options.work / "state" / name
     shutil.rmtree(home, ignore_errors=True)
     environment = {**os.environ, "XDG_STATE_HOME": str(home)}
@@ -156,12 +156,12 @@ def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
     log = options.results / f"{name}.log.txt"
     with log.open("w") as out:
         code = _run([*program, "init", "--repo", str(folder), "--yes", *extra], environment, out)
-        result |= {"init": code, "init_seconds": round(time.monotonic() - began)}
+        result |= {"init": code, "init_seconds": round(time.monotonic() - started)}
         policy = folder / ".github" / "agent.yml"
         out.write(f"\n--- policy\n{policy.read_text() if policy.is_file() else 'none'}\n---\n")
         out.flush()
         _commit(folder)
-        began = time.monotonic()
+        started = time.monotonic()
         bundle = options.work / "bundle" / name
         shutil.rmtree(bundle, ignore_errors=True)
         with ModelServer(_one_comment(folder, entry["language"])) as server:
@@ -177,7 +177,7 @@ def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any
                 "Add a comment.",
             ]
             code = _run(argv, environment | server.environment(), out)
-        result |= {"fix": code, "fix_seconds": round(time.monotonic() - began)}
+        result |= {"fix": code, "fix_seconds": round(time.monotonic() - started)}
     result |= verdict(entry, bundle / "outcome.json")
     (options.results / f"{name}.json").write_text(json.dumps(result, indent=1))
     shutil.rmtree(folder, ignore_errors=True)
@@ -279,11 +279,11 @@ def table(entries: list[dict[str, Any]], results: Path) -> str:
         result = json.loads(file.read_text()) if file.is_file() else {}
         if "checks" in result:  # with the count of today's list
             result |= _compared(entry, result["checks"])
-        said = ("yes" if result["ok"] else "no") if result else "not measured"
+        verdict = ("yes" if result["ok"] else "no") if result else "not measured"
         tests = result.get("tests", "") if result else ""
         note = entry.get("note") or result.get("why", "")
         lines.append(
-            f"| {entry['repository']} | {entry['language']} | {entry['tests'] or '?'} | {tests} | {said} | {note} |"
+            f"| {entry['repository']} | {entry['language']} | {entry['tests'] or '?'} | {tests} | {verdict} | {note} |"
         )
     return "\n".join(lines)
 

@@ -72,7 +72,7 @@ def equal_steps(task: Task, peer: Peer, folder: Path, requests: Path | None = No
         place = Place(install(peer), home, repository, server.url, task.request)
         started = _ours(place) if ours else peer.start(place)
         environment = clean_environment(home) | dict(started.variables)
-        done = subprocess.run(
+        completed = subprocess.run(
             list(started.argv), cwd=repository, env=environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=_LIMIT, check=False,
         )  # fmt: skip
@@ -82,23 +82,23 @@ def equal_steps(task: Task, peer: Peer, folder: Path, requests: Path | None = No
         for number, body in enumerate(bodies):
             (requests / f"{name}-{number:02}.json").write_bytes(body)
     if not script.done:
-        words = done.stdout.decode("utf-8", "replace").strip()[-800:]
+        words = completed.stdout.decode("utf-8", "replace").strip()[-800:]
         raise TaskFailedError(f"{peer.name} stopped after {len(bodies)} requests of {task.name}: {words}")
     return measured([json.loads(body) for body in bodies])
 
 
 def measured(bodies: Sequence[Any]) -> Figures:
     """The figures of the requests of one conversation."""
-    found = [conversation("/chat/completions", body) for body in bodies]
-    said = [one for one in found if one is not None]
+    parsed = [conversation("/chat/completions", body) for body in bodies]
+    conversations = [one for one in parsed if one is not None]
     tools = [
         len(json.dumps(body.get("tools", []), ensure_ascii=False, separators=(",", ":"))) for body in bodies
     ]
-    sizes = [_size(one.messages) + own for one, own in zip(said, tools, strict=True)]
+    sizes = [_size(one.messages) + own for one, own in zip(conversations, tools, strict=True)]
     new = sizes[0] + sum(
-        _new(*pair, own) for pair, own in zip(itertools.pairwise(said), tools[1:], strict=True)
+        _new(*pair, own) for pair, own in zip(itertools.pairwise(conversations), tools[1:], strict=True)
     )
-    failures = sum(_failed(message) for message in said[-1].messages)
+    failures = sum(_failed(message) for message in conversations[-1].messages)
     return Figures(len(bodies), new, sum(sizes), sizes[0], tools[0], failures)
 
 
@@ -236,8 +236,8 @@ def main(argv: list[str] | None = None) -> int:
                 rows.append((task.name, peer.name, equal_steps(task, peer, Path(folder), options.requests)))
     print(f"\n{machine()}\n\n{align([HEADER, *(_line(*row) for row in rows)])}")
     if options.json:
-        found = [{"task": task, "agent": agent} | asdict(figures) for task, agent, figures in rows]
-        options.json.write_text(json.dumps({"machine": machine(), "rows": found}, indent=1))
+        parsed = [{"task": task, "agent": agent} | asdict(figures) for task, agent, figures in rows]
+        options.json.write_text(json.dumps({"machine": machine(), "rows": parsed}, indent=1))
     return 0
 
 

@@ -55,9 +55,13 @@ def _from_pypi(peer: Peer, folder: Path) -> None:
 
 def _run(argv: list[str], folder: Path, *, may_fail: bool = False) -> None:
     try:
-        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=_LIMIT, check=False)
+        completed = subprocess.run(
+            argv, cwd=folder, capture_output=True, text=True, timeout=_LIMIT, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NotInstalledError(f"it could not be installed: {type(error).__name__}") from error
-    if done.returncode and not may_fail:
-        words = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise NotInstalledError(f"it could not be installed: {words[0][:120] if words else done.returncode}")
+    if completed.returncode and not may_fail:
+        words = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
+        raise NotInstalledError(
+            f"it could not be installed: {words[0][:120] if words else completed.returncode}"
+        )

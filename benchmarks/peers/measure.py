@@ -91,8 +91,8 @@ def _hold(
 
 def _judged(received: list[Received], begun: int, turns: int, log: Path) -> _Run:
     """The requests of the agent's own conversation: those with tools, where there are any."""
-    found = [(request, conversation(request.path, request.json or {})) for request in received]
-    conversations: list[tuple[Received, Conversation]] = [(r, c) for r, c in found if c is not None]
+    parsed = [(request, conversation(request.path, request.json or {})) for request in received]
+    conversations: list[tuple[Received, Conversation]] = [(r, c) for r, c in parsed if c is not None]
     with_tools = [(request, turn) for request, turn in conversations if turn.tools]
     main = with_tools if turns else conversations
     if len(main) <= turns // 2:

@@ -69,17 +69,17 @@ class Script:
         self._asked = 0
 
     def __call__(self, request: ScriptRequest) -> Step:
-        found = conversation(request.path, request.body)
-        if found is None:
+        parsed = conversation(request.path, request.body)
+        if parsed is None:
             return Raw(b'{"data":[],"models":[],"totalTokens":1}', _JSON)
-        shell = next((name for name in _SHELLS if name in found.tools), None)
+        shell = next((name for name in _SHELLS if name in parsed.tools), None)
         if shell is None:
             return answer(request, Say("Shapes"))
         number, self._asked = self._asked, self._asked + 1
         command = f"echo hi # {number}" if number < self._turns else self._last
         if number > self._turns or not command:
             return answer(request, Say("Done."))
-        arguments = fill(found.tools[shell], command)
+        arguments = fill(parsed.tools[shell], command)
         return answer(request, Call(shell, arguments, id=f"call_{number}"))
 
 
@@ -179,14 +179,14 @@ def _generated(part: Say | Call) -> dict[str, Any]:
 
 def _functions(tools: Any) -> dict[str, Json]:
     """Name to parameter schema, of any of the formats."""
-    found: dict[str, Json] = {}
+    parsed: dict[str, Json] = {}
     for tool in tools:
         function = tool.get("function", tool)
         schemas = ("parameters", "input_schema", "parametersJsonSchema")
-        found[function.get("name", function.get("type", ""))] = next(
+        parsed[function.get("name", function.get("type", ""))] = next(
             (function[key] for key in schemas if key in function), {}
         )
-    return found
+    return parsed
 
 
 def _plain(messages: Any) -> tuple[Any, ...]:

@@ -22,12 +22,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = tmp_path_factory.getbasetemp()
     if os.environ.get("PYTEST_XDIST_WORKER"):
         shared = shared.parent
-    venv, done = shared / "action-venv", shared / "action-installed"
+    venv, completed = shared / "action-venv", shared / "action-installed"
     with (shared / "action-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
+        if not completed.exists():
             subprocess.run([sys.executable, ROOT / ".github" / "action" / "install.py", venv], check=True)
-            done.touch()
+            completed.touch()
     return venv
 
 

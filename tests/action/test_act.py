@@ -88,8 +88,8 @@ def test_an_app_acts_in_place_of_the_jobs_token(stage: Stage, installed: Path) -
     assert ran.jobs == {"gate": "success", "run": "success", "publish": "success"}, ran.log
     [pull] = stage.pulls()
     assert (pull["draft"], pull["user"]["login"]) == (True, "github-actions[bot]"), ran.log
-    said = stage.get(f"issues/{stage.sample.issue}/comments")
-    [comment] = [one for one in said if one["user"]["type"] == "Bot"]
+    comments = stage.get(f"issues/{stage.sample.issue}/comments")
+    [comment] = [one for one in comments if one["user"]["type"] == "Bot"]
     assert comment["user"]["login"] == "github-actions[bot]"
     assert f"pull request [#{pull['number']} " in comment["body"]
     by = {(e.login, e.method) for e in stage.forge.requests if e.path.endswith(f"comments/{comment['id']}")}

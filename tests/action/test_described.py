@@ -25,32 +25,32 @@ DESCRIBED: dict[str, Any] = yaml.safe_load(ACTION.read_text())
 
 
 def test_the_workflows_are_clean_to_actionlint() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [BIN / "actionlint", *WORKFLOWS, *TO_COPY], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout
+    assert completed.returncode == 0, completed.stdout
 
 
 def test_the_workflow_to_copy_is_clean_to_actionlint(tmp_path: Path) -> None:
     [shown] = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "action.md").read_text(), re.DOTALL)
     copy = tmp_path / "agent.yml"
     copy.write_text(shown)
-    done = subprocess.run([BIN / "actionlint", copy], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    completed = subprocess.run([BIN / "actionlint", copy], capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout
 
 
 def test_action_and_workflows_are_clean_to_zizmor() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [BIN / "zizmor", "--offline", "--persona", "pedantic", ACTION, *WORKFLOWS, *TO_COPY],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
+    assert completed.returncode == 0, completed.stdout
 
 
 @pytest.mark.node
 def test_githubs_own_checker_finds_nothing_in_action_and_workflows(tmp_path: Path) -> None:
-    found = findings([ACTION, *WORKFLOWS], tmp_path)
-    assert found == {file.name: [] for file in (ACTION, *WORKFLOWS)}
+    matches = findings([ACTION, *WORKFLOWS], tmp_path)
+    assert matches == {file.name: [] for file in (ACTION, *WORKFLOWS)}
 
 
 @pytest.mark.node
@@ -58,7 +58,7 @@ def test_githubs_own_checker_does_find_what_is_wrong(tmp_path: Path) -> None:
     broken = tmp_path / ".github" / "workflows" / "broken.yml"
     broken.parent.mkdir(parents=True)
     broken.write_text(WORKFLOW.read_text().replace("timeout-minutes", "timeout-minuts"))
-    assert any("timeout-minuts" in found for found in findings([broken], tmp_path)["broken.yml"])
+    assert any("timeout-minuts" in matches for matches in findings([broken], tmp_path)["broken.yml"])
 
 
 @pytest.mark.parametrize("name", DESCRIBED["inputs"])
@@ -85,11 +85,11 @@ def test_each_output_is_set_by_the_program_and_documented(name: str) -> None:
 
 
 def scripts() -> list[str]:
-    found = [step["run"] for step in DESCRIBED["runs"]["steps"] if "run" in step]
+    matches = [step["run"] for step in DESCRIBED["runs"]["steps"] if "run" in step]
     for workflow in WORKFLOWS:
         for job in yaml.safe_load(workflow.read_text())["jobs"].values():
-            found += [step["run"] for step in job["steps"] if "run" in step]
-    return found
+            matches += [step["run"] for step in job["steps"] if "run" in step]
+    return matches
 
 
 def test_no_script_holds_an_expression() -> None:
@@ -129,14 +129,16 @@ def test_no_workflow_has_to_keep_the_bundle_itself() -> None:
 
 def test_the_page_has_each_jobs_permissions() -> None:
     page = (ROOT / "docs" / "action.md").read_text()
-    said = re.findall(r"^\| `([\w-]+\.yml)` \| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE)
-    asked = []
+    documented = re.findall(r"^\| `([\w-]+\.yml)` \| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE)
+    expected = []
     for workflow in WORKFLOWS:
         described = yaml.safe_load(workflow.read_text())
         for name, job in described["jobs"].items():
             given = job.get("permissions", described["permissions"])
-            asked.append((workflow.name, name, ", ".join(f"`{what}: {how}`" for what, how in given.items())))
-    assert sorted(said) == sorted(asked)
+            expected.append(
+                (workflow.name, name, ", ".join(f"`{what}: {how}`" for what, how in given.items()))
+            )
+    assert sorted(documented) == sorted(expected)
 
 
 def test_the_page_names_what_a_workflow_to_call_takes_and_what_may_come_of_it() -> None:
@@ -175,12 +177,12 @@ def test_a_call_gives_each_job_of_ours_what_it_asks_for(place: str) -> None:
     """GitHub starts nothing of a workflow that is called where one of its jobs may have less than it asks for."""
     [call] = yaml.safe_load(shown()[place])["jobs"].values()
     called = ROOT / ".github" / "workflows" / call["uses"].partition("@")[0].rpartition("/")[2]
-    asked = {
+    expected = {
         (what, how)
         for job in yaml.safe_load(called.read_text())["jobs"].values()
         for what, how in job["permissions"].items()
     }
-    most = {what: "write" if (what, "write") in asked else "read" for what, _ in asked}
+    most = {what: "write" if (what, "write") in expected else "read" for what, _ in expected}
     assert call["permissions"] == most
 
 

@@ -73,7 +73,7 @@ def first(
 
 
 def run_step(environment: dict[str, str]) -> tuple[int, str]:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-S", SCRIPT],
         env=environment,
         capture_output=True,
@@ -81,7 +81,7 @@ def run_step(environment: dict[str, str]) -> tuple[int, str]:
         timeout=60,
         check=False,
     )
-    return done.returncode, done.stdout + done.stderr
+    return completed.returncode, completed.stdout + completed.stderr
 
 
 @functools.cache
@@ -106,21 +106,21 @@ def run_here(environment: dict[str, str]) -> tuple[int, str]:
 
 def silent(stage: Stage, event: Any, said: str, **environment: str) -> First:
     before = stage.bot_comments()
-    ran = first(stage, event, **environment)
-    assert (ran.code, ran.outputs["go"]) == (0, "false")
-    assert said in ran.outputs["reason"]
+    result = first(stage, event, **environment)
+    assert (result.code, result.outputs["go"]) == (0, "false")
+    assert said in result.outputs["reason"]
     assert stage.bot_comments() == before
-    assert len(ran.calls) <= 3, ran.calls
-    assert not [line for line in ran.calls if not line.startswith("GET ")]
-    return ran
+    assert len(result.calls) <= 3, result.calls
+    assert not [line for line in result.calls if not line.startswith("GET ")]
+    return result
 
 
 # -- who goes on
 
 
 def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> None:
-    ran = first(stage, starts=True)
-    assert (ran.code, ran.goes_on, ran.outputs["verb"]) == (0, True, "fix")
+    result = first(stage, starts=True)
+    assert (result.code, result.goes_on, result.outputs["verb"]) == (0, True, "fix")
     [comment] = stage.bot_comments()
     assert comment.startswith("**Working on it**")
     assert f"{stage.forge.url}/{stage.repo}/actions/runs/4711" in comment
@@ -129,7 +129,7 @@ def test_a_maintainer_sees_a_reaction_and_the_progress_comment(stage: Stage) -> 
     )
     reactions = stage.get(f"issues/comments/{stage.sample.comment}/reactions")
     assert [(one["content"], one["user"]["login"]) for one in reactions] == [("eyes", "github-actions[bot]")]
-    assert len(ran.calls) <= 4
+    assert len(result.calls) <= 4
 
 
 def test_a_job_that_is_done_again_says_nothing_again(stage: Stage) -> None:
@@ -140,17 +140,17 @@ def test_a_job_that_is_done_again_says_nothing_again(stage: Stage) -> None:
 
 @pytest.mark.parametrize("body", ["/agent status", "/agent help", "/agent stop", "/agent revew this"])
 def test_what_is_answered_at_once_needs_no_progress_comment(stage: Stage, body: str) -> None:
-    ran = first(stage, stage.ask(body))
-    assert ran.goes_on
+    result = first(stage, stage.ask(body))
+    assert result.goes_on
     assert stage.bot_comments() == []
-    assert [line for line in ran.calls if line.endswith("/reactions")]
+    assert [line for line in result.calls if line.endswith("/reactions")]
 
 
 @pytest.mark.parametrize("body", ["please /agent fix this", "/Agent fix this"])
 def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage, body: str) -> None:
     event = stage.ask(body)
-    ran = first(stage, event)
-    assert (ran.code, ran.goes_on) == (0, False)
+    result = first(stage, event)
+    assert (result.code, result.goes_on) == (0, False)
     [comment] = stage.bot_comments()
     assert comment.startswith("This was not read as a command.")
     assert "`/agent fix this`" in comment.partition("\n")[0]
@@ -161,10 +161,10 @@ def test_a_maintainers_slip_is_answered_at_once_with_the_right_form(stage: Stage
 
 def test_a_contributor_goes_on_and_gets_no_progress_comment_yet(stage: Stage) -> None:
     stage.forge.grant(stage.repo, REPORTER, "triage")
-    ran = first(stage, stage.ask("/agent review", REPORTER))
-    assert ran.goes_on
+    result = first(stage, stage.ask("/agent review", REPORTER))
+    assert result.goes_on
     assert stage.bot_comments() == []
-    assert len(ran.calls) <= 4
+    assert len(result.calls) <= 4
 
 
 def test_a_dry_run_writes_nothing(stage: Stage) -> None:
@@ -181,24 +181,24 @@ def test_the_live_comment_can_be_turned_off(stage: Stage) -> None:
 
 def test_a_token_that_may_only_read_does_not_end_the_run(stage: Stage) -> None:
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
-    ran = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
-    assert (ran.code, ran.goes_on) == (0, True)
-    assert "the thread could not be told" in ran.output
+    result = first(stage, SLASH_AGENT_GITHUB_TOKEN=reading)
+    assert (result.code, result.goes_on) == (0, True)
+    assert "the thread could not be told" in result.output
 
 
 @pytest.mark.parametrize("status", [401, 403, 500])
 def test_where_github_does_not_answer_the_full_check_decides(stage: Stage, status: int) -> None:
     stage.forge.fail_next("GET", "/collaborators/", status=status, body={"message": "no"}, times=2)
-    ran = first(stage, stage.ask("/agent fix this", REPORTER))
-    assert ran.goes_on
-    assert f"{status}" in ran.outputs["reason"]
+    result = first(stage, stage.ask("/agent fix this", REPORTER))
+    assert result.goes_on
+    assert f"{status}" in result.outputs["reason"]
     assert stage.bot_comments() == []
 
 
 def test_an_event_without_a_comment_is_for_the_full_check_or_for_nobody(stage: Stage) -> None:
-    ran = first(stage, {"action": "opened"}, name="push")
-    assert not ran.goes_on
-    assert ran.calls == []
+    result = first(stage, {"action": "opened"}, name="push")
+    assert not result.goes_on
+    assert result.calls == []
 
 
 # -- in a job of its own, before the one that may have to wait
@@ -207,22 +207,22 @@ GATE = {"SLASH_AGENT_MODE": "gate"}
 
 
 def test_the_gate_hands_on_that_it_goes_on_and_with_which_comment(stage: Stage) -> None:
-    ran = first(stage, **GATE)
+    result = first(stage, **GATE)
     [comment] = stage.get(f"issues/{stage.sample.issue}/comments?per_page=100")[-1:]
-    assert (ran.code, ran.outputs["gate"]) == (0, f"go {comment['id']}")
-    assert "go" not in ran.outputs, "nothing else of the action is run in this job"
+    assert (result.code, result.outputs["gate"]) == (0, f"go {comment['id']}")
+    assert "go" not in result.outputs, "nothing else of the action is run in this job"
     assert comment["body"].startswith("**Queued**\n\n- starts when a runner is free")
     assert "state=on run=4711 queued=yes -->" in comment["body"]
-    assert len(ran.calls) <= 4
-    after = first(stage, SLASH_AGENT_GATE=ran.outputs["gate"], SLASH_AGENT_MODE="run")
+    assert len(result.calls) <= 4
+    after = first(stage, SLASH_AGENT_GATE=result.outputs["gate"], SLASH_AGENT_MODE="run")
     assert (after.goes_on, after.outputs["comment"], after.calls) == (True, str(comment["id"]), [])
 
 
 def test_whom_the_gate_refuses_gets_nothing_to_hand_on(stage: Stage) -> None:
-    ran = first(stage, stage.ask("/agent fix this", REPORTER), **GATE)
-    assert "gate" not in ran.outputs
+    result = first(stage, stage.ask("/agent fix this", REPORTER), **GATE)
+    assert "gate" not in result.outputs
     assert len(stage.bot_comments()) == 1
-    assert len(ran.calls) <= 5
+    assert len(result.calls) <= 5
 
 
 def test_where_github_does_not_answer_the_gate_the_full_check_decides(stage: Stage) -> None:
@@ -232,9 +232,9 @@ def test_where_github_does_not_answer_the_gate_the_full_check_decides(stage: Sta
 
 @pytest.mark.parametrize("given", ["", "no", "goes", "go; echo", "go 1\n2"])
 def test_only_the_gates_own_word_lets_by(stage: Stage, given: str) -> None:
-    ran = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_GATE=given)
-    assert ran.goes_on is given.startswith("go ")
-    assert "comment" not in ran.outputs
+    result = first(stage, stage.ask("/agent fix this", REPORTER), SLASH_AGENT_GATE=given)
+    assert result.goes_on is given.startswith("go ")
+    assert "comment" not in result.outputs
 
 
 # -- what nobody wrote: a push to a pull request, a label, a failed run
@@ -263,18 +263,18 @@ TARGET = "pull_request_target"
 
 def pushed(stage: Stage, event: dict[str, Any], name: str = TARGET) -> First:
     """Silent either way: nobody asked in words."""
-    ran = first(stage, event, name)
-    assert ran.code == 0, ran.output
+    result = first(stage, event, name)
+    assert result.code == 0, result.output
     assert stage.writes() == []
-    assert len(ran.calls) <= 3, ran.calls
-    return ran
+    assert len(result.calls) <= 3, result.calls
+    return result
 
 
 def test_an_outsiders_push_costs_no_install(stage: Stage) -> None:
     """The payload calls its author the owner, which is believed of nobody."""
-    ran = pushed(stage, pull_event(stage, REPORTER))
-    assert not ran.goes_on
-    assert "no right here" in ran.outputs["reason"]
+    result = pushed(stage, pull_event(stage, REPORTER))
+    assert not result.goes_on
+    assert "no right here" in result.outputs["reason"]
 
 
 @pytest.mark.parametrize("policy", ["thread_author: [review]\n", "tiers:\n  outsider: {verbs: [review]}\n"])
@@ -328,12 +328,12 @@ def test_the_named_policy_is_the_one_that_is_looked_through(stage: Stage) -> Non
 
 
 def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
-    ran = first(stage, stage.ask("/agent fix this", REPORTER))
-    assert not ran.goes_on
-    [told] = stage.bot_comments()
-    assert told.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
-    assert "A maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`." in told
-    assert len(ran.calls) <= 5
+    result = first(stage, stage.ask("/agent fix this", REPORTER))
+    assert not result.goes_on
+    [reply] = stage.bot_comments()
+    assert reply.startswith(f"Thanks for your interest, {REPORTER}. Only people with write access")
+    assert "A maintainer can run `/agent fix` on this issue, or allow others in `.github/agent.yml`." in reply
+    assert len(result.calls) <= 5
     silent(stage, stage.ask("/agent fix this", REPORTER), "told today")
     elsewhere = stage.new_issue()
     silent(stage, stage.ask("/agent please", REPORTER, elsewhere), "told today")
@@ -342,9 +342,9 @@ def test_a_stranger_is_told_once_a_day_and_then_nothing(stage: Stage) -> None:
 
 @pytest.mark.parametrize("verb", ["help", "status"])
 def test_a_stranger_may_ask_for_help_unless_they_were_told_today(stage: Stage, verb: str) -> None:
-    asked = first(stage, stage.ask(f"/agent {verb}", REPORTER))
-    assert asked.goes_on
-    assert len(asked.calls) <= 4
+    answer_to_reader = first(stage, stage.ask(f"/agent {verb}", REPORTER))
+    assert answer_to_reader.goes_on
+    assert len(answer_to_reader.calls) <= 4
     first(stage, stage.ask("/agent fix this", REPORTER))
     silent(stage, stage.ask(f"/agent {verb}", REPORTER), "told today")
 
@@ -382,8 +382,8 @@ def test_where_the_policy_speaks_of_outsiders_the_full_check_decides(stage: Stag
     stage.forge.commit(
         stage.repo, {".github/agent.yml": "version: 1\ntiers:\n  outsider: {verbs: [review]}\n"}
     )
-    ran = first(stage, stage.ask("/agent review", REPORTER))
-    assert ran.goes_on
+    result = first(stage, stage.ask("/agent review", REPORTER))
+    assert result.goes_on
     assert stage.bot_comments() == []
 
 
@@ -441,16 +441,16 @@ def test_a_ghost_and_an_edit_cost_no_call(stage: Stage) -> None:
 
 @pytest.mark.parametrize("payload", ["", "[]", "{", '{"action": "created"}'])
 def test_a_payload_that_is_none_ends_with_a_sentence(stage: Stage, payload: str) -> None:
-    ran = first(stage, payload, starts=payload == "{")
-    assert ran.code == 2
-    assert "go" not in ran.outputs
-    assert len(ran.output.splitlines()) == 1
+    result = first(stage, payload, starts=payload == "{")
+    assert result.code == 2
+    assert "go" not in result.outputs
+    assert len(result.output.splitlines()) == 1
 
 
 def test_without_a_token_the_input_is_named(stage: Stage) -> None:
-    ran = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
-    assert ran.code == 2
-    assert "github-token" in ran.output
+    result = first(stage, SLASH_AGENT_GITHUB_TOKEN="")
+    assert result.code == 2
+    assert "github-token" in result.output
 
 
 @pytest.mark.parametrize(
@@ -482,7 +482,7 @@ def test_a_refusal_comes_in_a_fraction_of_the_time_that_an_install_takes(stage: 
 
 
 def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", SCRIPT],
         env={},
         capture_output=True,
@@ -490,7 +490,9 @@ def test_nothing_beyond_the_standard_library_is_imported(stage: Stage) -> None:
         check=False,
     )
     imported = {
-        line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line
+        line.rpartition("|")[2].strip().partition(".")[0]
+        for line in completed.stderr.splitlines()
+        if "|" in line
     }
     assert "bot" in imported
     assert not imported & {"yaml", "github", "requests", "pydantic", "site"}
@@ -540,7 +542,7 @@ def test_a_redirect_does_not_carry_the_token_to_another_host(stage: Stage) -> No
     with HTTPServer(("127.0.0.1", 0), Elsewhere) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         api = f"http://127.0.0.1:{server.server_address[1]}"
-        ran = first(stage, GITHUB_API_URL=api)
+        result = first(stage, GITHUB_API_URL=api)
         server.shutdown()
-    assert (ran.code, ran.outputs["go"]) == (0, "true"), "the full check decides"
+    assert (result.code, result.outputs["go"]) == (0, "true"), "the full check decides"
     assert len(heard) == 1

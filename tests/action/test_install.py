@@ -16,11 +16,11 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_program_runs_in_what_was_installed(installed: Path) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [installed / "bin" / "python", "-P", "-m", "bot", "--version"],
         cwd="/", env={}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout == f"slash-agent {__version__}\n"
+    assert completed.stdout == f"slash-agent {__version__}\n"
 
 
 def test_the_vendors_packages_are_there_and_what_only_development_needs_is_not(installed: Path) -> None:
@@ -48,8 +48,8 @@ def test_everything_installed_is_in_the_lock_at_its_version(installed: Path) -> 
 
 def test_there_is_nothing_in_the_venv_that_installs(installed: Path) -> None:
     assert not {"pip", "pip3", "uv", "easy_install"} & {path.name for path in (installed / "bin").iterdir()}
-    done = subprocess.run([installed / "bin" / "python", "-m", "pip"], capture_output=True, check=False)
-    assert b"No module named pip" in done.stderr
+    completed = subprocess.run([installed / "bin" / "python", "-m", "pip"], capture_output=True, check=False)
+    assert b"No module named pip" in completed.stderr
 
 
 def test_a_python_without_pip_installs_too_and_what_is_named_is_left_out(tmp_path: Path) -> None:
@@ -59,13 +59,13 @@ def test_a_python_without_pip_installs_too_and_what_is_named_is_left_out(tmp_pat
     subprocess.run(
         [bare / "bin" / "python", script, tmp_path / "venv", "anthropic", "openai", ""], check=True
     )
-    done = subprocess.run(
+    completed = subprocess.run(
         [tmp_path / "venv" / "bin" / "python", "-P", "-m", "bot", "--version"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == f"slash-agent {__version__}\n"
+    assert completed.stdout == f"slash-agent {__version__}\n"
     site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
     assert not {"anthropic", "openai"} & {path.name for path in site.iterdir()}
 
@@ -79,10 +79,10 @@ def test_checkers_come_with_their_extra_and_leave_the_rest_as_it_was(installed: 
     assert not {"pytest", "mypy", "pip", "uv"} & programs
     assert not {"ruff", "ty"} & {path.name for path in (installed / "bin").iterdir()}
     lock = (ROOT / "requirements.lock").read_text()
-    said = subprocess.run(
+    output = subprocess.run(
         [tmp_path / "venv" / "bin" / "ty", "--version"], capture_output=True, text=True, check=True
     )
-    assert f"ty=={said.stdout.split()[1]} " in lock
+    assert f"ty=={output.stdout.split()[1]} " in lock
 
 
 @pytest.mark.parametrize("name", ["dev", "chekers", "--index-url=http://x"])
@@ -90,12 +90,12 @@ def test_an_extra_that_is_not_offered_is_named_before_anything_is_installed(
     tmp_path: Path, name: str
 ) -> None:
     script = ROOT / ".github" / "action" / "install.py"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, script, tmp_path / "venv", f"--extras={name}"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode != 0
-    assert f"there is no extra '{name}'; `extras` takes bedrock, checkers, vertex" in done.stderr
+    assert completed.returncode != 0
+    assert f"there is no extra '{name}'; `extras` takes bedrock, checkers, vertex" in completed.stderr
     assert not (tmp_path / "venv").exists()
 
 
@@ -108,11 +108,11 @@ def test_a_package_that_is_not_what_the_lock_says_is_not_installed(tmp_path: Pat
     lock = copy / "requirements.lock"
     lock.write_text(_with_other_hashes(lock.read_text(), package))
     script = copy / ".github" / "action" / "install.py"
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, script, tmp_path / "venv"], capture_output=True, text=True, check=False
     )
-    assert done.returncode != 0
-    assert "hash" in done.stderr.lower()
+    assert completed.returncode != 0
+    assert "hash" in completed.stderr.lower()
     assert not list((tmp_path / "venv").glob("lib/python*/site-packages/slash_agent.pth"))
 
 

@@ -52,12 +52,12 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     event = {"schedule": "17 * * * *", "repository": stage.sample.event["repository"]}
 
     def script(asked: ScriptRequest) -> Step:
-        said = json.dumps(asked.body)
-        name = next(name for name in (NOTES, SHUT, stage.repo) if f"Write down what {name} is" in said)
+        body = json.dumps(asked.body)
+        name = next(name for name in (NOTES, SHUT, stage.repo) if f"Write down what {name} is" in body)
         return DONE if asked.results else Call("write", {"path": "what.txt", "content": f"{name}\n"})
 
     with ModelServer(script) as server:
-        ran = Act(
+        result = Act(
             stage,
             {"ANTHROPIC_API_KEY": KEY, "APP_PRIVATE_KEY": app.key},
             {"ANTHROPIC_BASE_URL": server.url},
@@ -67,16 +67,16 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
                 "SLASH_AGENT_APP_ID": str(app.id),
             },
         ).run("maintenance.yml", event, "schedule")
-    assert set(ran.jobs.values()) == {"success"}, ran.log
-    assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in ran.log
-    assert ran.artifacts == artifacts_of("riverbend.notes.links", "riverbend.tidytime.links")
+    assert set(result.jobs.values()) == {"success"}, result.log
+    assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in result.log
+    assert result.artifacts == artifacts_of("riverbend.notes.links", "riverbend.tidytime.links")
     for name in (NOTES, stage.repo):
         [pull] = pulls(stage, name)
-        assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), ran.log
+        assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), result.log
         assert pull["user"]["login"] == "my-app[bot]"
     assert pulls(stage, SHUT) == []
     secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
-    assert not [line for line in [KEY, *secret] if line in ran.log]
+    assert not [line for line in [KEY, *secret] if line in result.log]
 
 
 @pytest.mark.act
@@ -95,9 +95,9 @@ def test_an_entry_that_is_cancelled_leaves_its_artifact(stage: Stage, installed:
 
     with ModelServer(script) as server:
         runner.append(Act(stage, {"ANTHROPIC_API_KEY": KEY}, {"ANTHROPIC_BASE_URL": server.url}, installed))
-        ran = runner[0].run("maintenance.yml", event, "schedule")
-    assert ran.jobs["run"] == "failure", ran.log
-    assert ran.artifacts == artifacts_of("riverbend.tidytime.links"), ran.log
+        result = runner[0].run("maintenance.yml", event, "schedule")
+    assert result.jobs["run"] == "failure", result.log
+    assert result.artifacts == artifacts_of("riverbend.tidytime.links"), result.log
 
 
 def test_each_entry_has_its_own_time_limit() -> None:

@@ -89,10 +89,10 @@ def test_another_lock_file_or_manifest_is_another_key(stage: Stage, change: dict
 def test_what_failed_is_not_cached_and_the_result_says_what_and_what_to_do(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE | {"requirements.txt": "-r there-is-no-such-file.txt\n"})
     runner = runner_of(stage)
-    ran = on_a_fresh_machine(runner)
-    assert ran.result == "success", ran.log
+    result = on_a_fresh_machine(runner)
+    assert result.result == "success", result.log
     assert runner.caches == {}
-    assert ran.log.count("setup: [ -d .venv ]") == 1
+    assert result.log.count("setup: [ -d .venv ]") == 1
     outcome = stage.folder / "runner-job" / "_temp" / "slash-agent-bundle" / "outcome.json"
     [note] = [one for one in json.loads(outcome.read_text())["notes"] if "could not be installed" in one]
     assert "ERROR: Could not open requirements file" in note
@@ -103,9 +103,9 @@ def test_what_failed_is_not_cached_and_the_result_says_what_and_what_to_do(stage
 @pytest.mark.slow
 def test_nothing_is_prepared_for_a_question(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
-    ran = on_a_fresh_machine(runner_of(stage), stage.ask("/agent explain the rounding"))
-    assert ran.steps["environment"].outputs == {}
-    assert ran.steps["prepared"].outcome == "skipped"
+    result = on_a_fresh_machine(runner_of(stage), stage.ask("/agent explain the rounding"))
+    assert result.steps["environment"].outputs == {}
+    assert result.steps["prepared"].outcome == "skipped"
 
 
 def test_the_cache_is_saved_before_a_step_has_the_models_key() -> None:
@@ -135,8 +135,8 @@ def test_a82_the_head_of_a_pull_request_does_not_get_into_the_cache(stage: Stage
     number = stage.forge.open_pull(stage.repo, MAINTAINER, "topic")
     runner.caches.clear()
     shutil.rmtree(stage.folder / "caches")
-    ran = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
-    assert ran.result == "success", ran.log
+    result = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
+    assert result.result == "success", result.log
     [kept] = runner.caches.items()
     assert kept[0] == key
     assert not [
@@ -150,8 +150,8 @@ def test_a82_nothing_is_cached_for_the_head_of_a_fork(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
     runner = runner_of(stage)
     number = fork_pull(stage, {"requirements.txt": "# of the fork\n"})
-    ran = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
-    assert ran.steps["environment"].outputs == {}
+    result = on_a_fresh_machine(runner, stage.ask("/agent fix the rounding", number=number))
+    assert result.steps["environment"].outputs == {}
     assert runner.caches == {}
 
 
@@ -163,16 +163,16 @@ def test_a82_an_environment_of_another_key_is_not_used(stage: Stage) -> None:
     [key] = runner.caches
     record = runner.caches[key] / "prepared.json"
     record.write_text(record.read_text().replace(key, key[:-1] + "x"))
-    ran = on_a_fresh_machine(runner)
-    assert "the environment is prepared already" not in ran.log
-    assert "setup: [ -d .venv ]" in ran.steps["run"].log
+    result = on_a_fresh_machine(runner)
+    assert "the environment is prepared already" not in result.log
+    assert "setup: [ -d .venv ]" in result.steps["run"].log
 
 
 @pytest.mark.slow
 def test_a_run_that_is_cancelled_while_it_is_prepared_ends_its_comment(stage: Stage) -> None:
     stage.forge.commit(stage.repo, BASE)
-    asked = stage.sample.event["comment"]["id"]
-    mark = f"<!-- slash-agent progress request={asked} state=on -->"
+    comment_id = stage.sample.event["comment"]["id"]
+    mark = f"<!-- slash-agent progress request={comment_id} state=on -->"
     stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")
     (stage.folder / "work").mkdir()
     places = {"GITHUB_WORKSPACE": stage.folder / "work", "SLASH_AGENT_PREPARED": stage.temp / "prepared"}
@@ -183,8 +183,8 @@ def test_a_run_that_is_cancelled_while_it_is_prepared_ends_its_comment(stage: St
     assert process.stdout is not None
     line = next((line for line in process.stdout if line.startswith("setup: ")), "")
     process.send_signal(signal.SIGINT)
-    said = line + process.communicate(timeout=240)[0]
+    output = line + process.communicate(timeout=240)[0]
     [comment] = stage.bot_comments()
-    assert comment.startswith("**The run was canceled** while what the checks need was installed."), said
+    assert comment.startswith("**The run was canceled** while what the checks need was installed."), output
     assert "state=on" not in comment
     assert not (stage.temp / "prepared" / "prepared.json").exists()

@@ -72,8 +72,8 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     assert f"pull request [#{pull['number']} " in stage.bot_comments()[0]
     assert "/actions/runs/4711" in pull["body"]
     # The runner keeps these lines to itself, and from then on shows stars for what they hold.
-    said = "".join(job.log + job.summary for job in jobs.values())
-    assert KEY not in "".join(line for line in said.splitlines() if not line.startswith("::add-mask::"))
+    texts = "".join(job.log + job.summary for job in jobs.values())
+    assert KEY not in "".join(line for line in texts.splitlines() if not line.startswith("::add-mask::"))
     assert jobs["run"].summary.startswith("## Slash Agent: changed\n")
     assert pull["html_url"] in jobs["publish"].summary
 
@@ -91,12 +91,12 @@ def test_the_jobs_of_a_private_repository_may_read_what_they_need(stage: Stage, 
 
 
 def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) -> None:
-    [shown] = [
+    [copied] = [
         text for text in re.findall(r"```yaml\n(.*?)```", README.read_text(), re.DOTALL) if "jobs:" in text
     ]
     stage.forge.make_private(stage.repo)
     with ModelServer(fix_steps()) as server:
-        jobs = runner(server).workflow(stage.sample.event, shown)
+        jobs = runner(server).workflow(stage.sample.event, copied)
     assert results(jobs) == {"agent": "success"}, logs(jobs)
     [pull] = stage.pulls()
     assert f"[report]({stage.forge.url}/{stage.repo}/actions/runs/4711/artifacts/2)" in pull["body"]
@@ -104,9 +104,9 @@ def test_the_workflow_that_the_readme_shows_works(stage: Stage, runner: Make) ->
 
 @pytest.mark.slow
 def test_the_workflow_to_copy_works(stage: Stage, runner: Make) -> None:
-    shown = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
+    copied = (ROOT / "docs" / "workflows" / "two-jobs.yml").read_text()
     with ModelServer(fix_steps()) as server:
-        jobs = runner(server).workflow(stage.sample.event, shown)
+        jobs = runner(server).workflow(stage.sample.event, copied)
     done = {"instant": "skipped", "gate": "success", "run": "success", "publish": "success"}
     assert results(jobs) == done, logs(jobs)
     assert len(stage.pulls()) == 1
@@ -158,8 +158,8 @@ def test_the_run_job_reads_what_failed_on_a_pull_request(stage: Stage, runner: M
         jobs = runner(server).workflow(stage.ask("/agent fix this", number=number))
         asked = server.requests[0].body.decode()
     assert jobs["run"].result == "success", logs(jobs)
-    for said in ("unit tests", "ci/elsewhere", "2 of 9 stages failed"):
-        assert said in asked
+    for texts in ("unit tests", "ci/elsewhere", "2 of 9 stages failed"):
+        assert texts in asked
     assert "could not be read" not in asked
 
 
@@ -263,9 +263,9 @@ def test_a_server_of_ones_own_is_the_only_one_that_is_spoken_of(stage: Stage, ru
     with ModelServer(fix_steps()) as server:
         jobs = runner(server).workflow(stage.sample.event)
     [pull] = stage.pulls()
-    said = [pull["body"], *stage.bot_comments(), *logs(jobs), *(job.summary for job in jobs.values())]
-    assert stage.forge.url in "".join(said)
-    assert not [text for text in said if "github.com" in text]
+    texts = [pull["body"], *stage.bot_comments(), *logs(jobs), *(job.summary for job in jobs.values())]
+    assert stage.forge.url in "".join(texts)
+    assert not [text for text in texts if "github.com" in text]
 
 
 @pytest.mark.slow
@@ -333,11 +333,11 @@ def test_the_workflow_leaves_no_process(stage: Stage, cold_runner: Make) -> None
 def _kill_supervisor(folder: Path) -> None:
     """Kill the one `python -m bot run` whose program lies below `folder`, as the kernel out of memory would, and what
     it has just forked and is nothing else yet."""
-    found = supervisors(folder)
-    assert found
-    while found:
-        for pid in found:
+    pids = supervisors(folder)
+    assert pids
+    while pids:
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.01)
-        found = supervisors(folder)
+        pids = supervisors(folder)

@@ -70,10 +70,10 @@ def survives(mutation: Mutation) -> str:
 def _run(tests: Sequence[str]) -> tuple[int, str]:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=_LIMIT, check=False)
+        completed = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=_LIMIT, check=False)
     except subprocess.TimeoutExpired:
         return _FAILED, "it ran out of time"
-    return done.returncode, " ".join(done.stdout.decode(errors="replace").split()[-30:])
+    return completed.returncode, " ".join(completed.stdout.decode(errors="replace").split()[-30:])
 
 
 def play(mutations: Sequence[Mutation], about: str) -> int:
@@ -94,11 +94,11 @@ def play(mutations: Sequence[Mutation], about: str) -> int:
         return 2
     survivors = 0
     for number, row in enumerate(rows, 1):
-        began = time.monotonic()
+        started = time.monotonic()
         why = survives(row)
         survivors += bool(why)
         verdict = f"SURVIVES: {why}" if why else "killed"
-        took = time.monotonic() - began
+        took = time.monotonic() - started
         print(
             f"{number:3}/{len(rows)} {row.rows:8} {took:5.1f} s  {row.file}: {row.old!r}: {verdict}",
             flush=True,

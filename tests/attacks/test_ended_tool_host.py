@@ -69,9 +69,9 @@ def test_a81_a_host_that_was_killed_or_stopped_is_started_again_once(
     back_end: str, number: int, bench: Bench
 ) -> None:
     run = Run(bench, back_end)
-    began = time.monotonic()
+    started = time.monotonic()
     outcome = run.signalled(number)
-    assert time.monotonic() - began < _SECONDS
+    assert time.monotonic() - started < _SECONDS
     assert outcome.is_error
     assert "A new one works on the same tree" in outcome.content
     assert run.bash("cat a.txt").content.startswith("one\n")

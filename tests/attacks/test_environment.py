@@ -28,8 +28,10 @@ SECRETS = (".venv/pip.conf", ".venv/.config/gh/hosts.yml", "node_modules/.npmrc"
 
 def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
     with ModelServer([shell(command), DONE, DONE]) as server:
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "--json", "x", model=server)
-        assert ran.code == 0, ran.output
+        result = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "--json", "x", model=server
+        )
+        assert result.code == 0, result.output
         return str(server.requests[1].json["messages"][-1]["content"][0]["content"])
 
 
@@ -44,14 +46,14 @@ def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
         (repo / name).write_text("planted-credential\n" if name in SECRETS else "as it is\n")
     (repo / ".venv/hosts").symlink_to(".config/gh/hosts.yml")
     files = " ".join((*SECRETS, ".venv/hosts", *(f"{repo}/{name}" for name in SECRETS)))
-    said = printed(
+    output = printed(
         cli, repo, sandbox,
         f"for file in {files} .venv/lib/fine node_modules/fine/index.js vendor/fine; do cat $file; done; "
         "grep -r planted-cred .venv/ node_modules/ vendor/ node_modules/.slash-agent/ | wc -l",
     )  # fmt: skip
-    assert "planted" not in said
-    assert said.count("as it is") == 3
-    assert "\n0\n" in said
+    assert "planted" not in output
+    assert output.count("as it is") == 3
+    assert "\n0\n" in output
 
 
 @both
@@ -72,6 +74,6 @@ def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
     repo = make_repository(
         tmp_path / "app", {".gitignore": ".venv\nswap\naway\n", ".github/agent.yml": policy}
     )
-    said = printed(cli, repo, sandbox, "ls -ld .venv away swap; cat .venv/* .venv/.slash-agent/*; true")
-    assert "swap" in said
-    assert "planted" not in said
+    output = printed(cli, repo, sandbox, "ls -ld .venv away swap; cat .venv/* .venv/.slash-agent/*; true")
+    assert "swap" in output
+    assert "planted" not in output

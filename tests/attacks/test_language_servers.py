@@ -53,9 +53,9 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
     canary = tmp_path / "canary"
     files = {**FILES, f"{BIN}/biome": program(canary), "evil": program(canary), ".gitignore": "tsc\noxlint\n"}
     tree = make_tree(tmp_path / "tree", files)
-    left = tree / BIN / "tsc"
-    left.write_text(program(canary))
-    os.utime(left, (1, 1))
+    tsc = tree / BIN / "tsc"
+    tsc.write_text(program(canary))
+    os.utime(tsc, (1, 1))
     for name in ("tsc", "biome"):
         (tree / BIN / name).chmod(0o755)
     bench = Bench(tmp_path, tree)
@@ -64,9 +64,9 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
     planted = {"path": f"{BIN}/biome", "content": program(canary) + "# mine\n"}
     assert not workspace.call("write", planted, CancelToken()).is_error
     bash(workspace, f"chmod +x evil; ln -s ../../evil {BIN}/oxlint")
-    said = workspace.call("edit", EDIT, CancelToken()).content
-    assert f"biome is not available: {BIN}/biome was changed in this run, and would be run" in said
-    assert f"oxlint is not available: {BIN}/oxlint was changed in this run, and would be run" in said
+    content = workspace.call("edit", EDIT, CancelToken()).content
+    assert f"biome is not available: {BIN}/biome was changed in this run, and would be run" in content
+    assert f"oxlint is not available: {BIN}/oxlint was changed in this run, and would be run" in content
     assert eventually(canary.exists)
     bench.close()
-    assert canary.read_text() == f"{left}\n"
+    assert canary.read_text() == f"{tsc}\n"

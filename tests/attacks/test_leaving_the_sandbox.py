@@ -202,11 +202,11 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
 def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> None:
     """Breaks: bot/session/event/run_event.py "self._policy = load_policy(" """
     number = fork_pull(stage, HEAD)
-    asked = stage.ask("/agent fix this", login="mallory", number=number)
+    event = stage.ask("/agent fix this", login="mallory", number=number)
     with ModelServer([Say("owned")]) as server:
-        ran = stage.run(model=server, event=asked)
+        result = stage.run(model=server, event=event)
         assert server.requests == []
-    assert ran.code == 3, ran.output
+    assert result.code == 3, result.output
 
 
 # -- A-54: a command that its words do not show
@@ -246,9 +246,9 @@ def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path
         if number % 4 == 3:
             calls.append(shell(f"echo fine {number}"))
     attacked: AttackResult = fix_with(cli.home, repo, [Turn(tuple(calls))], cli.environment(), cold=False)
-    said = [text for text in attacked.tool_results if not text.startswith("fine")]
+    refused = [text for text in attacked.tool_results if not text.startswith("fine")]
     assert len(attacked.tool_results) == len(calls), attacked.result.output
-    through = [row for row, text in zip(rows, said, strict=True) if "Permission denied" not in text]
+    through = [row for row, text in zip(rows, refused, strict=True) if "Permission denied" not in text]
     assert through == []
     assert attacked.files == attacked.withheld == set()
 

@@ -39,9 +39,9 @@ def places(text: str) -> list[str]:
     """Where the page that GitHub makes of `text` would go, by itself or at a click: bare addresses are links, too."""
     page = PAGE.render(text)
     bare = re.sub(r"<pre>.*?</pre>|<code>.*?</code>|<[^>]*>", " ", page, flags=re.DOTALL)
-    found = re.findall(r"<[A-Za-z][^<>]*\s(?:src|href)\s*=\s*[\"']?([^\"'\s>]*)", page)
-    found += re.findall(r"(?:https?://|www\.)\S+", bare)
-    return [unescape(place) for place in found]
+    addresses = re.findall(r"<[A-Za-z][^<>]*\s(?:src|href)\s*=\s*[\"']?([^\"'\s>]*)", page)
+    addresses += re.findall(r"(?:https?://|www\.)\S+", bare)
+    return [unescape(place) for place in addresses]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -50,8 +50,8 @@ def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
     assert any("evil.example" in place for place in places(form)) or "\\\\" in form, (
         "the attack works unguarded"
     )
-    left = places(clean_markdown(form, 10_000))
-    assert not [place for place in left if "evil" in place or SECRET in place]
+    remaining = places(clean_markdown(form, 10_000))
+    assert not [place for place in remaining if "evil" in place or SECRET in place]
 
 
 @given(
@@ -61,9 +61,11 @@ def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
 )
 def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
     """Breaks: bot/gate/markdown.py "return _SCHEME.sub(" """
-    left = places(clean_markdown("".join(parts), 10_000))
+    remaining = places(clean_markdown("".join(parts), 10_000))
     # A bare address goes on to the next blank, on a page: what matters is whose it is.
-    assert not [place for place in left if not re.match(r"https?://github\.com[/)]", place, re.IGNORECASE)]
+    assert not [
+        place for place in remaining if not re.match(r"https?://github\.com[/)]", place, re.IGNORECASE)
+    ]
 
 
 TESTS = {
@@ -99,6 +101,6 @@ def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, st
 @pytest.mark.bubblewrap
 def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
     """Breaks: bot/gate/python_tests.py "if _truth(node)" """
-    said = why_sensitive["tests/test_looks_as_before.py"]
-    assert "has 1 assertion that cannot fail (line 2)" in said
-    assert "has 1 assertion that no run reaches (line 6)" in said
+    reasons = why_sensitive["tests/test_looks_as_before.py"]
+    assert "has 1 assertion that cannot fail (line 2)" in reasons
+    assert "has 1 assertion that no run reaches (line 6)" in reasons

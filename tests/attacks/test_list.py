@@ -22,8 +22,8 @@ def named(row: Mutation) -> str:
 
 
 def test_every_attack_has_a_row() -> None:
-    found = {attack for row in ROWS for attack in re.findall(r"A-\d\d", row.rows)}
-    assert sorted(set(ATTACKS) ^ found) == []
+    attacks = {attack for row in ROWS for attack in re.findall(r"A-\d\d", row.rows)}
+    assert sorted(set(ATTACKS) ^ attacks) == []
 
 
 @pytest.mark.parametrize("row", ROWS, ids=named)

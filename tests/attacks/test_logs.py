@@ -40,9 +40,9 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
         shell(f"echo 'print(2)' > src/app.py; {PRINT} exit 3"),
         Say(everything),
     ]
-    done = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"), cold=False)
-    assert done.result.code == 0, done.result.output
-    for log in (done.result.out, done.result.err):
+    attack = fix_with(cli.home, repo, steps, cli.environment(GITHUB_ACTIONS="true"), cold=False)
+    assert attack.result.code == 0, attack.result.output
+    for log in (attack.result.out, attack.result.err):
         assert carried_out(log) == []
         assert RAW.findall(log) == []
 
@@ -52,9 +52,9 @@ def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path)
     """Quoted in the error. Breaks: bot/cli/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
-    done = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)
-    assert "set-env" in done.result.err
-    assert carried_out(done.result.err) == []
+    attack = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)
+    assert "set-env" in attack.result.err
+    assert carried_out(attack.result.err) == []
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_a19_nothing_of_a_policy_that_is_checked_is_a_command(cli: Cli, tmp_path
     policy = tmp_path / "agent.yml"
     policy.write_text('version: 1\n"##[set-env name=PATH;]/evil": 1\n')
     for options in ((), ("--json",)):
-        ran = cli("policy", "check", policy, *options, GITHUB_ACTIONS="true")
-        assert ran.code == 2
-        assert commands(ran.output) == []
-        assert "/evil" in ran.output
+        result = cli("policy", "check", policy, *options, GITHUB_ACTIONS="true")
+        assert result.code == 2
+        assert commands(result.output) == []
+        assert "/evil" in result.output

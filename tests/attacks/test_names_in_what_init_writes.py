@@ -50,8 +50,8 @@ def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: P
         'a"\n- touch pwned/go.mod': "module x\n",
     }
     repo = make_repository(tmp_path / "project", files)
-    done = warm.run(command("init", "--repo", repo, "--yes", "--no-try"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = warm.run(command("init", "--repo", repo, "--yes", "--no-try"))
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     text = (repo / ".github" / "agent.yml").read_text()
     policy = load_policy(text)
     assert [check.command for check in policy.checks] == COMMANDS
@@ -59,17 +59,17 @@ def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: P
     assert not [step.command for step in policy.setup if "pwned" in step.command]
     assert "${{" not in text and "\x1b" not in text
     assert (repo / ".github" / "workflows" / "agent.yml").read_text() == workflow_text("anthropic")
-    assert "\x1b" not in done.stdout
+    assert "\x1b" not in completed.stdout
 
 
 def test_a07_nor_does_a_devcontainer_bring_more_than_its_installs(tmp_path: Path) -> None:
     files = {"tests/test_a.py": "import pytest\n", ".devcontainer.json": json.dumps(DEVCONTAINER)}
     repo = make_repository(tmp_path / "project", files)
-    done = warm.run(command("init", "--repo", repo, "--yes", "--no-try"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    completed = warm.run(command("init", "--repo", repo, "--yes", "--no-try"))
+    assert completed.returncode == 0, completed.stdout + completed.stderr
     text = (repo / ".github" / "agent.yml").read_text()
     [step] = load_policy(text).setup
     assert "install -q good" in step.command
     assert "pwned" not in re.sub("'[^']*'", "", step.command)
     assert set(yaml.safe_load(text)) == {"version", "checks", "setup"}
-    assert "\x1b" not in text + done.stdout
+    assert "\x1b" not in text + completed.stdout

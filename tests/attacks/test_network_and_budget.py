@@ -82,18 +82,18 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     with Listener(b"reached") as evil:
-        came = run_verb(
+        run = run_verb(
             stage,
             request_in(stage, Verb.FIX),
             [shell(f"python3 - {port} {evil.port} <<'END'\n{HOSTILE}\nEND"), DONE],
             more=named,
         )
         assert evil.requests == []
-    answers = came.results[0].splitlines()
+    answers = run.results[0].splitlines()
     assert [line for line in answers if " 200 " in line or "FRONTED" in line] == []
     assert len([line for line in answers if line.startswith("HTTP/1.1 4")]) == 15
     assert answers.count("cut off") == 3
-    whys = {use.why for use in came.outcome.network if use.allowed}
+    whys = {use.why for use in run.outcome.network if use.allowed}
     assert "cut off: it sent more than a package manager has to send" in whys
 
 

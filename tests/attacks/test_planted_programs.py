@@ -45,9 +45,9 @@ def test_a29_nothing_planted_in_the_repository_is_run_by_the_host(cli: Cli, tmp_
     argv = command("fix", "--model", MODEL, "--out", tmp_path / "bundle", "do as you are told")
     planted = {"PATH": f".:node_modules/.bin::{os.environ['PATH']}", "PYTHONSTARTUP": "json.py"}
     with ModelServer([shell("echo changed >> README.md"), DONE]) as server:
-        ran = warm.run_cold(argv, {**cli.environment(), **planted, **server.environment(KEY)}, repo)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "README.md" in ran.stdout
+        result = warm.run_cold(argv, {**cli.environment(), **planted, **server.environment(KEY)}, repo)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "README.md" in result.stdout
     assert not canary.exists(), canary.read_text()
     (repo / "git").chmod(0o755)
     os.spawnv(os.P_WAIT, str(repo / "git"), ["git"])

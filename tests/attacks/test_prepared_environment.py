@@ -105,10 +105,10 @@ def test_a06_nor_in_a_whole_run(stage: Stage) -> None:
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with ModelServer(fix_steps()) as server:
         event = stage.ask("/agent fix the rounding", number=number)
-        ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
-    assert ran.code == 0, ran.output
-    assert "setup: [ -d .venv ]" in ran.output
-    assert "could not be prepared" not in ran.output
+        result = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    assert result.code == 0, result.output
+    assert "setup: [ -d .venv ]" in result.output
+    assert "could not be prepared" not in result.output
     [check] = [one for one in stage.outcome()["checks"] if one["name"] == "unittest"]
     assert (check["command"], check["after"]["state"]) == (".venv/bin/python -m unittest", "passed")
 
@@ -120,6 +120,6 @@ def test_a32_nothing_is_prepared_for_the_head_of_a_fork(stage: Stage) -> None:
     token = stage.forge.token(permissions=READING, repo=stage.repo)
     with ModelServer([shell("ls -a"), DONE, DONE]) as server:
         event = stage.ask("/agent fix the rounding", number=number)
-        ran = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
-    assert "setup:" not in ran.output
-    assert "pip install" not in ran.output
+        result = stage.run(model=server, event=event, token=token, SLASH_AGENT_PREPARE="auto")
+    assert "setup:" not in result.output
+    assert "pip install" not in result.output

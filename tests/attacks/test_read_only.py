@@ -117,13 +117,13 @@ def test_a32_nothing_of_a_forks_head_is_run(stage: Stage, verb: Verb) -> None:
     assert [path.name for path in tree.rglob("ran-*")] == []
     # A language server may be the fork's own program, and cargo runs its build script: ours alone look on.
     assert {use.name for use in verb_run.outcome.servers if use.asked} <= {"ty", "ruff"}
-    ran = [
+    result = [
         run
         for check in verb_run.outcome.checks
         for run in (check.before, check.after)
         if run.exit_code is not None
     ]
-    assert ran == []
+    assert result == []
 
 
 def test_a32_a_model_that_keeps_asking_for_a_shell_on_a_fork_gets_none(stage: Stage) -> None:

@@ -126,9 +126,9 @@ def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_fu
     """
     with subprocess.Popen(["sleep", "600"]) as outside:
         try:
-            said = bash(confined, "while sleep 0.1; do :; done", background=True).content
-            started = re.search(r'\{"id": (\d+)\}', said)
-            assert started, said
+            output = bash(confined, "while sleep 0.1; do :; done", background=True).content
+            started = re.search(r'\{"id": (\d+)\}', output)
+            assert started, output
             bomb = bash(confined, BOMBS["forks, each in a session of its own"][0])
             other = confined.call("bash_output", {"id": int(started[1]), "wait": 10}, CancelToken())
             for outcome in (bomb, other):

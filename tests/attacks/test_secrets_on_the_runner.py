@@ -148,10 +148,10 @@ def attacked(tmp_path_factory: pytest.TempPathFactory, processes: Seen) -> Itera
         cleared = "rm environ parent home; echo harmless > b.txt"
         steps = [*commands, links, *FILES, cleared, "cat leak-*"]
         try:
-            done = fix_with(home, repo, steps, environment, watch=processes.watch)
+            attack = fix_with(home, repo, steps, environment, watch=processes.watch)
         finally:
             processes.end()
-        yield done
+        yield attack
 
 
 def carried() -> dict[str, str]:
@@ -216,8 +216,10 @@ def test_a16_a_secret_that_got_in_is_in_nothing_that_leaves(attacked: AttackResu
     Breaks: bot/gate/disguised_secrets.py "return redacted if what is None else"
     """
     text = carried()[form].encode()
-    kept = b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.result.output.encode()
-    assert text not in kept
+    everything_written = (
+        b"".join(path.read_bytes() for path in attacked.bundle.iterdir()) + attacked.result.output.encode()
+    )
+    assert text not in everything_written
     assert "ACTIONS_RUNTIME_TOKEN" in attacked.outcome["redactions"]
 
 

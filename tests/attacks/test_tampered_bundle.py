@@ -103,11 +103,11 @@ def test_a26_an_outcome_with_another_word_in_it_is_not_published(
     FIELDS[name](outcome)
     (bundle / "outcome.json").write_text(json.dumps(outcome))
     before = stage.writes()
-    ran = publish(stage)
-    assert ran.code in (ExitCode.USAGE, ExitCode.PUBLISHING), ran.output
-    assert "Traceback" not in ran.output
-    told = [line for line in stage.writes()[len(before) :] if line.startswith("POST")]
-    assert all("/comments" in line for line in told)
+    result = publish(stage)
+    assert result.code in (ExitCode.USAGE, ExitCode.PUBLISHING), result.output
+    assert "Traceback" not in result.output
+    posts = [line for line in stage.writes()[len(before) :] if line.startswith("POST")]
+    assert all("/comments" in line for line in posts)
     assert_nothing_happened(stage, stage.writes())
     assert not list(stage.folder.glob("**/pwned"))
 
@@ -158,8 +158,8 @@ def test_a26_a_patch_that_the_gate_would_not_let_out_is_not_published(
     stage: Stage, bundle: Path, name: str
 ) -> None:
     replace_patch(bundle, PATCHES[name])
-    ran = publish(stage)
-    assert ran.code == ExitCode.GATE, ran.output
+    result = publish(stage)
+    assert result.code == ExitCode.GATE, result.output
     assert_nothing_happened(stage, stage.writes())
 
 
@@ -195,8 +195,8 @@ SHAPES = {
 @pytest.mark.parametrize("name", ["outcome.json", "changes.patch", "message.md"])
 def test_a26_a_file_that_is_none_is_not_read(stage: Stage, bundle: Path, name: str, shape: str) -> None:
     SHAPES[shape](bundle / name)
-    ran = publish(stage)
-    assert ran.code == ExitCode.USAGE, ran.output
+    result = publish(stage)
+    assert result.code == ExitCode.USAGE, result.output
     assert_nothing_happened(stage, stage.writes())
 
 
@@ -218,8 +218,8 @@ def test_what_else_lies_in_a_bundle_is_left_alone(stage: Stage, bundle: Path) ->
         "Round durations\n\nCo-authored-by: Linus Torvalds <torvalds@example.com>\nSigned-off-by : x <y@z>\n"
         "```\nFixes #99\n[skip ci]\n```\n"
     )
-    ran = publish(stage)
-    assert ran.code == 0, ran.output
+    result = publish(stage)
+    assert result.code == 0, result.output
     [pull] = stage.pulls()
     message = stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
     assert "orvalds" not in message
@@ -235,6 +235,6 @@ def test_a26_a_bundle_for_the_event_of_somebody_who_may_not_is_not_published(
 ) -> None:
     """The job's event is a stranger's comment in the same thread; the bundle says that a maintainer asked."""
     event = stage.event_file(stage.ask("/agent fix this", REPORTER), "stranger.json")
-    ran = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(event))
-    assert ran.code == ExitCode.PUBLISHING
-    assert "is not for the event that this job is about" in ran.err
+    result = stage.publish(GITHUB_EVENT_NAME="issue_comment", GITHUB_EVENT_PATH=str(event))
+    assert result.code == ExitCode.PUBLISHING
+    assert "is not for the event that this job is about" in result.err

@@ -47,8 +47,8 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
         mine = f"![mine]({forge.attach(repo, MAINTAINER, ours)}) ![sent on]({sent_on})"
         event = stage.ask(f"/agent explain this\n\n{mine} ![x]({elsewhere.url}/e.png)", number=number)
         with ModelServer([Say("It shows a sum.")]) as server:
-            ran = stage.run(model=server, event=event)
-            assert ran.code == 0, ran.output
+            result = stage.run(model=server, event=event)
+            assert result.code == 0, result.output
             [request] = server.requests
         assert elsewhere.requests == []
     fetched = [e for e in forge.requests if e.path.startswith(("/user-attachments", "/storage"))]
@@ -74,10 +74,10 @@ def test_a02_a_stolen_secret_is_not_posted_back_in_any_disguise(stage: Stage) ->
         f"{number}. `{twice[at : at + 12]}`" for number, at in enumerate(range(0, len(twice), 12))
     )
     with ModelServer([Say(f"Here is why:\n\n{spread}\n\n{twice}")]) as server:
-        ran = stage.run(model=server, event=stage.ask("/agent explain this"))
+        result = stage.run(model=server, event=stage.ask("/agent explain this"))
         published = stage.publish(GITHUB_TOKEN=stage.sample.publish_token)
-    assert (ran.code, published.code) == (0, 0), ran.output + published.output
+    assert (result.code, published.code) == (0, 0), result.output + published.output
     assert any("withheld" in body for body in stage.bot_comments())
-    kept = [path.read_text(errors="replace") for path in stage.bundle.iterdir()]
-    for text in (ran.output, published.output, *kept, *stage.bot_comments()):
+    files = [path.read_text(errors="replace") for path in stage.bundle.iterdir()]
+    for text in (result.output, published.output, *files, *stage.bot_comments()):
         assert twice not in text and twice[24:36] not in text

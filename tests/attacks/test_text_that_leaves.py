@@ -72,10 +72,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with Forge() as forge:
         stage = open_stage(forge, tmp_path_factory.mktemp("text") / "stage", checks=False)
         number = stage.new_issue("[skip ci] @torvalds Fixes #1 <img src=x>", EVIL)
-        asked = EVIL.replace("<!-- slash-agent", "<!-- other").removeprefix("/agent fix ")
+        instruction = EVIL.replace("<!-- slash-agent", "<!-- other").removeprefix("/agent fix ")
         with ModelServer([*steps, Say(EVIL)]) as server:
-            ran = stage.run(model=server, event=stage.ask(f"/agent fix {asked}", number=number))
-        assert ran.code == 0, ran.output
+            result = stage.run(model=server, event=stage.ask(f"/agent fix {instruction}", number=number))
+        assert result.code == 0, result.output
         assert stage.publish().code == 0
         yield stage
 
@@ -105,10 +105,10 @@ def test_nobody_is_mentioned(written: dict[str, str]) -> None:
 
 
 def test_no_issue_but_the_asked_one_is_closed(stage: Stage, written: dict[str, str]) -> None:
-    found = [match for text in written.values() for match in CLOSING.findall(rendered(text))]
+    keywords = [match for text in written.values() for match in CLOSING.findall(rendered(text))]
     body = written["body"]
     assert CLOSING.findall(body) == ["Fixes #2"], "also in code: a squash merge makes a commit message of it"
-    assert found == ["Fixes #2"]
+    assert keywords == ["Fixes #2"]
 
 
 def test_nothing_is_loaded_run_or_hidden(written: dict[str, str]) -> None:

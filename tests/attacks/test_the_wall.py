@@ -142,8 +142,8 @@ def tried(back_end: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
                 datagrams.append(udp.recv(64))
         except BlockingIOError:
             pass
-        said = dict(zip(steps, attacked.tool_results[: len(steps)], strict=True))
-        yield Tried(attacked, said, datagrams, seconds, repo)
+        outputs = dict(zip(steps, attacked.tool_results[: len(steps)], strict=True))
+        yield Tried(attacked, outputs, datagrams, seconds, repo)
 
 
 def test_the_run_had_that_wall_and_ended_well(tried: Tried, back_end: str) -> None:

@@ -60,9 +60,9 @@ def test_a33_a_stranger_gets_no_run_whatever_the_payload_says_of_them(
 ) -> None:
     event = stage.ask("/agent fix this", REPORTER)
     FORGED[name](event)
-    ran = stage.run(model=model, event=event)
-    assert ran.code in (ExitCode.REFUSED, ExitCode.USAGE), ran.output
-    assert "Traceback" not in ran.output
+    result = stage.run(model=model, event=event)
+    assert result.code in (ExitCode.REFUSED, ExitCode.USAGE), result.output
+    assert "Traceback" not in result.output
     assert not [line for line in stage.bot_requests() if ".git/" in line]
 
 
@@ -93,8 +93,8 @@ def test_a38_the_authors_of_commits_prove_nothing(stage: Stage, model: ModelServ
     number = stage.forge.open_pull(stage.repo, "mallory", "mallory:topic")
     [commit] = stage.get(f"pulls/{number}/commits")
     assert commit["commit"]["author"]["name"] in (MAINTAINER, "Mira Okafor")
-    ran = stage.run(model=model, event=stage.ask("/agent fix this", "mallory", number))
-    assert ran.code == ExitCode.REFUSED
+    result = stage.run(model=model, event=stage.ask("/agent fix this", "mallory", number))
+    assert result.code == ExitCode.REFUSED
 
 
 OPTIONS = [
@@ -125,9 +125,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a31_a_comment_cannot_ask_for_that(stage: Stage, model: ModelServer, options: str) -> None:
-    ran = stage.run(model=model, event=stage.ask(f"/agent fix {options} this"))
-    assert ran.code in (ExitCode.USAGE, ExitCode.REFUSED), ran.output
-    assert "Traceback" not in ran.output
+    result = stage.run(model=model, event=stage.ask(f"/agent fix {options} this"))
+    assert result.code in (ExitCode.USAGE, ExitCode.REFUSED), result.output
+    assert "Traceback" not in result.output
     assert stage.pulls() == []
 
 
@@ -141,8 +141,8 @@ def test_a53_a_branch_with_another_policy_lets_nobody_in(stage: Stage, model: Mo
         branch="open",
         author=MAINTAINER,
     )
-    ran = stage.run(model=model, event=stage.ask("/agent fix --base open this", REPORTER))
-    assert ran.code == ExitCode.REFUSED
+    result = stage.run(model=model, event=stage.ask("/agent fix --base open this", REPORTER))
+    assert result.code == ExitCode.REFUSED
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoRuns]:
         urllib.request.urlopen(edited, timeout=120).close()
         with ModelServer([Say("No change."), Say("No change.")]) as server:
             for _ in range(2):
-                ran = stage.run(model=server, event=event)
-                assert ran.code == 0, ran.output
+                result = stage.run(model=server, event=event)
+                assert result.code == 0, result.output
             request_bodies = tuple(request.body for request in server.requests)
         assert stage.publish().code == 0
         yield TwoRuns(stage, number, request_bodies, forged)

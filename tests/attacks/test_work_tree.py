@@ -89,7 +89,7 @@ ALONE = {
 def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_rest_goes_out(
     attack: Attack, rows: dict[str, tuple[str, str, str]]
 ) -> None:
-    began = time.monotonic()
+    started = time.monotonic()
     attacked = attack("; ".join(f"({command})" for command, _, _ in rows.values()) + "; echo fine >> run.sh")
     assert attacked.result.code == ExitCode.DONE, attacked.result.output
     assert attacked.files - {"l"} == {"run.sh"}  # a link on the way out that itself stays inside
@@ -101,7 +101,7 @@ def test_a23_a45_a49_a50_a52_a79_what_no_commit_may_hold_is_withheld_and_the_res
         )  # the model heard it, once, before the run ended
     patch = (attacked.bundle / "changes.patch").read_bytes()
     assert [line for line in patch.split(b"\n") if line.startswith(b"diff --git")][-1].endswith(b"b/run.sh")
-    assert time.monotonic() - began < 180
+    assert time.monotonic() - started < 180
 
 
 OTHER_SERVICES = (

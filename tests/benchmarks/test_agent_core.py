@@ -131,6 +131,6 @@ def test_turns_with_a_summary_in_them_are_left_out() -> None:
 
 def test_no_two_turns_of_the_script_make_the_same_call() -> None:
     script = LongScript(200, 500)
-    said = [repr(script.said(turn, ["/x/spill/1.txt"])) for turn in range(1, 198)]
+    said = [repr(script.parts_of_turn(turn, ["/x/spill/1.txt"])) for turn in range(1, 198)]
     same = [one for one, other in itertools.pairwise(said) if one == other]
     assert not same

@@ -91,8 +91,8 @@ def test_every_slash_agent_command_works(page: Path, tmp_path: Path) -> None:
         for line in lines:
             if "salvage" in line:
                 _die_half_way(repo, environment, model)
-            done = warm.run(command(*shlex.split(line)[1:]), environment, repo)
-            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+            completed = warm.run(command(*shlex.split(line)[1:]), environment, repo)
+            assert completed.returncode == 0, f"{line}\n{completed.stdout}\n{completed.stderr}"
 
 
 def test_every_policy_snippet_loads() -> None:
@@ -138,8 +138,8 @@ def test_every_workflow_snippet_is_lint_clean(tmp_path: Path) -> None:
         workflow = tmp_path / f"{number}.yml"
         workflow.write_text(text)
         program = Path(sys.executable).parent / "actionlint"
-        done = subprocess.run([program, workflow], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout
+        completed = subprocess.run([program, workflow], capture_output=True, text=True, check=False)
+        assert completed.returncode == 0, completed.stdout
 
 
 def test_every_verb_is_on_the_command_line_page() -> None:
@@ -154,8 +154,8 @@ def _mend_each_time(asked: ScriptRequest) -> Step:
     if "sleep here" in json.dumps(asked.body.get("messages", [])[:1]):
         return shell("sleep 60") if asked.results else fix_steps()[0]
     steps = fix_steps()
-    done = {0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)
-    return steps[done]
+    completed = {0: 0, 1: 1, 3: 2}.get(len(asked.results), 3)
+    return steps[completed]
 
 
 def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -> None:

@@ -68,9 +68,11 @@ def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_
 
     def run(*arguments: str) -> str:
         argv = [sys.executable, "-P", "-m", "bot", *arguments]
-        done = subprocess.run(argv, cwd=repo, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        completed = subprocess.run(
+            argv, cwd=repo, env=environment, capture_output=True, text=True, check=False
+        )
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+        return completed.stdout
 
     where = subprocess.run(
         [sys.executable, "-P", "-c", "import bot; print(bot.__file__)"],

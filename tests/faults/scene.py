@@ -114,10 +114,12 @@ class Scene:
 
     def environment(self, verb: str, **more: str) -> dict[str, str]:
         token = {"run": self.stage.sample.run_token, "publish": self.stage.sample.publish_token}.get(verb, "")
-        found = self.stage.environment(token, TMPDIR=str(self.temporary), **more)
+        environment = self.stage.environment(token, TMPDIR=str(self.temporary), **more)
         if verb in ("run", "publish"):
-            return found
-        return {name: value for name, value in found.items() if not name.startswith(("GITHUB", "RUNNER"))}
+            return environment
+        return {
+            name: value for name, value in environment.items() if not name.startswith(("GITHUB", "RUNNER"))
+        }
 
     @property
     def temporary(self) -> Path:
@@ -140,8 +142,8 @@ class Scene:
     def call(self, argv: Sequence[str], **environment: str) -> CommandResult:
         """Run the program to its end."""
         variables = self.environment(argv[4], **environment)
-        done = warm.run([*self.inside, *argv], variables, self.stage.folder)
-        return CommandResult(done.returncode, done.stdout, done.stderr)
+        completed = warm.run([*self.inside, *argv], variables, self.stage.folder)
+        return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
     def play_model(
         self, script: Sequence[Step] | Script, argv: Sequence[str], **environment: str
@@ -224,9 +226,11 @@ class Scene:
                 [branch] = git(self.repo, "for-each-ref", "--format=%(refname)", "refs/heads/agent").split()
                 assert CHANGE in git(self.repo, "show", branch)
             case Work.NAMED:
-                found = re.search(r"slash-agent salvage ([^`\n]+?)(?:`|$)", self.ran.output, re.MULTILINE)
-                assert found, f"no command is named: {self.ran.output}"
-                self._check_salvaged(*shlex.split(found[1]))
+                environment = re.search(
+                    r"slash-agent salvage ([^`\n]+?)(?:`|$)", self.ran.output, re.MULTILINE
+                )
+                assert environment, f"no command is named: {self.ran.output}"
+                self._check_salvaged(*shlex.split(environment[1]))
             case Work.SALVAGE:
                 self._check_salvaged(self.runs[-1])
             case Work.UNPAID:
@@ -732,8 +736,8 @@ def _strike(
 ) -> CommandResult:  # fmt: skip
     scene.killed = by == signal.SIGKILL
     argv = scene.argv(verb, *options)
-    done = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT)
-    return CommandResult(done.returncode, done.stdout, done.stderr)
+    completed = warm.run_with_signal(argv, variables, by, reached, scene.stage.folder, _LIMIT)
+    return CommandResult(completed.returncode, completed.stdout, completed.stderr)
 
 
 def open_scene(forge: Forge, folder: Path) -> Scene:

@@ -106,11 +106,11 @@ def git(tmp_path: Path) -> Run:
             "GIT_COMMITTER_EMAIL": "ada@example.org",
             "LC_ALL": "C",
         }
-        done = subprocess.run(
+        completed = subprocess.run(
             ["git", *args], cwd=cwd or tmp_path, env=environment, capture_output=True, text=True, check=False
         )
-        assert not check or done.returncode == 0, done.stderr
-        return done
+        assert not check or completed.returncode == 0, completed.stderr
+        return completed
 
     return git
 

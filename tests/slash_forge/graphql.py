@@ -39,28 +39,28 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 
 def findings(exchanges: Iterable[Exchange]) -> list[str]:
     """What is wrong with the queries that were answered, and with their answers."""
-    asked = []
+    queries = []
     for exchange in exchanges:
         if exchange.path == "/api/graphql" and exchange.status == 200:
             answer = json.loads(exchange.body)
             if "data" in answer:
                 partial = bool(answer.get("errors"))
-                sent = exchange.json
-                asked.append(
+                request_body = exchange.json
+                queries.append(
                     {
-                        "query": sent["query"],
-                        "variables": sent.get("variables") or {},
+                        "query": request_body["query"],
+                        "variables": request_body.get("variables") or {},
                         "data": None if partial else answer["data"],
                     }
                 )
-    if not asked:
+    if not queries:
         return []
     validator = _validator()
     assert validator.stdin is not None and validator.stdout is not None
-    validator.stdin.write(f"{json.dumps(asked)}\n")
+    validator.stdin.write(f"{json.dumps(queries)}\n")
     validator.stdin.flush()
-    found: list[str] = json.loads(validator.stdout.readline())
-    return found
+    errors: list[str] = json.loads(validator.stdout.readline())
+    return errors
 
 
 @cache

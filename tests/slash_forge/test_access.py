@@ -32,8 +32,8 @@ def test_a_token_that_expires_half_way_is_bad_credentials(forge: Forge, wire: Wi
 def test_every_way_to_send_a_token_works(forge: Forge, wire: WireTo, scheme: str) -> None:
     token = forge.token("ada")
     pair = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-    sent = f"basic {pair}" if scheme == "basic" else scheme.format(token)
-    assert wire().api("GET", "/user", Authorization=sent).json["login"] == "ada"
+    authorization = f"basic {pair}" if scheme == "basic" else scheme.format(token)
+    assert wire().api("GET", "/user", Authorization=authorization).json["login"] == "ada"
 
 
 def test_nobody_reads_what_is_public_and_writes_nothing(forge: Forge, wire: WireTo) -> None:
@@ -70,8 +70,8 @@ def test_a_private_repository_is_not_there_for_others(
 
 
 def test_its_collaborators_see_it(connect: Connect, forge: Forge, private: str) -> None:
-    seen = connect(forge.token("ada")).get_repo(private)
-    assert (seen.private, seen.visibility) == (True, "private")
+    result = connect(forge.token("ada")).get_repo(private)
+    assert (result.private, result.visibility) == (True, "private")
 
 
 def test_a_token_without_the_permission_cannot_read_it(forge: Forge, wire: WireTo, private: str) -> None:

@@ -43,9 +43,9 @@ def store(wire: WireTo) -> Callable[[Answer], bytes]:
 
     def fetch(answer: Answer) -> bytes:
         assert answer.status == 302
-        found = wire()("GET", urlsplit(answer.headers["location"]).path)
-        assert found.status == 200
-        return found.body
+        matches = wire()("GET", urlsplit(answer.headers["location"]).path)
+        assert matches.status == 200
+        return matches.body
 
     return fetch
 
@@ -81,8 +81,8 @@ def test_runs_are_listed_newest_first_and_filtered(forge: Forge, ask: Ask) -> No
     assert listed("created=2026-01-02..*") == [new, mid]
     assert listed(f"head_sha={forge.branch_sha(REPO)}&branch=main") == [new, mid, old]
     assert listed("branch=other") == []
-    found = ask("GET", "/actions/workflows/agent.yml/runs").json["workflow_runs"]
-    assert [one["id"] for one in found] == [new]
+    matches = ask("GET", "/actions/workflows/agent.yml/runs").json["workflow_runs"]
+    assert [one["id"] for one in matches] == [new]
 
 
 def test_a_run_of_a_pull_request_names_it_unless_it_is_a_forks(forge: Forge, ask: Ask) -> None:
@@ -90,11 +90,11 @@ def test_a_run_of_a_pull_request_names_it_unless_it_is_a_forks(forge: Forge, ask
     ours = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "ada", "topic"))
     forge.commit(forge.fork(REPO, "eve"), {"x": "z"}, branch="fix")
     theirs = forge.add_run(REPO, event="pull_request", pull=forge.open_pull(REPO, "eve", "eve:fix"))
-    seen = ask("GET", f"/actions/runs/{ours}").json
-    assert [one["number"] for one in seen["pull_requests"]] == [1]
-    seen = ask("GET", f"/actions/runs/{theirs}").json
-    assert (seen["pull_requests"], seen["head_repository"]["full_name"]) == ([], "eve/lib")
-    assert (seen["head_branch"], seen["head_sha"]) == ("fix", forge.branch_sha("eve/lib", "fix"))
+    result = ask("GET", f"/actions/runs/{ours}").json
+    assert [one["number"] for one in result["pull_requests"]] == [1]
+    result = ask("GET", f"/actions/runs/{theirs}").json
+    assert (result["pull_requests"], result["head_repository"]["full_name"]) == ([], "eve/lib")
+    assert (result["head_branch"], result["head_sha"]) == ("fix", forge.branch_sha("eve/lib", "fix"))
 
 
 def test_a_run_is_cancelled_once(forge: Forge, ask: Ask) -> None:
@@ -111,8 +111,8 @@ def test_a_run_is_run_again_with_jobs_of_its_own(forge: Forge, ask: Ask) -> None
     run = forge.add_run(REPO, conclusion="failure")
     first = forge.add_job(REPO, run, conclusion="failure")
     assert ask("POST", f"/actions/runs/{run}/rerun").status == 201
-    seen = ask("GET", f"/actions/runs/{run}").json
-    assert (seen["run_attempt"], seen["status"], seen["conclusion"]) == (2, "queued", None)
+    result = ask("GET", f"/actions/runs/{run}").json
+    assert (result["run_attempt"], result["status"], result["conclusion"]) == (2, "queued", None)
     assert ask("POST", f"/actions/runs/{run}/rerun").status == 403
     second = forge.add_job(REPO, run)
 
@@ -139,15 +139,15 @@ def test_a_job_is_a_check_run_too(forge: Forge, ask: Ask) -> None:
     run = forge.add_run(REPO, conclusion="failure")
     steps = [Step("Set up job"), Step("pytest", "failure", "1 failed"), Step("upload", "skipped")]
     job = forge.add_job(REPO, run, "test (3.12)", conclusion="failure", steps=steps)
-    seen = ask("GET", f"/actions/jobs/{job}").json
-    assert [(one["number"], one["name"], one["conclusion"]) for one in seen["steps"]] == [
+    result = ask("GET", f"/actions/jobs/{job}").json
+    assert [(one["number"], one["name"], one["conclusion"]) for one in result["steps"]] == [
         (1, "Set up job", "success"),
         (2, "pytest", "failure"),
         (3, "upload", "skipped"),
     ]
     check = ask("GET", f"/check-runs/{job}").json
     assert (check["name"], check["app"]["slug"]) == ("test (3.12)", "github-actions")
-    assert check["details_url"] == seen["html_url"] == f"{forge.url}/{REPO}/actions/runs/{run}/job/{job}"
+    assert check["details_url"] == result["html_url"] == f"{forge.url}/{REPO}/actions/runs/{run}/job/{job}"
 
 
 def test_logs_are_a_redirect_that_takes_no_token(
@@ -208,17 +208,17 @@ def test_artifacts_are_listed_and_downloaded(
 ) -> None:
     run, other = forge.add_run(REPO), forge.add_run(REPO)
     one = forge.add_artifact(REPO, run, "bundle", {"outcome.json": b"{}", "report/a.html": b"<p>"})
-    gone = forge.add_artifact(REPO, other, "old", b"no zip at all", expired=True)
+    deleted = forge.add_artifact(REPO, other, "old", b"no zip at all", expired=True)
 
     def listed(path: str) -> list[int]:
         return [item["id"] for item in ask("GET", path).json["artifacts"]]
 
-    assert listed("/actions/artifacts") == [gone, one]
-    assert listed("/actions/artifacts?name=old") == [gone]
+    assert listed("/actions/artifacts") == [deleted, one]
+    assert listed("/actions/artifacts?name=old") == [deleted]
     assert listed(f"/actions/runs/{run}/artifacts") == [one]
     archive = zipfile.ZipFile(io.BytesIO(store(ask("GET", f"/actions/artifacts/{one}/zip"))))
     assert archive.read("outcome.json") == b"{}"
-    answer = ask("GET", f"/actions/artifacts/{gone}/zip")
+    answer = ask("GET", f"/actions/artifacts/{deleted}/zip")
     assert (answer.status, answer.json["message"]) == (410, "Artifact has expired")
     assert ask("GET", f"/actions/artifacts/{one}/tar").status == 404
     assert ask("DELETE", f"/actions/artifacts/{one}").status == 204

@@ -28,9 +28,9 @@ def test_every_row_names_the_line_it_shows(before: list[str], after: list[str]) 
         return
     text = patch(before, after)
     diff = FileDiff(text)
-    shown = text.split("\n")
+    lines = text.split("\n")
     for row in diff.rows:
-        line = shown[row.position]
+        line = lines[row.position]
         if row.new is not None:
             assert line[1:] == after[row.new - 1]
             assert diff.find("RIGHT", row.new) is row

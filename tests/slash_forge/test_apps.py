@@ -86,14 +86,14 @@ def test_a_token_reaches_what_it_was_installed_on(
     forge: Forge, wire: WireTo, app: int, installation: int
 ) -> None:
     path = f"/app/installations/{installation}/access_tokens"
-    made = wire(word(app)).api("POST", path, {})
-    assert (made.status, made.json["repository_selection"]) == (201, "selected")
-    assert made.json["permissions"] == {
+    created = wire(word(app)).api("POST", path, {})
+    assert (created.status, created.json["repository_selection"]) == (201, "selected")
+    assert created.json["permissions"] == {
         "contents": "write", "issues": "write", "checks": "read", "metadata": "read"
     }  # fmt: skip
-    ask = wire(made.json["token"])
-    listed = ask.api("GET", "/installation/repositories").json
-    assert [one["full_name"] for one in listed["repositories"]] == [REPO]
+    ask = wire(created.json["token"])
+    listing = ask.api("GET", "/installation/repositories").json
+    assert [one["full_name"] for one in listing["repositories"]] == [REPO]
     assert ask.api("GET", "/repos/acme/other").status == 404
     assert ask.api("GET", "/user").status == 403
     body = {"title": "x", "head": "a", "base": "main"}
@@ -117,8 +117,8 @@ def test_a_token_may_be_for_less_and_never_for_more(
 
 
 def test_a_token_lives_an_hour(forge: Forge, clock: Clock, wire: WireTo, app: int, installation: int) -> None:
-    made = wire(word(app)).api("POST", f"/app/installations/{installation}/access_tokens", {}).json
-    ask = wire(made["token"])
+    created = wire(word(app)).api("POST", f"/app/installations/{installation}/access_tokens", {}).json
+    ask = wire(created["token"])
     clock.ahead = timedelta(minutes=59)
     assert ask.api("GET", f"/repos/{REPO}").status == 200
     clock.ahead = timedelta(minutes=61)

@@ -39,9 +39,13 @@ def output(*annotations: object, **fields: Any) -> dict[str, Any]:
 def test_a_check_run_grows_by_fifty_annotations_a_request(ask: Callable[..., Answer], sha: str) -> None:
     first = [remark(line) for line in range(1, 51)]
     body = {"name": "review", "head_sha": sha, "conclusion": "neutral", "output": output(*first)}
-    made = ask("POST", "/check-runs", body)
-    assert (made.status, made.json["status"], made.json["conclusion"]) == (201, "completed", "neutral")
-    path = f"/check-runs/{made.json['id']}"
+    created = ask("POST", "/check-runs", body)
+    assert (created.status, created.json["status"], created.json["conclusion"]) == (
+        201,
+        "completed",
+        "neutral",
+    )
+    path = f"/check-runs/{created.json['id']}"
     more = ask("PATCH", path, {"output": output(remark(51))})
     assert more.json["output"]["annotations_count"] == 51
     listed = ask("GET", f"{path}/annotations?per_page=50&page=2").json
@@ -146,8 +150,8 @@ def test_a_failing_check_makes_a_pull_request_unstable(forge: Forge, repo: Repos
 
 
 def _check(repo: Repository, number: int) -> dict[str, Any]:
-    found: dict[str, Any] = repo.get_check_run(number).raw_data
-    return found
+    matches: dict[str, Any] = repo.get_check_run(number).raw_data
+    return matches
 
 
 def test_pygithubs_check_runs(forge: Forge, connect: Connect, sha: str) -> None:
@@ -156,8 +160,8 @@ def test_pygithubs_check_runs(forge: Forge, connect: Connect, sha: str) -> None:
         "review", sha, conclusion="neutral", output={"title": "T", "summary": "S", "annotations": [remark()]}
     )
     run.edit(output={"title": "T", "summary": "S", "annotations": [remark(2)]})
-    (seen,) = repo.get_commit(sha).get_check_runs()
-    assert [one.start_line for one in seen.get_annotations()] == [1, 2]
+    (result,) = repo.get_commit(sha).get_check_runs()
+    assert [one.start_line for one in result.get_annotations()] == [1, 2]
     with refusal(422, "No more than 50"):
         run.edit(output={"title": "T", "summary": "S", "annotations": [remark()] * 51})
 

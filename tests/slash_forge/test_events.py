@@ -118,8 +118,8 @@ def test_so_is_one_from_a_fork(forge: Forge, from_fork: int, deleted: bool) -> N
     # Where the fork is gone, GitHub delivers null and describes an object.
     known = ["pull_request/head/repo"] if deleted else []
     for name, payload in (("pull-request-opened", event), ("pull-request-review-submitted", review)):
-        found = [error.partition(":")[0] for error in webhook_errors(name, payload)]
-        assert found in (known, [])
+        fields = [error.partition(":")[0] for error in webhook_errors(name, payload)]
+        assert fields in (known, [])
 
 
 @pytest.mark.node
@@ -188,10 +188,10 @@ def test_so_are_pushes(forge: Forge) -> None:
     assert (event["head_commit"]["removed"], event["after"], event["forced"]) == (["README.md"], after, False)
     back = forge.push_event(REPO, "ada", before=after, after=before)
     assert (webhook_errors("push", back), back["forced"], back["head_commit"]) == ([], True, None)
-    for gone in ({"before": "0" * 40}, {"before": after, "after": "0" * 40}):
-        event = forge.push_event(REPO, "ada", **gone)  # type: ignore[arg-type]  # names
+    for expired in ({"before": "0" * 40}, {"before": after, "after": "0" * 40}):
+        event = forge.push_event(REPO, "ada", **expired)  # type: ignore[arg-type]  # names
         assert webhook_errors("push", event) == []
-        assert (event["created"], event["deleted"]) == ("after" not in gone, "after" in gone)
+        assert (event["created"], event["deleted"]) == ("after" not in expired, "after" in expired)
 
 
 @pytest.mark.node

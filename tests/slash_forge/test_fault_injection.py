@@ -92,12 +92,12 @@ def test_a_pull_request_keeps_its_old_head_for_a_while(
     number = forge.open_pull(REPO, "ada", "topic")
     forge.lag_behind(REPO, 2)
     new = push(git, work, "topic")
-    seen = [
+    result = [
         repo.get_pull(number).head.sha,
         repo.get_branch("topic").commit.sha,
         repo.get_pull(number).head.sha,
     ]
-    assert seen == [old, old, new]
+    assert result == [old, old, new]
     assert git("ls-remote", "origin", "refs/heads/topic", cwd=work).stdout.startswith(new)
 
 

@@ -51,8 +51,8 @@ def test_a_deleted_fork_leaves_its_head(
 ) -> None:
     sha = forge.branch_sha("eve/lib", "fix")
     forge.delete_repository("eve/lib")
-    seen = as_user("ada").get_pull(number)
-    assert (seen.head.repo, seen.head.label, seen.state) == (None, "eve:fix", "open")
+    result = as_user("ada").get_pull(number)
+    assert (result.head.repo, result.head.label, result.state) == (None, "eve:fix", "open")
     assert head_of(git, work, number) == sha
 
 
@@ -61,11 +61,11 @@ def push(git: Run, forge: Forge, login: str, work: Path, branch: str, permission
     git("fetch", "-q", forge.clone_url("eve/lib"), "fix", cwd=work)
     git("checkout", "-q", "FETCH_HEAD", cwd=work)
     git("commit", "-q", "--allow-empty", "-m", "By somebody else", cwd=work)
-    done = git(
+    completed = git(
         "push", "-q", with_token(forge.clone_url("eve/lib"), token), f"HEAD:refs/heads/{branch}",
         cwd=work, check=False,
     )  # fmt: skip
-    return "" if done.returncode == 0 else done.stderr
+    return "" if completed.returncode == 0 else completed.stderr
 
 
 def test_maintainers_push_to_its_branch_where_they_may(

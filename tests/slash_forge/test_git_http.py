@@ -36,8 +36,8 @@ def test_a_public_repository_is_cloned_by_anybody(forge: Forge, git: Run, tmp_pa
 
 @pytest.mark.parametrize("suffix", ["", ".git"])
 def test_the_suffix_may_be_left_out(forge: Forge, git: Run, suffix: str) -> None:
-    listed = git("ls-remote", f"{forge.url}/{REPO}{suffix}", "HEAD").stdout
-    assert listed.split()[0] == forge.branch_sha(REPO)
+    listing = git("ls-remote", f"{forge.url}/{REPO}{suffix}", "HEAD").stdout
+    assert listing.split()[0] == forge.branch_sha(REPO)
 
 
 def test_a_push_moves_the_branch(forge: Forge, git: Run, work: Path) -> None:

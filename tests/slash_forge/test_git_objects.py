@@ -69,8 +69,8 @@ def push(git: Run, forge: Forge, token: str, branch: str, tmp_path: Path) -> str
     if not (tmp_path / "work").exists():
         git("clone", "-q", with_token(forge.clone_url(REPO), token), "work")
     git("commit", "-q", "--allow-empty", "-m", "x", cwd=tmp_path / "work")
-    done = git("push", "-q", "origin", f"HEAD:refs/heads/{branch}", cwd=tmp_path / "work", check=False)
-    return "" if done.returncode == 0 else done.stderr
+    completed = git("push", "-q", "origin", f"HEAD:refs/heads/{branch}", cwd=tmp_path / "work", check=False)
+    return "" if completed.returncode == 0 else completed.stderr
 
 
 def test_rules_are_told_and_kept(
@@ -78,8 +78,8 @@ def test_rules_are_told_and_kept(
 ) -> None:
     forge.add_rule(REPO, "release/*", "creation")
     forge.add_rule(REPO, "*", "non_fast_forward")
-    told = wire(bot_token).api("GET", f"/repos/{REPO}/rules/branches/release/1").json
-    assert [one["type"] for one in told] == ["creation", "non_fast_forward"]
+    reply = wire(bot_token).api("GET", f"/repos/{REPO}/rules/branches/release/1").json
+    assert [one["type"] for one in reply] == ["creation", "non_fast_forward"]
     assert "GH013" in push(git, forge, bot_token, "release/1", tmp_path)
     assert push(git, forge, bot_token, "agent/x", tmp_path) == ""
 
@@ -89,8 +89,8 @@ def test_protection_is_told_to_administrators(
 ) -> None:
     forge.protect(REPO, "main", approvals=2)
     path = f"/repos/{REPO}/branches/main/protection"
-    seen = wire(forge.token("acme")).api("GET", path).json
-    assert seen["required_pull_request_reviews"]["required_approving_review_count"] == 2
+    result = wire(forge.token("acme")).api("GET", path).json
+    assert result["required_pull_request_reviews"]["required_approving_review_count"] == 2
     assert wire(bot_token).api("GET", path).json["message"] == "Resource not accessible by integration"
     assert wire(forge.token("ada")).api("GET", path).status == 403
     assert "GH013" in push(git, forge, bot_token, "main", tmp_path)
@@ -101,8 +101,8 @@ def test_protection_is_told_to_administrators(
 
 def test_secrets_have_names_alone(forge: Forge, wire: Callable[..., Wire], bot_token: str) -> None:
     forge.add_secret(REPO, "ANTHROPIC_API_KEY")
-    told = wire(forge.token("ada")).api("GET", f"/repos/{REPO}/actions/secrets").json
-    assert [one["name"] for one in told["secrets"]] == ["ANTHROPIC_API_KEY"]
+    reply = wire(forge.token("ada")).api("GET", f"/repos/{REPO}/actions/secrets").json
+    assert [one["name"] for one in reply["secrets"]] == ["ANTHROPIC_API_KEY"]
     assert wire(bot_token).api("GET", f"/repos/{REPO}/actions/secrets").status == 403
 
 
@@ -110,8 +110,8 @@ def test_pull_requests_of_a_commit(forge: Forge, wire: Callable[..., Wire]) -> N
     first = forge.commit(REPO, {"x": "y"}, branch="topic")
     number = forge.open_pull(REPO, "ada", "topic")
     forge.commit(REPO, {"x": "z"}, branch="topic")
-    found = wire().api("GET", f"/repos/{REPO}/commits/{first}/pulls").json
-    assert [one["number"] for one in found] == [number]
+    matches = wire().api("GET", f"/repos/{REPO}/commits/{first}/pulls").json
+    assert [one["number"] for one in matches] == [number]
 
 
 @pytest.mark.parametrize("name", ["none", "nothing here"])

@@ -60,8 +60,8 @@ def ask(forge: Forge, number: int, bot_token: str) -> Iterator[Ask]:
 
     def ask(query: str, token: str = bot_token, **variables: object) -> dict[str, Any]:
         opened.append(Wire(forge, token))
-        sent = {"query": query, "variables": variables}
-        answer: dict[str, Any] = opened[-1]("POST", "/api/graphql", sent).json
+        posted = {"query": query, "variables": variables}
+        answer: dict[str, Any] = opened[-1]("POST", "/api/graphql", posted).json
         return answer
 
     yield ask
@@ -70,8 +70,8 @@ def ask(forge: Forge, number: int, bot_token: str) -> Iterator[Ask]:
 
 
 def threads(answer: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = answer["data"]["repository"]["pullRequest"]["reviewThreads"]
-    return found
+    matches: dict[str, Any] = answer["data"]["repository"]["pullRequest"]["reviewThreads"]
+    return matches
 
 
 def test_threads_come_in_pages(forge: Forge, ask: Ask, number: int) -> None:
@@ -80,8 +80,8 @@ def test_threads_come_in_pages(forge: Forge, ask: Ask, number: int) -> None:
     assert (first["totalCount"], first["pageInfo"]["hasNextPage"]) == (3, True)
     rest = threads(ask(THREADS, **{**VARIABLES, "after": first["pageInfo"]["endCursor"]}))
     assert rest["pageInfo"]["hasNextPage"] is False
-    seen = [one["comments"]["nodes"][0]["databaseId"] for one in first["nodes"] + rest["nodes"]]
-    assert seen == ids
+    result = [one["comments"]["nodes"][0]["databaseId"] for one in first["nodes"] + rest["nodes"]]
+    assert result == ids
 
 
 def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number: int) -> None:
@@ -91,10 +91,10 @@ def test_a_thread_says_where_it_is_and_who_speaks(forge: Forge, ask: Ask, number
     (one,) = threads(ask(THREADS, **VARIABLES))["nodes"]
     assert (one["path"], one["line"], one["startLine"], one["diffSide"]) == ("a.txt", 6, 4, "RIGHT")
     assert (one["isResolved"], one["resolvedBy"]["login"], one["isOutdated"]) == (True, "ada", False)
-    said = one["comments"]["nodes"]
-    assert [comment["author"]["login"] for comment in said] == ["eve", "github-actions"]
-    assert said[1]["author"] == {"__typename": "Bot", "login": "github-actions", "databaseId": 41_898_282}
-    assert [comment["replyTo"] for comment in said] == [None, {"databaseId": first}]
+    texts = one["comments"]["nodes"]
+    assert [comment["author"]["login"] for comment in texts] == ["eve", "github-actions"]
+    assert texts[1]["author"] == {"__typename": "Bot", "login": "github-actions", "databaseId": 41_898_282}
+    assert [comment["replyTo"] for comment in texts] == [None, {"databaseId": first}]
 
 
 def test_a_push_outdates_it_and_a_ghost_has_no_author(forge: Forge, ask: Ask, number: int) -> None:

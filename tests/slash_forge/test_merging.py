@@ -53,17 +53,17 @@ def test_a_conflict_has_no_merge(forge: Forge, repo: Repository, pull: PullReque
     assert merge_ref(forge, git, pull.number)
     forge.commit(REPO, {"calc.py": OTHERWISE})
     assert merge_ref(forge, git, pull.number) == ""
-    seen = repo.get_pull(pull.number)
-    assert (seen.mergeable, seen.mergeable_state) == (False, "dirty")
+    result = repo.get_pull(pull.number)
+    assert (result.mergeable, result.mergeable_state) == (False, "dirty")
     with refusal(405, "Pull Request is not mergeable"):
-        seen.merge()
+        result.merge()
 
 
 def test_merging_closes_it_and_the_issue_it_names(forge: Forge, repo: Repository, pull: PullRequest) -> None:
     status = pull.merge(commit_message="Because.", sha=pull.head.sha)
     assert (status.merged, status.sha) == (True, forge.branch_sha(REPO))
-    seen = repo.get_pull(pull.number)
-    assert (seen.merged, seen.state, seen.merge_commit_sha) == (True, "closed", status.sha)
+    result = repo.get_pull(pull.number)
+    assert (result.merged, result.state, result.merge_commit_sha) == (True, "closed", status.sha)
     assert repo.get_issue(1).state == "closed"
     commit = repo.get_commit(status.sha)
     assert commit.commit.message == "Merge pull request #2 from acme/topic\n\nBecause."
@@ -75,8 +75,8 @@ def test_squashing_makes_one_commit(forge: Forge, repo: Repository, pull: PullRe
     status = pull.merge(merge_method="squash")
     commit = repo.get_commit(status.sha)
     assert (commit.commit.message, len(commit.parents)) == ("Add (#2)", 1)
-    seen = repo.get_pull(pull.number)
-    assert (seen.merged, seen.changed_files) == (True, 2)
+    result = repo.get_pull(pull.number)
+    assert (result.merged, result.changed_files) == (True, 2)
 
 
 def test_a_head_that_moved_on_is_not_merged(forge: Forge, pull: PullRequest) -> None:

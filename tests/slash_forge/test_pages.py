@@ -250,8 +250,8 @@ def test_marking_keeps_every_character(one: str, other: str) -> None:
 
 @pytest.mark.parametrize("kind", ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"])
 def test_a_quote_that_begins_with_its_kind_is_an_alert(kind: str) -> None:
-    shown = render(f"> [!{kind}]\n> Look.\n", "")
-    assert shown == (
+    output = render(f"> [!{kind}]\n> Look.\n", "")
+    assert output == (
         f'<blockquote class="alert {kind.lower()}">\n<p>{kind.capitalize()}<br />\nLook.</p>\n</blockquote>\n'
     )
 

@@ -108,19 +108,19 @@ def test_a_file_that_becomes_a_link_keeps_the_patches_of_its_neighbours(
 def test_it_follows_its_branch(forge: Forge, repo: Repository, pull: PullRequest, git: Run) -> None:
     before = pull.head.sha
     after = forge.commit(REPO, {"more.txt": "x\n"}, branch=pull.head.ref)
-    seen = repo.get_pull(pull.number)
-    assert before != after == seen.head.sha
-    assert (seen.commits, seen.changed_files) == (2, 2)
-    listed = git("ls-remote", forge.clone_url(REPO), f"refs/pull/{pull.number}/head").stdout
-    assert listed.split() == [after, f"refs/pull/{pull.number}/head"]
+    result = repo.get_pull(pull.number)
+    assert before != after == result.head.sha
+    assert (result.commits, result.changed_files) == (2, 2)
+    listing = git("ls-remote", forge.clone_url(REPO), f"refs/pull/{pull.number}/head").stdout
+    assert listing.split() == [after, f"refs/pull/{pull.number}/head"]
 
 
 def test_a_base_that_moved_on_changes_neither_files_nor_commits(
     forge: Forge, repo: Repository, pull: PullRequest
 ) -> None:
     forge.commit(REPO, {"elsewhere.txt": "x\n"})
-    seen = repo.get_pull(pull.number)
-    assert ([file.filename for file in seen.get_files()], seen.commits, seen.mergeable) == (
+    result = repo.get_pull(pull.number)
+    assert ([file.filename for file in result.get_files()], result.commits, result.mergeable) == (
         ["calc.py"],
         1,
         True,
@@ -129,8 +129,8 @@ def test_a_base_that_moved_on_changes_neither_files_nor_commits(
 
 def test_a_conflict_is_not_mergeable(forge: Forge, repo: Repository, pull: PullRequest) -> None:
     forge.commit(REPO, {"calc.py": "def add(a, b):\n    return sum((a, b))\n"})
-    seen = repo.get_pull(pull.number)
-    assert (seen.mergeable, seen.mergeable_state) == (False, "dirty")
+    result = repo.get_pull(pull.number)
+    assert (result.mergeable, result.mergeable_state) == (False, "dirty")
 
 
 def test_a_branch_that_is_deleted_closes_it(forge: Forge, repo: Repository, pull: PullRequest) -> None:
@@ -141,16 +141,16 @@ def test_a_branch_that_is_deleted_closes_it(forge: Forge, repo: Repository, pull
 def test_a_merge_is_seen(forge: Forge, repo: Repository, pull: PullRequest) -> None:
     assert not pull.is_merged()
     sha = forge.merge(REPO, pull.number, "ada")
-    seen = repo.get_pull(pull.number)
-    assert (seen.state, seen.merged, seen.merged_by.login, seen.merge_commit_sha) == (
+    result = repo.get_pull(pull.number)
+    assert (result.state, result.merged, result.merged_by.login, result.merge_commit_sha) == (
         "closed",
         True,
         "ada",
         sha,
     )
-    assert seen.is_merged()
-    assert [file.filename for file in seen.get_files()] == ["calc.py"]
-    assert seen.commits == 1
+    assert result.is_merged()
+    assert [file.filename for file in result.get_files()] == ["calc.py"]
+    assert result.commits == 1
 
 
 def test_a_merge_by_pushing_is_seen_too(forge: Forge, repo: Repository, pull: PullRequest) -> None:
@@ -162,8 +162,8 @@ def test_a_head_pushed_back_to_its_base_closes_it_unmerged(
     forge: Forge, repo: Repository, pull: PullRequest
 ) -> None:
     repo.get_git_ref(f"heads/{pull.head.ref}").edit(str(forge.branch_sha(REPO)), force=True)
-    seen = repo.get_pull(pull.number)
-    assert (seen.state, seen.merged) == ("closed", False)
+    result = repo.get_pull(pull.number)
+    assert (result.state, result.merged) == ("closed", False)
 
 
 def test_the_list_filters_by_head_base_and_state(forge: Forge, repo: Repository, pull: PullRequest) -> None:
@@ -181,8 +181,8 @@ def test_the_list_filters_by_head_base_and_state(forge: Forge, repo: Repository,
 def test_title_body_and_base_can_be_edited(forge: Forge, repo: Repository, pull: PullRequest) -> None:
     forge.commit(REPO, {"x": "x"}, branch="next")
     pull.edit(title="New", body="Text", base="next")
-    seen = repo.get_pull(pull.number)
-    assert (seen.title, seen.body, seen.base.ref) == ("New", "Text", "next")
+    result = repo.get_pull(pull.number)
+    assert (result.title, result.body, result.base.ref) == ("New", "Text", "next")
     with refusal(422, "base"):
         pull.edit(base="nowhere")
 
@@ -325,9 +325,9 @@ def test_a_deleted_fork_leaves_its_pull_request_readable(forge: Forge, as_user: 
     forge.commit(fork, {"calc.py": FIXED}, branch="fix")
     as_user("eve").create_pull(base="main", head="eve:fix", title="From outside", body="")
     forge.delete_repository(fork)
-    seen = as_user("ada").get_pull(1)
-    assert seen.head.repo is None
-    assert [file.filename for file in seen.get_files()] == ["calc.py"]
+    result = as_user("ada").get_pull(1)
+    assert result.head.repo is None
+    assert [file.filename for file in result.get_files()] == ["calc.py"]
 
 
 def test_who_cannot_write_the_head_opens_nothing(as_user: AsUser, branch: str) -> None:

@@ -44,8 +44,8 @@ def test_a_ref_is_made_moved_and_deleted(forge: Forge, repo: Repository) -> None
 def test_matching_refs_begin_with_what_was_asked(forge: Forge, repo: Repository) -> None:
     for name in ("agent/issue-1", "agent/issue-12", "other"):
         repo.create_git_ref(f"refs/heads/{name}", str(forge.branch_sha(REPO)))
-    found = [ref.ref for ref in repo.get_git_matching_refs("heads/agent/issue-1")]
-    assert found == ["refs/heads/agent/issue-1", "refs/heads/agent/issue-12"]
+    matches = [ref.ref for ref in repo.get_git_matching_refs("heads/agent/issue-1")]
+    assert matches == ["refs/heads/agent/issue-1", "refs/heads/agent/issue-12"]
 
 
 @pytest.mark.parametrize(

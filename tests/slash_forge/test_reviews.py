@@ -59,12 +59,12 @@ def test_a_line_of_the_diff_takes_a_comment(
     ask: Callable[..., Answer], fields: dict[str, Any], hunk_end: str, position: int
 ) -> None:
     assert post(ask, comment(**fields)).status == 200
-    (seen,) = ask("GET", "/comments").json
-    assert seen["diff_hunk"].startswith("@@ -")
-    assert seen["diff_hunk"].endswith(hunk_end)
-    assert (seen["position"], seen["original_position"]) == (position, position)
-    assert seen["line"] == seen["original_line"] == fields.get("line", 3)
-    assert seen["start_line"] == fields.get("start_line")
+    (result,) = ask("GET", "/comments").json
+    assert result["diff_hunk"].startswith("@@ -")
+    assert result["diff_hunk"].endswith(hunk_end)
+    assert (result["position"], result["original_position"]) == (position, position)
+    assert result["line"] == result["original_line"] == fields.get("line", 3)
+    assert result["start_line"] == fields.get("start_line")
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_a_review_names_a_commit_of_the_pull_request(forge: Forge, ask: Callable
     forge.commit(REPO, {"a.txt": "top\n" + AFTER}, branch="topic")
     review = post(ask, comment(line=3), commit_id=old).json
     assert review["commit_id"] == old
-    (seen,) = ask("GET", f"/reviews/{review['id']}/comments").json
-    assert (seen["original_line"], seen["line"], seen["original_commit_id"]) == (3, 4, old)
+    (result,) = ask("GET", f"/reviews/{review['id']}/comments").json
+    assert (result["original_line"], result["line"], result["original_commit_id"]) == (3, 4, old)
     for wrong in (forge.branch_sha(REPO), "0" * 40, "topic"):
         answer = post(ask, comment(line=3), commit_id=wrong)
         assert (answer.status, "commit_id" in str(answer.json)) == (422, True)
@@ -163,28 +163,28 @@ def test_comments_alone_are_enough(ask: Callable[..., Answer]) -> None:
 def test_a_pending_review_is_its_authors_alone(
     forge: Forge, ask: Callable[..., Answer], wire: WireTo, number: int
 ) -> None:
-    made = ask("POST", "/reviews", {"body": "Later", "comments": [comment(line=3)]}).json
-    assert made["state"] == "PENDING"
-    assert "submitted_at" not in made
+    created = ask("POST", "/reviews", {"body": "Later", "comments": [comment(line=3)]}).json
+    assert created["state"] == "PENDING"
+    assert "submitted_at" not in created
     others = wire(forge.token("tom"))
     path = f"/repos/{REPO}/pulls/{number}"
     assert others.api("GET", f"{path}/reviews").json == []
     assert others.api("GET", f"{path}/comments").json == []
-    assert others.api("GET", f"{path}/reviews/{made['id']}").status == 404
-    assert len(ask("GET", f"/reviews/{made['id']}/comments").json) == 1
+    assert others.api("GET", f"{path}/reviews/{created['id']}").status == 404
+    assert len(ask("GET", f"/reviews/{created['id']}/comments").json) == 1
     answer = ask("POST", "/reviews", {"body": "Again"})
     assert "only have one pending review" in str(answer.json)
-    assert ask("PUT", f"/reviews/{made['id']}", {"body": "Now"}).json["body"] == "Now"
-    done = ask("POST", f"/reviews/{made['id']}/events", {"event": "COMMENT"}).json
-    assert (done["state"], done["body"]) == ("COMMENTED", "Now")
+    assert ask("PUT", f"/reviews/{created['id']}", {"body": "Now"}).json["body"] == "Now"
+    completed = ask("POST", f"/reviews/{created['id']}/events", {"event": "COMMENT"}).json
+    assert (completed["state"], completed["body"]) == ("COMMENTED", "Now")
     assert len(others.api("GET", f"{path}/comments").json) == 1
-    assert ask("DELETE", f"/reviews/{made['id']}").status == 422
-    assert ask("POST", f"/reviews/{made['id']}/events", {"event": "COMMENT"}).status == 422
+    assert ask("DELETE", f"/reviews/{created['id']}").status == 422
+    assert ask("POST", f"/reviews/{created['id']}/events", {"event": "COMMENT"}).status == 422
 
 
 def test_a_pending_review_can_be_deleted(ask: Callable[..., Answer]) -> None:
-    made = ask("POST", "/reviews", {"comments": [comment(line=3)]}).json
-    assert ask("DELETE", f"/reviews/{made['id']}").status == 200
+    created = ask("POST", "/reviews", {"comments": [comment(line=3)]}).json
+    assert ask("DELETE", f"/reviews/{created['id']}").status == 200
     assert ask("GET", "/reviews").json == []
 
 
@@ -229,20 +229,20 @@ def test_its_refusals_have_words_of_their_own(
 
 def test_a_comment_may_be_on_a_whole_file(forge: Forge, ask: Callable[..., Answer]) -> None:
     sent = comment(path="bin", subject_type="file", commit_id=forge.branch_sha(REPO, "topic"))
-    made = ask("POST", "/comments", sent).json
-    assert (made["subject_type"], made["line"]) == ("file", None)
+    created = ask("POST", "/comments", sent).json
+    assert (created["subject_type"], created["line"]) == ("file", None)
     forge.commit(REPO, {"more": "x"}, branch="topic")
     assert ask("GET", "/comments").json[0]["subject_type"] == "file"
 
 
 def test_replies_join_the_thread(forge: Forge, ask: Callable[..., Answer], number: int) -> None:
     first = forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Why?")
-    made = ask("POST", f"/comments/{first}/replies", {"body": "Because."})
-    assert made.status == 201
-    assert (made.json["in_reply_to_id"], made.json["line"]) == (first, 3)
+    created = ask("POST", f"/comments/{first}/replies", {"body": "Because."})
+    assert created.status == 201
+    assert (created.json["in_reply_to_id"], created.json["line"]) == (first, 3)
     other = ask("POST", "/comments", {**comment(), "commit_id": "-", "in_reply_to": first})
     assert other.json["in_reply_to_id"] == first
-    assert ask("POST", f"/comments/{made.json['id']}/replies", {"body": "x"}).status == 422
+    assert ask("POST", f"/comments/{created.json['id']}/replies", {"body": "x"}).status == 422
     assert ask("POST", "/comments/1/replies", {"body": "x"}).status == 404
     assert ask("POST", f"/comments/{first}/replies", {"body": " "}).status == 422
 
@@ -317,11 +317,11 @@ def test_a_thread_moves_with_its_line_or_is_outdated(
     forge.review_comment(REPO, number, "ada", "a.txt", 3, body="Why?")
     old = forge.branch_sha(REPO, "topic")
     new = forge.commit(REPO, {"a.txt": text}, branch="topic")
-    (seen,) = ask("GET", "/comments").json
-    assert (seen["line"], seen["original_line"]) == (line, 3)
-    assert (seen["position"] is None) == (line is None)
-    assert (seen["commit_id"], seen["original_commit_id"]) == (old if line is None else new, old)
-    assert seen["diff_hunk"].endswith("+line three")
+    (result,) = ask("GET", "/comments").json
+    assert (result["line"], result["original_line"]) == (line, 3)
+    assert (result["position"] is None) == (line is None)
+    assert (result["commit_id"], result["original_commit_id"]) == (old if line is None else new, old)
+    assert result["diff_hunk"].endswith("+line three")
 
 
 def test_a_thread_of_several_lines_is_outdated_when_one_changed(

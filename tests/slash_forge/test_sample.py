@@ -41,11 +41,11 @@ def checkout(git: Run, tmp_path: Path) -> Iterator[Path]:
 
 def test_exactly_one_test_fails_and_the_suite_is_quick(checkout: Path) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = unittest(checkout)
+    completed = unittest(checkout)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.returncode == 1
-    assert "FAILED (failures=1)" in done.stderr
-    assert "test_rounding_carries_into_the_next_unit" in done.stderr
+    assert completed.returncode == 1
+    assert "FAILED (failures=1)" in completed.stderr
+    assert "test_rounding_carries_into_the_next_unit" in completed.stderr
     assert after.ru_utime - before.ru_utime < 5
 
 
@@ -61,7 +61,7 @@ def test_rounding_first_fixes_it(checkout: Path) -> None:
 def test_what_its_readme_says_is_so(checkout: Path) -> None:
     examples = (checkout / "README.md").read_text().replace("```", "")
     (checkout / "examples.txt").write_text(examples)
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "doctest", "examples.txt"],
         cwd=checkout,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(checkout), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -69,7 +69,7 @@ def test_what_its_readme_says_is_so(checkout: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 def test_its_policy_names_the_tests_as_a_check() -> None:
@@ -122,7 +122,7 @@ def process(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         started.kill()
 
 
-def said(process: subprocess.Popen[str]) -> dict[str, Any]:
+def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
     assert process.stdout is not None
     answer: dict[str, Any] = json.loads(process.stdout.readline())
     return answer
@@ -131,13 +131,13 @@ def said(process: subprocess.Popen[str]) -> dict[str, Any]:
 def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
     process: subprocess.Popen[str], git: Run, tmp_path: Path
 ) -> None:
-    told = said(process)
-    assert told["api_url"] == f"{told['url']}/api/v3"
-    assert set(told["tokens"]) == {"run", "publish", "maintainer"}
-    event = json.loads(Path(told["event"]).read_text())
-    assert event["repository"]["clone_url"] == told["clone_url"]
-    assert git("ls-remote", told["clone_url"], "HEAD").stdout
-    port = told["url"].rpartition(":")[2]
+    announcement = first_line(process)
+    assert announcement["api_url"] == f"{announcement['url']}/api/v3"
+    assert set(announcement["tokens"]) == {"run", "publish", "maintainer"}
+    event = json.loads(Path(announcement["event"]).read_text())
+    assert event["repository"]["clone_url"] == announcement["clone_url"]
+    assert git("ls-remote", announcement["clone_url"], "HEAD").stdout
+    port = announcement["url"].rpartition(":")[2]
     second = subprocess.run(
         [sys.executable, "-m", "slash_forge", "--port", port], capture_output=True, text=True, check=False
     )
@@ -148,7 +148,7 @@ def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
 
 
 def test_it_ends_on_an_interrupt_too(process: subprocess.Popen[str], tmp_path: Path) -> None:
-    said(process)
+    first_line(process)
     ends_and_leaves_nothing(process, tmp_path, signal.SIGINT)
 
 

@@ -118,19 +118,19 @@ def _agreed(data: Any) -> object:
         return [_agreed(item) for item in data]
     if not isinstance(data, Mapping):
         return data
-    kept: dict[str, object] = {key: data[key] for key in _FIELDS if key in data}
-    if "closed_at" in kept:
-        kept["closed_at"] = kept["closed_at"] is not None
+    fields: dict[str, object] = {key: data[key] for key in _FIELDS if key in data}
+    if "closed_at" in fields:
+        fields["closed_at"] = fields["closed_at"] is not None
     # An issue's own type is new; the account's is meant.
-    if "number" in kept:
-        kept.pop("type", None)
+    if "number" in fields:
+        fields.pop("type", None)
     for key in ("user", "assignee", "closed_by"):
         if key in data:
-            kept[key] = data[key] and data[key]["login"]
+            fields[key] = data[key] and data[key]["login"]
     for key in ("labels", "assignees"):
         if key in data:
-            kept[key] = [item.get("name") or item.get("login") for item in data[key]]
-    return kept
+            fields[key] = [item.get("name") or item.get("login") for item in data[key]]
+    return fields
 
 
 def conversation(talk: Talk) -> None:
@@ -174,11 +174,11 @@ def conversation(talk: Talk) -> None:
 
 
 def test_both_servers_hold_the_same_conversation(emulate: str, ours: tuple[str, str]) -> None:
-    heard = []
+    responses = []
     for address, token in (ours, (emulate, "ada-token")):
         talk = Talk(address, token)
         conversation(talk)
         talk.close()
-        heard.append(talk.heard)
-    differences = [(one, other) for one, other in zip(*heard, strict=True) if one != other]
+        responses.append(talk.heard)
+    differences = [(one, other) for one, other in zip(*responses, strict=True) if one != other]
     assert differences == []

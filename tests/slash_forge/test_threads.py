@@ -52,17 +52,17 @@ def test_a_stranger_cannot_close_an_issue(forge: Forge, as_user: AsUser, issue: 
 
 
 def test_triage_closes_but_does_not_rewrite(as_user: AsUser, issue: int) -> None:
-    seen = as_user("tom").get_issue(issue)
-    seen.edit(state="closed")
+    result = as_user("tom").get_issue(issue)
+    result.edit(state="closed")
     with refusal(403):
-        seen.edit(title="mine now")
+        result.edit(title="mine now")
 
 
 def test_a_reopened_issue_says_so(as_user: AsUser, issue: int) -> None:
-    seen = as_user("ada").get_issue(issue)
-    seen.edit(state="closed")
-    seen.edit(state="open")
-    assert (seen.state, seen.state_reason, seen.closed_at) == ("open", "reopened", None)
+    result = as_user("ada").get_issue(issue)
+    result.edit(state="closed")
+    result.edit(state="open")
+    assert (result.state, result.state_reason, result.closed_at) == ("open", "reopened", None)
 
 
 def test_labels_of_a_stranger_are_dropped_in_silence(as_user: AsUser) -> None:
@@ -142,10 +142,10 @@ def test_a_locked_issue_takes_comments_from_writers_only(
 
 
 def test_a_body_of_65536_characters_is_taken_and_one_more_is_not(repo: Repository, issue: int) -> None:
-    seen = repo.get_issue(issue)
-    seen.create_comment("é" * 65_536)
+    result = repo.get_issue(issue)
+    result.create_comment("é" * 65_536)
     with refusal(422, "65536"):
-        seen.create_comment("é" * 65_537)
+        result.create_comment("é" * 65_537)
 
 
 @pytest.mark.parametrize("body", ["", "  \n"])
@@ -172,16 +172,16 @@ def test_a_bots_comment_is_by_a_bot(repo: Repository, issue: int) -> None:
 
 
 def test_labels_are_added_set_and_removed(repo: Repository, issue: int) -> None:
-    seen = repo.get_issue(issue)
-    seen.add_to_labels("question", "new one")
-    assert {label.name for label in seen.get_labels()} == {"bug", "question", "new one"}
-    seen.remove_from_labels("bug")
+    result = repo.get_issue(issue)
+    result.add_to_labels("question", "new one")
+    assert {label.name for label in result.get_labels()} == {"bug", "question", "new one"}
+    result.remove_from_labels("bug")
     with refusal(404, "Label does not exist"):
-        seen.remove_from_labels("bug")
-    seen.set_labels("wontfix")
-    assert [label.name for label in seen.get_labels()] == ["wontfix"]
-    seen.delete_labels()
-    assert list(seen.get_labels()) == []
+        result.remove_from_labels("bug")
+    result.set_labels("wontfix")
+    assert [label.name for label in result.get_labels()] == ["wontfix"]
+    result.delete_labels()
+    assert list(result.get_labels()) == []
 
 
 def test_a_label_is_made_once(repo: Repository) -> None:
@@ -204,11 +204,11 @@ def test_a_stranger_sets_no_labels(as_user: AsUser, issue: int) -> None:
 
 
 def test_only_collaborators_are_assigned(repo: Repository, issue: int) -> None:
-    seen = repo.get_issue(issue)
-    seen.add_to_assignees("ada", "eve")
-    assert [user.login for user in seen.assignees] == ["ada"]
-    seen.remove_from_assignees("ada")
-    assert seen.assignees == []
+    result = repo.get_issue(issue)
+    result.add_to_assignees("ada", "eve")
+    assert [user.login for user in result.assignees] == ["ada"]
+    result.remove_from_assignees("ada")
+    assert result.assignees == []
     assert (repo.has_in_assignees("ada"), repo.has_in_assignees("eve")) == (True, False)
 
 

@@ -20,16 +20,16 @@ def test_labelling_and_assigning_have_times_of_their_own(forge: Forge, repo: Rep
     issue.remove_from_labels("bug")
     forge.assign(REPO, number, "ada", "tom")
     forge.label(REPO, number, "ada", "urgent", "agent")
-    seen = list(repo.get_issue(number).get_events())
-    assert [(one.event, one.actor.login) for one in seen] == [
+    result = list(repo.get_issue(number).get_events())
+    assert [(one.event, one.actor.login) for one in result] == [
         ("labeled", "eve"),
         ("labeled", "github-actions[bot]"),
         ("unlabeled", "github-actions[bot]"),
         ("assigned", "ada"),
         ("labeled", "ada"),
     ]
-    assert [one.label.name for one in seen if one.label] == ["bug", "agent", "bug", "urgent"]
-    assert (seen[3].assignee.login, seen[3].assigner.login) == ("tom", "ada")
+    assert [one.label.name for one in result if one.label] == ["bug", "agent", "bug", "urgent"]
+    assert (result[3].assignee.login, result[3].assigner.login) == ("tom", "ada")
     assert repo.get_issue(number).raw_data["updated_at"] == "2026-01-01T00:00:00Z"
 
 
@@ -108,8 +108,8 @@ def test_a_search_says_which_kind(wire: WireTo, threads: None) -> None:
 
 
 def test_private_threads_are_found_by_their_own(forge: Forge, connect: Connect, threads: None) -> None:
-    found = connect(forge.token("acme")).search_issues("is:issue subtracts", sort="created", order="asc")
-    assert [one.repository.full_name for one in found] == [REPO, "acme/secret"]
+    matches = connect(forge.token("acme")).search_issues("is:issue subtracts", sort="created", order="asc")
+    assert [one.repository.full_name for one in matches] == [REPO, "acme/secret"]
 
 
 def test_labels_are_renamed_and_removed_everywhere(forge: Forge, repo: Repository) -> None:

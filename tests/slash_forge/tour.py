@@ -173,7 +173,7 @@ def _id(answer: Any) -> str:
     lists = (
         [answer] if isinstance(answer, list) else [one for one in answer.values() if isinstance(one, list)]
     )
-    return next((str(one["id"]) for listed in lists for one in listed), "1")
+    return next((str(one["id"]) for listing in lists for one in listing), "1")
 
 
 def _names(call: str) -> list[str]:
