@@ -22,7 +22,6 @@ FILES = 300
 REVIEWS = 1000
 _HUNKS = 10
 _PADDING = 20
-_FINDINGS_A_FILE = 4
 
 
 def anchors(files: int, runs: int) -> Iterator[Row]:

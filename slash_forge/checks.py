@@ -72,12 +72,12 @@ class Status:
     created_at: str
 
 
-def suite(state: State, repository: Repository, sha: str, app: User, branch: str | None = None) -> Suite:
+def suite(state: State, repository: Repository, sha: str, app: User) -> Suite:
     """The app's suite on that commit, created if missing."""
     for one in repository.suites.values():
         if (one.sha, one.app) == (sha, app) and one.id not in repository.run_suites:
             return one
-    return new_suite(state, repository, sha, app, branch)
+    return new_suite(state, repository, sha, app, None)
 
 
 def new_suite(state: State, repository: Repository, sha: str, app: User, branch: str | None) -> Suite:

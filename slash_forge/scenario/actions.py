@@ -12,6 +12,9 @@ from slash_forge.scenario.base import Base
 from slash_forge.shapes.actions import job_page
 from slash_forge.state import ACTIONS_BOT, Repository
 
+# The bot of an app that is not Actions.
+_OTHER_CI = "some-ci[bot]"
+
 
 class Actions(Base):
     def add_run(
@@ -62,12 +65,10 @@ class Actions(Base):
             run.conclusion = conclusion
             return run.id
 
-    def set_run(
-        self, repo: str, run_id: int, *, status: CheckStatus = "completed", conclusion: str | None = None
-    ) -> None:
+    def set_run(self, repo: str, run_id: int, *, conclusion: str) -> None:
+        """Finish a run."""
         with self._state.lock:
-            run = self._run(repo, run_id)
-            run.status, run.conclusion, run.updated_at = status, conclusion, self._state.now()
+            runs.finish(self._state, self._run(repo, run_id), conclusion)
 
     def run_state(self, repo: str, run_id: int) -> tuple[str, str | None]:
         """Its status and its conclusion."""
@@ -84,23 +85,20 @@ class Actions(Base):
         steps: Sequence[Step] = (),
         annotations: Sequence[Annotation] = (),
         title: str | None = None,
-        summary: str | None = None,
-        at: str | None = None,
     ) -> int:
         """Add a job to a run, and a check run of the same id. Without a conclusion it is in progress."""
         with self._state.lock:
             repository, run = self._repository(repo), self._run(repo, run_id)
-            number, when = self._state.next_id(), at or self._state.now()
+            number, now = self._state.next_id(), self._state.now()
             check = CheckRun(
                 number,
                 run.suite,
                 name,
                 "completed" if conclusion else "in_progress",
                 conclusion,
-                when,
-                when if conclusion else None,
+                now,
+                now if conclusion else None,
                 title,
-                summary,
                 details_url=job_page(self._server.site, repository, run, number),
                 annotations=list(annotations),
             )
@@ -161,31 +159,26 @@ class Checks(Base):
         name: str,
         conclusion: Conclusion | None = "failure",
         *,
-        app: str = "some-ci[bot]",
+        app: str = _OTHER_CI,
         title: str | None = None,
         summary: str | None = None,
-        text: str | None = None,
-        details_url: str | None = None,
         annotations: Sequence[Annotation] = (),
-        at: str | None = None,
     ) -> int:
         """Add a check run of another app, whose bot is added if missing. Without a conclusion it is in progress."""
         with self._state.lock:
             self.add_user(app, kind="Bot")
             repository = self._repository(repo)
-            when = at or self._state.now()
+            now = self._state.now()
             run = CheckRun(
                 self._state.next_id(),
                 checks.suite(self._state, repository, sha, self._user(app)),
                 name,
                 "completed" if conclusion else "in_progress",
                 conclusion,
-                when,
-                when if conclusion else None,
+                now,
+                now if conclusion else None,
                 title,
                 summary,
-                text,
-                details_url,
                 annotations=list(annotations),
             )
             repository.check_runs[run.id] = run
@@ -198,15 +191,16 @@ class Checks(Base):
         context: str,
         state: str,
         *,
-        login: str = "some-ci[bot]",
         description: str | None = None,
         target_url: str | None = None,
     ) -> None:
         """`state`: error, failure, pending or success."""
         with self._state.lock:
-            self.add_user(login, kind="Bot" if login.endswith("[bot]") else "User")
+            self.add_user(_OTHER_CI, kind="Bot")
             now = self._state.now()
             number = self._state.next_id()
             self._repository(repo).statuses.append(
-                checks.Status(number, sha, context, state, description, target_url, self._user(login), now)
+                checks.Status(
+                    number, sha, context, state, description, target_url, self._user(_OTHER_CI), now
+                )
             )

@@ -99,15 +99,14 @@ class Events(Base):
         self,
         repo: str,
         login: str,
-        workflow: str = ".github/workflows/agent.yml",
         inputs: Mapping[str, Any] | None = None,
-        ref: str | None = None,
     ) -> Event:
         with self._state.lock:
             repository = self._repository(repo)
-            where = ref or f"refs/heads/{repository.default_branch}"
+            ref = f"refs/heads/{repository.default_branch}"
+            workflow = ".github/workflows/agent.yml"
             return webhooks.workflow_dispatch(
-                self._server.site, repository, self._user(login), workflow, ref=where, inputs=inputs
+                self._server.site, repository, self._user(login), workflow, ref=ref, inputs=inputs
             )
 
     def repository_dispatch_event(
@@ -118,18 +117,17 @@ class Events(Base):
                 self._server.site, self._repository(repo), self._user(login), event_type, client_payload or {}
             )
 
-    def schedule_event(
-        self, repo: str, cron: str = "17 4 * * 1", workflow: str = ".github/workflows/maintenance.yml"
-    ) -> Event:
-        with self._state.lock:
-            return webhooks.schedule(self._server.site, self._repository(repo), cron, workflow)
-
-    def workflow_run_event(
-        self, repo: str, run_id: int, action: Literal["completed", "requested", "in_progress"] = "completed"
-    ) -> Event:
+    def schedule_event(self, repo: str) -> Event:
         with self._state.lock:
             repository = self._repository(repo)
-            return webhooks.workflow_run(self._server.site, repository, repository.runs[run_id], action)
+            return webhooks.schedule(
+                self._server.site, repository, "17 4 * * 1", ".github/workflows/maintenance.yml"
+            )
+
+    def workflow_run_event(self, repo: str, run_id: int) -> Event:
+        with self._state.lock:
+            repository = self._repository(repo)
+            return webhooks.workflow_run(self._server.site, repository, repository.runs[run_id], "completed")
 
     def push_event(
         self, repo: str, login: str, *, branch: str | None = None, before: str, after: str | None = None

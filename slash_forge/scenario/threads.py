@@ -33,11 +33,11 @@ class Threads(Base):
             set_labels(self._state, issue, named, self._user(login))
             return issue.number
 
-    def attach(self, repo: str, login: str, data: bytes, content_type: str = "image/png") -> str:
+    def attach(self, repo: str, login: str, data: bytes) -> str:
         """Upload a picture as the web page does. Returns the address for the Markdown."""
         with self._state.lock:
             path = attachments.upload(
-                self._state, self._repository(repo), self._user(login), data, content_type
+                self._state, self._repository(repo), self._user(login), data, "image/png"
             )
             return f"{self.url}{path}"
 
@@ -230,12 +230,12 @@ class Reviews(Base):
             repository, _, _, comment = self._review_comment(repo, comment_id)
             reviews.remove_comment(repository, comment)
 
-    def resolve(self, repo: str, comment_id: int, login: str, *, resolved: bool = True) -> None:
-        """Resolve the thread that holds this comment, or open it again."""
+    def resolve(self, repo: str, comment_id: int, login: str) -> None:
+        """Resolve the thread of this comment."""
         with self._state.lock:
             *_, comment = self._review_comment(repo, comment_id)
-            comment.thread.resolved = resolved
-            comment.thread.resolved_by = self._user(login) if resolved else None
+            comment.thread.resolved = True
+            comment.thread.resolved_by = self._user(login)
 
     def _review_comment(self, repo: str, comment_id: int) -> tuple[Repository, Issue, Pull, ReviewComment]:
         repository = self._repository(repo)

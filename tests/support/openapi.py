@@ -161,7 +161,6 @@ class Operation:
     id: str
     pointer: str
     data: Mapping[str, Any]
-    path_data: Mapping[str, Any]
 
 
 class Description:
@@ -199,7 +198,7 @@ class Description:
             if method.lower() in item and pattern.fullmatch(path.removeprefix(_API)):
                 pointer = f"/paths/{template.replace('~', '~0').replace('/', '~1')}/{method.lower()}"
                 data = item[method.lower()]
-                return Operation(data["operationId"], pointer, data, item)
+                return Operation(data["operationId"], pointer, data)
         return None
 
     # -- one exchange

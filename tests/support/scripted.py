@@ -77,5 +77,5 @@ def _stream(index: int, part: Part) -> Iterator[Event]:
                 yield ToolEnd(index)
 
 
-def _pieces(text: str, size: int = 7) -> list[str]:
-    return [text[start : start + size] for start in range(0, len(text), size)]
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + 7] for start in range(0, len(text), 7)]

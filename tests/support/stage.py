@@ -18,7 +18,6 @@ from tests.support.model_server import ModelServer
 from tests.support.repositories import POLICY, UNCHECKED
 
 MODEL = "anthropic/claude-sonnet-4-5"
-READ_TOKEN = {"contents": "read", "issues": "write"}
 
 
 @dataclass(frozen=True)
