@@ -53,7 +53,7 @@ def _cpu_times() -> list[int]:
 
 
 def _stolen(before: list[int], after: list[int]) -> str:
-    """The share of CPU time that other guests of the same host had meanwhile: it looks like slowness of ours."""
+    """The share of CPU time that the host gave to other guests (steal time)."""
     passed = [now - then for then, now in zip(before, after, strict=True)]
     return f", {passed[7] / sum(passed):.0%} of the CPU stolen" if sum(passed) else ""
 

@@ -85,7 +85,7 @@ def of_installed(package: str, folder: Path) -> list[Row]:
 
 @dataclass
 class Judged:
-    """What was said of changes, held against the truth. `false` and `missed` are sentences to look at."""
+    """Reported changes compared with the truth. `false` and `missed` describe the differences."""
 
     new: int = 0
     fixed: int = 0

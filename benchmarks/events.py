@@ -1,4 +1,4 @@
-"""What an event costs before a model is asked: refusals by the action's first step, and a long thread."""
+"""The cost of an event before the first model request: refusals by the action's first step, and a long thread."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def _python(folder: Path, edits: int, runs: int, path: str) -> Iterator[Row]:
 
 
 def _edit(loop: ServerLoop, servers: Sequence[LanguageServer], path: str, text: str, number: int) -> float:
-    """Milliseconds until both have said what they think of a name that is not there, in the middle of the file."""
+    """Milliseconds until both servers report an undefined name in the middle of the file."""
     lines = text.splitlines(keepends=True)
     lines.insert(_end_of_imports(lines), f"print(name_{number})\n")
     began = time.monotonic()

@@ -55,7 +55,7 @@ class Sent:
 
 @dataclass
 class Recorded:
-    """A session that came to its end. `summaries` are the numbers of the requests that asked for one."""
+    """A finished session. `summaries` are the numbers of the requests for a summary."""
 
     script: LongScript
     bundle: Path

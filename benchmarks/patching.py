@@ -1,4 +1,4 @@
-"""`patch` on many files at once, through the sandboxed tool host: planned, asked about and committed."""
+"""`patch` on many files at once, through the sandboxed tool host: planned, permitted and committed."""
 
 from __future__ import annotations
 

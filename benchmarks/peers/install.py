@@ -1,4 +1,4 @@
-"""Installs a peer from its registry, by its ordinary client, into a folder of its own. No script of it is run then."""
+"""Installs a peer from its registry with the ordinary client, into a separate folder, without its install scripts."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Event = dict[str, Any]
 
 
 class Events(Base):
-    """`sender` without a name is whoever wrote the thing."""
+    """The default `sender` is the author of the thread or comment."""
 
     def issue_comment_event(
         self, repo: str, comment_id: int, action: Literal["created", "edited", "deleted"] = "created"

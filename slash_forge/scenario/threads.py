@@ -57,7 +57,7 @@ class Threads(Base):
             set_labels(self._state, issue, [*remaining, *added], actor)
 
     def assign(self, repo: str, number: int, login: str, *assignees: str) -> None:
-        """`login` assigns these people, and nobody else stays assigned."""
+        """`login` replaces the assignees by these people."""
         with self._state.lock:
             issue = self._repository(repo).threads[number]
             users = [self._user(name) for name in assignees]
