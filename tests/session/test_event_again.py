@@ -7,6 +7,9 @@ import shutil
 
 import pytest
 
+from bot.contracts.writes import AddLabel, Writes
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import write_bundle
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
 from tests.support.model_script import Call, Say, Step, Turn
@@ -230,6 +233,25 @@ def test_the_bundle_of_an_earlier_attempt_is_published(stage: Stage) -> None:
     assert (stage.bundle / "changes.patch").read_bytes() == patch
     assert stage.publish().code == 0
     assert len(stage.pulls()) == 1
+
+
+def test_long_outputs_and_proposed_writes_come_back_with_an_earlier_bundle(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    _, run, _ = act(stage, fix_steps(), event)
+    bundle = read_bundle(stage.bundle)
+    writes = Writes((AddLabel(1, "bug"),))
+    write_bundle(stage.bundle, bundle.outcome, bundle.patch, b"", "", writes=writes)
+    (stage.bundle / "outputs.json").write_bytes(b"[]")
+    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+    stage.forge.add_artifact(stage.repo, run, "slash-agent-bundle-run-0-2-5fd0f6fb", files)
+    shutil.rmtree(stage.bundle)
+    token = stage.forge.token(
+        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
+    )
+    ran = stage.run(event=event, token=token, GITHUB_RUN_ID=str(run), GITHUB_RUN_ATTEMPT="2")
+    assert ran.code == 0, ran.output
+    assert read_bundle(stage.bundle).writes == writes
+    assert (stage.bundle / "outputs.json").read_bytes() == b"[]"
 
 
 # -- continue

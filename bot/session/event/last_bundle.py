@@ -27,13 +27,24 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ArtifactData, PullData
 from bot.publish.bundle.read import read_bundle
-from bot.publish.bundle.write import JOURNAL, MESSAGE, OUTCOME, PATCH, PLAN, REVIEW, WITHHELD, write_bundle
+from bot.publish.bundle.write import (
+    JOURNAL,
+    MESSAGE,
+    OUTCOME,
+    PATCH,
+    PLAN,
+    REVIEW,
+    WITHHELD,
+    WRITES,
+    write_bundle,
+)
 from bot.publish.change.target import branch_patterns
 from bot.publish.remote import PREFIX, Remote
 from bot.publish.result import posted_question
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
+from bot.session.job.large_outputs import OUTPUTS
 from bot.session.job.outcome import exit_code
 from bot.session.run_folder import RunFolder
 
@@ -43,7 +54,7 @@ _MOST_UNPACKED = 256 * 1024 * 1024
 _ARTIFACT = "slash-agent-bundle"
 _LARGEST_JOURNAL = 64 * 1024 * 1024
 # What `continue` needs: not the page of the last run, and no journal that is too large.
-_FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, JOURNAL)
+_FILES = (OUTCOME, PATCH, WITHHELD, MESSAGE, REVIEW, PLAN, WRITES, JOURNAL, OUTPUTS)
 
 _TIP = "refs/agent/last"
 _NO_COMMIT = "0" * 40
