@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.contracts.evidence import Coverage, CoveredFile
@@ -15,7 +15,8 @@ _NOTE_LIMIT = 500
 Lines = Mapping[int, bool]
 """The executable changed lines of a file, and whether each was run."""
 
-ReadBase = Callable[[str], str | None]
+ReadBase = Callable[[Sequence[str]], Mapping[str, str]]
+"""Returns the texts of those files that the base has, by path."""
 
 # Compiled on use, at the end of a run, to keep start-up fast.
 _COVERAGE_OPTION = (
@@ -71,13 +72,14 @@ def _file(path: str, lines: Lines) -> CoveredFile:
 
 
 def missing_reason(commands: Iterable[str], named: Iterable[str], read: ReadBase) -> str:
-    """Return why there is no report although coverage is configured, or an empty string."""
+    """Return why there is no report although coverage is configured, or an empty string. `read` is called once at
+    most."""
     if paths := ", ".join(named):
         return f"the policy names {paths}, and no check wrote it"
     if any(re.search(_COVERAGE_OPTION, command) for command in commands):
         return "a check asks for coverage, and left no report that is read here"
+    texts = read([path for path, _ in _SETTINGS])
     for path, words in _SETTINGS:
-        text = read(path)
-        if text is not None and re.search(words, text):
+        if path in texts and re.search(words, texts[path]):
             return f"{path} configures coverage, and no check left a report of it"
     return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from bot.contracts.evidence import Coverage, CoveredFile
@@ -75,12 +77,20 @@ def test_files_and_lines_are_capped_and_figures_are_not() -> None:
 def test_coverage_is_missed_where_the_repository_asks_for_it(
     commands: list[str], files: dict[str, str], reason: str
 ) -> None:
-    assert missing_reason(commands, (), files.get).startswith(reason)
-    assert bool(missing_reason(commands, (), files.get)) == bool(reason)
+    missing = missing_reason(commands, (), lambda paths: files)
+    assert missing.startswith(reason)
+    assert bool(missing) == bool(reason)
 
 
-def test_what_the_policy_names_comes_first() -> None:
-    assert (
-        missing_reason(["pytest --cov"], ("c.xml",), {}.get)
-        == "the policy names c.xml, and no check wrote it"
-    )
+@pytest.mark.parametrize(
+    ("named", "reason"),
+    [
+        (("c.xml",), "the policy names c.xml, and no check wrote it"),
+        ((), "a check asks for coverage, and left no report that is read here"),
+    ],
+)
+def test_no_file_is_read_if_the_policy_or_a_command_says_it(named: tuple[str, ...], reason: str) -> None:
+    def read(paths: Sequence[str]) -> dict[str, str]:
+        raise AssertionError(paths)
+
+    assert missing_reason(["pytest --cov"], named, read) == reason

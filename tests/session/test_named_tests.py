@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bot.checkout.clone import Checkout, Source, prepare
+from bot.checkout.git import Git
 from bot.contracts import journal as lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
@@ -437,6 +438,25 @@ def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program
     coverage = trial.rounds.coverage(trial.tree)
     assert coverage is not None
     assert (coverage.source, coverage.files) == (".coverage", (CoveredFile("src/a.py", 2, 1, (2,)),))
+
+
+def test_the_files_that_configure_coverage_are_read_by_one_git_process(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Breaks: bot/session/checks/rounds.py "history.texts"."""
+    begun = begin({"src/a.py": "one\n", "package.json": '{"nyc": {}}'}, "true")
+    begun.results({"src/a.py": "uno\n"})
+    run, commands = Git.run, []
+
+    def recorded(git: Git, *arguments: str, **options: Any) -> bytes:
+        commands.append(arguments)
+        return run(git, *arguments, **options)
+
+    monkeypatch.setattr(Git, "run", recorded)
+    coverage = begun.rounds.coverage(begun.tree)
+    assert coverage is not None
+    assert coverage.note == "package.json configures coverage, and no check left a report of it"
+    assert len(commands) == 1
 
 
 def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:

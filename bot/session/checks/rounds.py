@@ -78,7 +78,7 @@ class Rounds:
         if any(report.sources or report.note for report in reports):
             return merge_coverage(reports)
         patterns = [pattern for check in self.checks for pattern in check.coverage]
-        reason = missing_reason([check.command for check in self.checks], patterns, history.read)
+        reason = missing_reason([check.command for check in self.checks], patterns, history.texts)
         return merge_coverage((), reason)
 
     def diagnostics(self, tree_sha: str | None) -> tuple[CheckerComparison, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
-from bot.checkout.objects import diff_between
+from bot.checkout.objects import blobs_at, diff_between
 from bot.contracts.pulls import Side
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
@@ -35,6 +35,14 @@ class GitTrees:
         except GitError:
             return None
         return blob.decode(errors="replace")
+
+    def texts(self, paths: Sequence[str]) -> dict[str, str]:
+        """The texts of those of `paths` that are files of the base, with one git process; none if it fails."""
+        try:
+            blobs = blobs_at(self._git, self._base, paths)
+        except GitError:
+            return {}
+        return {path: blob.decode(errors="replace") for path, blob in blobs.items()}
 
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
         """The paths that differ from the base, and the old path of each renamed file by its new one. Raises
