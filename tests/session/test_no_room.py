@@ -13,14 +13,16 @@ import pytest
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.progress import Event
+from bot.publish.bundle.write import BundleWriteError
 from bot.recovery.salvage import salvage
 from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
 from bot.session.local.fix import FixOptions, FixResult, fix
+from bot.session.local.review import ReviewOptions, review
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Step, Turn
 from tests.support.model_server import ModelServer
-from tests.support.repositories import sample_repository
+from tests.support.repositories import commit_all, git, sample_repository
 from tests.support.stage import MODEL, Stage
 
 pytestmark = pytest.mark.bubblewrap
@@ -90,6 +92,35 @@ def test_so_does_a_run_for_an_event_and_its_comment_says_why(
     assert "No space left on device" in told
     no_room.undo()
     assert salvaged(stage.temp / "slash-agent", environment, tmp_path / "again") == ["tidytime/format.py"]
+
+
+@pytest.mark.parametrize("verb", ["fix", "review"])
+def test_an_error_at_the_end_says_where_the_work_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Breaks: bot/session/local/review.py "note_work_on_error(folder, can_continue=False), "."""
+
+    def full(*_arguments: object, **_options: object) -> None:
+        raise BundleWriteError("No space left on device.")
+
+    monkeypatch.setattr("bot.session.job.result.write_bundle", full)
+    repo = sample_repository(tmp_path / "tidytime", checks=False)
+    git(repo, "switch", "-q", "-c", "topic")
+    (repo / "new.txt").write_text("new\n")
+    commit_all(repo)
+    with ModelServer([VIEW, DONE]) as server, pytest.raises(BundleWriteError) as caught:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
+        if verb == "fix":
+            fix(FixOptions(repo, "fix it", MODEL), environment, Nobody())
+        else:
+            review(ReviewOptions(repo, base="main", model=MODEL), environment, Nobody())
+    [folder] = (tmp_path / ".local/state/slash-agent/runs").iterdir()
+    continuing = [f"go on: slash-agent fix --continue {folder}"] if verb == "fix" else []
+    assert caught.value.__notes__ == [
+        f"The work so far is in {folder}",
+        f"its diff: slash-agent salvage {folder}",
+        *continuing,
+    ]
 
 
 STRAY = shell(

@@ -25,7 +25,7 @@ from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
 from bot.session.job.run_session import run_session
 from bot.session.job.spec import local_request, local_spec
-from bot.session.progress.interruption import cancelled_by_signals, cut_off
+from bot.session.progress.interruption import cancelled_by_signals, cut_off, note_work_on_error
 from bot.session.run_folder import new_folder
 from bot.workspace.sandbox.backends import Setting
 
@@ -80,8 +80,10 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         revision=review_range.head_sha,
     )
     stop = CancelToken()
-    with cancelled_by_signals(
-        stop, view.interrupted, cut_off(folder, options.out, view, "slash-agent review")
+    at_once = cut_off(folder, options.out, view, "slash-agent review")
+    with (
+        note_work_on_error(folder, can_continue=False),
+        cancelled_by_signals(stop, view.interrupted, at_once),
     ):
         result = run_session(replace(spec, range=review_range), stop)
         from bot.checkout.branches import count_uncommitted
