@@ -375,7 +375,7 @@ def test_without_scripts_all_of_it_can_be_read(browser: Browser, address: str) -
     page.close()
 
 
-def test_axe_violations_nothing_serious_in_either_theme(page: Page) -> None:
+def test_axe_finds_nothing_serious_in_either_theme(page: Page) -> None:
     page.evaluate("() => document.querySelectorAll('details').forEach(one => { one.open = true })")
     page.keyboard.press("d")
     page.emulate_media(color_scheme="light")
