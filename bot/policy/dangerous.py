@@ -183,7 +183,8 @@ def _commands(command: str) -> Iterator[tuple[Words, str]]:
 
 
 def _outside_after(folder: str, root: str, outside: bool) -> bool:
-    """Whether a command is outside of the work tree after `cd` to `folder`. A relative folder does not change that."""
+    """Whether a command is, or may be, outside of the work tree after `cd` to `folder`. A relative folder leads out of
+    it by `..`, but never back."""
     if outside and not folder.startswith(("/", "-")):
         return True
     return folder == "" or _elsewhere(folder, root)

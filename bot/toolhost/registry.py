@@ -58,8 +58,8 @@ def limited(
 
 
 def imported_at_first_call(module: str, function: str = "run") -> Run:
-    """`function` of `tools/<module>.py`. A workspace for checks needs `bash` alone; the others take a third of the
-    start."""
+    """`function` of `tools/<module>.py`. At its start a workspace for checks needs `bash` alone; the others take a
+    third of the start."""
 
     def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
         tool: Run = getattr(import_tool(module), function)

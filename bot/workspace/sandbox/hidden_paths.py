@@ -141,7 +141,7 @@ def _in_opt() -> list[str]:
 
 def _of_tools() -> Iterator[str]:
     """Credentials among the tools of the system: the tool cache of GitHub's runners is in /opt. Beneath /usr only files
-    with credentials, since each hidden path makes Landlock list the folders above it."""
+    with credentials, since Landlock then cannot grant the folders above a hidden path, even to be listed."""
     for prefix in _PREFIXES:
         settings = (os.path.join(prefix, name) for name in _TOOL_SETTINGS)
         yield from (path for path in settings if os.path.isfile(path) and holds_secret(Path(path)))
