@@ -156,8 +156,10 @@ class Asset(NamedTuple):
 
 @cache
 def _template() -> jinja2.Template:
-    """Cached: compiling takes a third of a second."""
+    """Cached in the process, and compiled beside the package's bytecode."""
     import jinja2
+
+    from bot.publish.template_cache import TemplateCache
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
@@ -167,6 +169,7 @@ def _template() -> jinja2.Template:
         lstrip_blocks=True,
         finalize=make_visible(),
         auto_reload=False,
+        bytecode_cache=TemplateCache(_FOLDER.parent),
     )
     environment.filters.update(
         short=words.shortened,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts.formatting import count_of
@@ -132,11 +133,14 @@ def _macros() -> ModuleType:
     """Return the template's macros, cached. Autoescape is off, since the output is Markdown: the filters escape."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    from bot.publish.template_cache import TemplateCache
+
     environment = Environment(
         loader=PackageLoader("bot.publish.body", "."),
         undefined=StrictUndefined,
         autoescape=False,  # noqa: S701
         keep_trailing_newline=True,
+        bytecode_cache=TemplateCache(Path(__file__).parent),
     )
     environment.filters.update(
         md=safe_markdown,
