@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
+from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
 from bot.agent.receive import drain
 from bot.agent.summary import carry_over_sections, transcript_text
-from bot.agent.window import capacity, tokens_of, tokens_of_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Text, ToolResult, Usage
 from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
@@ -117,7 +117,7 @@ class SummaryCompaction:
         self._provider = provider
         self._archive = archive
         self._price = price
-        self._capacity = capacity(provider.info)
+        self._capacity = usable_tokens(provider.info)
         self._turns: list[int] = []
         self._overflowed_at = 0
 

@@ -9,13 +9,13 @@ from typing import Literal
 
 from bot.agent.calls import MAX_TRUNCATIONS, CallResults, CallRunner
 from bot.agent.compaction import CompactionFailure, CompactionInput, DroppedResults, Files
+from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text
 from bot.agent.conversation_context import ConversationContext, TurnInfo
 from bot.agent.finish import Step, Stop, cancel_stop, limit_stop, next_step
 from bot.agent.masking import Mask, RequestState
 from bot.agent.message_history import MessageHistory
 from bot.agent.receive import receive_response
 from bot.agent.usage import SessionUsage, limit_shares
-from bot.agent.window import ConversationSize, max_response, tokens_of, tokens_of_text
 from bot.contracts.journal import (
     BudgetChanged,
     CompactionRecord,

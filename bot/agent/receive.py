@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Literal
 
+from bot.agent.context_budget import tokens_of, tokens_of_text
 from bot.agent.journal import Journal, SubJournal
-from bot.agent.window import tokens_of, tokens_of_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CallOpened, Delta, ProviderRetry
 from bot.contracts.messages import Message, Usage

@@ -3,7 +3,7 @@ names, and no line that looks like one of ours.
 
 A sentence of ours to the model contains untrusted values (a path, a branch, a command, an error message) only
 through `quoted`, `quoted_names` or `quoted_lines`; longer untrusted texts stand between the markers of
-`bot.agent.task`.
+`bot.agent.first_message`.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def compared(files: Mapping[str, Sequence[bytes | None]]) -> dict[str, str]:
 
 def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
     """Parse in the child; `other_tests` is imported here, since only the child needs it."""
-    from bot.gate.other_tests import parts_of_other
+    from bot.gate.non_python_tests import parts_of_other
 
     if source is None:
         return ()

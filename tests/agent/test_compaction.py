@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.compaction import TRIES, SummaryCompaction, split_index
+from bot.agent.context_budget import tokens_of, usable_tokens
 from bot.agent.loop import Hooks, LoopEnd
 from bot.agent.message_history import REMOVED_RESULT, HistoryError, MessageHistory
 from bot.agent.repair import rebuild_conversation
 from bot.agent.replay import RecordedCompactions, first_difference
 from bot.agent.summary import MAX_SECTION, carry_over_sections
-from bot.agent.window import capacity, tokens_of
 from bot.contracts.cancel import CancelToken
 from bot.contracts.journal import CompactionRecord, RequestSent, Result
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
@@ -82,9 +82,9 @@ def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(t
     assert ran(here).stop is StopReason.END_TURN
     made = compactions(here)
     assert len(made) >= 2
-    assert all(one.before > capacity(SMALL) > one.after for one in made)
+    assert all(one.before > usable_tokens(SMALL) > one.after for one in made)
     for request in here.provider.requests:
-        assert sum(map(tokens_of, request)) <= capacity(SMALL) + 3_000
+        assert sum(map(tokens_of, request)) <= usable_tokens(SMALL) + 3_000
         assert request[0].text == "the task, word for word"
     after = here.provider.requests[made[0].turn - 1]
     assert "- Cents." in after[1].text
@@ -95,7 +95,7 @@ def test_a_conversation_that_handed_over_its_result_is_not_made_shorter(tmp_path
     """Breaks: bot/agent/conversation.py "self.context.hooks.has_result() or"."""
     here = bench(tmp_path, [*echoes(12), says("Done.")], Hooks(has_result=lambda: True))
     assert ran(here).stop is StopReason.END_TURN
-    assert sum(map(tokens_of, here.provider.requests[-1])) > capacity(SMALL)
+    assert sum(map(tokens_of, here.provider.requests[-1])) > usable_tokens(SMALL)
     assert compactions(here) == []
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
+from bot.agent.first_message import triage_text
 from bot.agent.prompt import system_prompt
-from bot.agent.task import triage_text
 from bot.agent.writes import PROPOSE_WRITE, ProposeWrite
 from bot.contracts.cancel import CancelToken
 from bot.contracts.pulls import Comment

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bot.agent.compaction import CompactionInput, Files, compose_summary
-from bot.agent.task import LastRun, TaskFacts, first_message
+from bot.agent.first_message import LastRun, TaskFacts, first_message
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.contracts.plain_text import quoted, quoted_lines, quoted_names
@@ -138,7 +138,7 @@ def test_a62_nor_does_what_a_task_or_a_word_of_the_host_is_made_of(text: str) ->
 
 
 def request_of(text: str) -> Any:
-    from tests.agent.test_task import pulled
+    from tests.agent.test_first_message import pulled
 
     request = pulled()
     assert request.pull is not None

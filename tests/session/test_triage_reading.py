@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.task import triage_text
+from bot.agent.first_message import triage_text
 from bot.contracts.request import Triage
 from bot.github.client import GitHub, connect
 from bot.github.retry import Pace

@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
+from bot.toolhost.file_excerpt import of_text
 from bot.toolhost.freshness import Records
 from bot.toolhost.matching import find, find_near_miss, occurrences, replace
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
-from bot.toolhost.window import of_text
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)
 

@@ -15,7 +15,7 @@ from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request, Triage
 from bot.contracts.review import Finding, Review
 
-MAX_FINDINGS = 1_000
+MAX_BUNDLE_FINDINGS = 1_000
 _MAX_TITLE = 500
 _MAX_TEXT = 64 << 10
 
@@ -65,8 +65,12 @@ def review_error(review: Review) -> str:
         ("head_sha", "not a full object name", _SHA.fullmatch(review.head_sha)),
         ("since_sha", "not a full object name", not review.since_sha or _SHA.fullmatch(review.since_sha)),
         ("summary", f"over {_MAX_TEXT:,} characters", len(review.summary) <= _MAX_TEXT),
-        ("findings", f"{count:,} are over the limit of {MAX_FINDINGS:,}", count <= MAX_FINDINGS),
-        ("left_out", f"over {MAX_FINDINGS:,}", len(review.left_out) <= MAX_FINDINGS),
+        (
+            "findings",
+            f"{count:,} are over the limit of {MAX_BUNDLE_FINDINGS:,}",
+            count <= MAX_BUNDLE_FINDINGS,
+        ),
+        ("left_out", f"over {MAX_BUNDLE_FINDINGS:,}", len(review.left_out) <= MAX_BUNDLE_FINDINGS),
     )
     if wrong := _first_wrong(rules):
         return wrong

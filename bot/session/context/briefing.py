@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from bot.agent.task import TaskFacts
+from bot.agent.first_message import TaskFacts
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_at

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.agent.first_message import LastRun, first_message
 from bot.agent.journal import Journal
 from bot.agent.loop import ConversationContext, LoopEnd, run_loop
 from bot.agent.prompt import new_marker
-from bot.agent.task import LastRun, first_message
 from bot.agent.todo import render_list
 from bot.checkout.clone import prepare
 from bot.checkout.git import require_git

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bot.toolhost.commit import Change
 from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
 from bot.toolhost.matching import find_near_miss, first_difference
@@ -22,7 +23,6 @@ from bot.toolhost.patch.errors import PatchError, Problem
 from bot.toolhost.patch.grammar import Add, Delete, Operation, Section, Update, unnumbered
 from bot.toolhost.patch.locate import THRESHOLD, Lines, NoPlacement, Placement, is_once, locate
 from bot.toolhost.text import Encoding, Text
-from bot.toolhost.window import excerpt
 
 
 @dataclass(slots=True)

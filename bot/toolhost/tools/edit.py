@@ -9,11 +9,11 @@ from typing import Any
 from bot.contracts.tools import ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, Committed, commit
 from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
+from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call
 from bot.toolhost.matching import Match, find, find_near_miss, first_difference, replace
 from bot.toolhost.text import Text, split_lines, to_lf
-from bot.toolhost.window import changed_part, excerpt
 
 CREATED = ("Created {} ({}).", "{} created ({}).", "New: {} ({}).")
 _EDITED = ("Edited {} ({}).", "{} edited ({}).", "Done: {} ({}).")

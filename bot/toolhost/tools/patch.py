@@ -14,12 +14,12 @@ from bot.contracts.tools import ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, commit
 from bot.toolhost.context import Context, ToolFailure, text_argument
 from bot.toolhost.diff import Block, compare
+from bot.toolhost.file_excerpt import AROUND, ends, within_echo
 from bot.toolhost.files import resolve
 from bot.toolhost.freshness import counted
 from bot.toolhost.patch.grammar import Operation, Patch, Update, parse, write
 from bot.toolhost.patch.overlay import plan
 from bot.toolhost.text import split_lines, to_lf
-from bot.toolhost.window import AROUND, ends, within_echo
 
 _PATCHED = ("Patched: {}", "Applied: {}", "Done: {}")
 _PATCHED_ALL = ("Patched {} files ({}).", "Changed {} files ({}).", "{} files patched ({}).")

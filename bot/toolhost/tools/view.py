@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
+from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
 from bot.toolhost.file_history import sha256
 from bot.toolhost.files import LARGE, failure, inside, opened, read_all, relative, resolve_readable
 from bot.toolhost.freshness import LONG, view_call
@@ -28,7 +29,6 @@ from bot.toolhost.text import (
     to_lf,
 )
 from bot.toolhost.tool_descriptions import MAX_LINES
-from bot.toolhost.window import MAX_LINE, Window, of_stream, of_text
 
 _HEAD = 200
 """Lines shown of a long file without an outline: data, a log, prose."""

@@ -37,7 +37,7 @@ def max_response(info: ModelInfo) -> int:
     return max(info.context_window // 6, 1)
 
 
-def capacity(info: ModelInfo) -> int:
+def usable_tokens(info: ModelInfo) -> int:
     """Return how many tokens a conversation may hold when a request is sent, so that the response still fits."""
     response = max_response(info) or info.max_output
     margin = info.context_window // 50

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.window import ConversationSize, capacity, max_response, tokens_of, tokens_of_text
+from bot.agent.context_budget import ConversationSize, max_response, tokens_of, tokens_of_text, usable_tokens
 from bot.contracts.messages import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bot.contracts.model import ModelInfo
 
@@ -19,8 +19,8 @@ def model(window: int, longest: int) -> ModelInfo:
 def test_what_is_held_and_the_longest_answer_fit_the_window_together(window: int, longest: int) -> None:
     info = model(window, longest)
     answer = min(max_response(info) or longest, longest)
-    assert window // 4 <= capacity(info) < window
-    assert capacity(info) + answer <= window
+    assert window // 4 <= usable_tokens(info) < window
+    assert usable_tokens(info) + answer <= window
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agent.first_message import MAX_FAILURES, MAX_THREADS, LastRun, TaskFacts, first_message
 from bot.agent.prompt import new_marker
-from bot.agent.task import MAX_FAILURES, MAX_THREADS, LastRun, TaskFacts, first_message
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.pulls import (
     Annotation,
@@ -195,6 +195,6 @@ def test_instructions_of_the_repository_are_followed_but_for_commits_and_pull_re
 
 
 def test_a_check_is_run_for_the_model_and_not_by_it() -> None:
-    """As an order it would cost a command. Breaks: bot/agent/task.py "check, run for you"."""
+    """As an order it would cost a command. Breaks: bot/agent/first_message.py "check, run for you"."""
     told = first_message(request(), FACTS, "mark")
     assert "- check, run for you: `make test`\n" in told
