@@ -200,7 +200,7 @@ def test_a46_a_protected_folder_that_was_moved_away_is_still_protected(tried: Tr
 
 
 def test_a47_a_protected_path_that_was_not_there_is_protected_too(tried: Tried) -> None:
-    """Breaks: bot/gate/path_rules.py "agents.md agents.*.md"."""
+    """Breaks: bot/gate/path_rules.py ".mcp.json .husky .githooks"."""
     assert set(PROTECTED) <= tried.attacked.withheld
 
 

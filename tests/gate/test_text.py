@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.gate import markdown as blocks
+from bot.gate import text as gate_text
 from bot.gate.text import clean_line, clean_markdown, clean_message, split_code
 from bot.publish.change.commit import clean_message as commit_message
 from tests.support.outcomes import make_outcome, make_request
@@ -296,9 +297,18 @@ def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> 
 @pytest.mark.parametrize("text", ["_fixes #1_", "[](x)/agent", "- [ ] [r]: //e.example\n\n[r]", "12https://e.example",
                                   "a@.example.org", "_www.e.example_"])  # fmt: skip
 def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
-    """Breaks: bot/gate/text.py "if not live_part(cleaned):"."""
     assert live(markdown(text)) == []
     assert markdown(markdown(text)) == markdown(text)
+
+
+@pytest.mark.parametrize("text", ["![x](https://evil.example/?leak)", "<b>bold</b>", "@octocat, look"])
+def test_a61_what_cleaning_missed_comes_out_as_code(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No text is known that cleaning misses, so cleaning is switched off.
+
+    Breaks: bot/gate/text.py "if not live_part(cleaned):".
+    """
+    monkeypatch.setattr(gate_text, "_harmless_markdown", str)
+    assert markdown(text) == f"```\n{text}\n```\n"
 
 
 def test_random_texts_do_nothing_on_the_page_of_cmark_gfm() -> None:
