@@ -252,7 +252,7 @@ def _toml_environment(name: str, settings: Mapping[str, Any]) -> ToolEnvironment
     commands = []
     for command in settings_of_env["commands"] if isinstance(settings_of_env["commands"], list) else []:
         if isinstance(command, list):
-            words = [_substitute(word) for word in command if isinstance(word, str)]
+            words = [filled for word in command if isinstance(word, str) and (filled := _substitute(word))]
             commands.append(tuple(words))
     complete = tuple(words for words in commands if words and not any("{" in word for word in words))
     return ToolEnvironment(tuple(install), complete, f"pyproject.toml, tox environment {name}", {})

@@ -287,7 +287,6 @@ def test_the_next_run_tells_whose_command_was_dropped_once(stage: Stage) -> None
 
 
 @pytest.mark.bubblewrap
-@pytest.mark.slow
 def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
     dead = run_of(stage, "cancelled")
     begun(stage, stage.sample.comment, dead, "on")

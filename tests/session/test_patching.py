@@ -156,7 +156,6 @@ def test_one_question_about_all_files_is_in_the_journal(cli: Cli, repo: Path, bu
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: Path, bundle: Path) -> None:
     (repo / CHANGES).chmod(0o755)
     commit_all(repo)
@@ -206,7 +205,6 @@ def test_each_version_of_a_file_can_be_listed_and_brought_back(cli: Cli, repo: P
     assert (repo / "b").read_bytes() == b"a\0"
 
 
-@pytest.mark.slow
 def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: Path, bundle: Path) -> None:
     journal = run(cli, repo, bundle, PATCH)
     (repo / FORMAT).write_text("mine, and nowhere else\n")
@@ -219,7 +217,6 @@ def test_what_a_restore_would_lose_is_kept_unless_it_is_forced(cli: Cli, repo: P
     assert "round(abs(seconds))" in (repo / FORMAT).read_text()
 
 
-@pytest.mark.slow
 def test_a_restore_that_cannot_be_says_why(cli: Cli, repo: Path, bundle: Path, tmp_path: Path) -> None:
     journal = run(cli, repo, bundle, PATCH)
 
