@@ -93,10 +93,10 @@ def open_closed_streams() -> None:
 def exit_on_ctrl_c() -> None:
     """Make Ctrl-C end the process without a traceback of its imports."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
-        _signal.signal(_signal.SIGINT, _exit)
+        _signal.signal(_signal.SIGINT, _exit_cancelled)
 
 
-def _exit(_number: int, _frame: object) -> None:
+def _exit_cancelled(_number: int, _frame: object) -> None:
     try:
         os.write(2, b"slash-agent: cancelled\n")
     finally:

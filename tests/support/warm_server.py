@@ -203,7 +203,7 @@ def _shorten_pauses() -> None:
     connect.__kwdefaults__["policy"] = replace(DEFAULT_POLICY, base=DEFAULT_POLICY.base / 50)
 
 
-def _exit(error: SystemExit) -> None:
+def _exit_without_freeing(error: SystemExit) -> None:
     """Exit without freeing objects: that would copy every memory page of the server, and take twice as long as a small
     command."""
     if not isinstance(error.code, int):
@@ -226,5 +226,5 @@ if __name__ == "__main__":
         try:
             main()
         except SystemExit as error:
-            _exit(error)
+            _exit_without_freeing(error)
             raise
