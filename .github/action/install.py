@@ -1,9 +1,8 @@
 """Install what a run needs into a venv without pip: from the lock, hashes checked, wheels only. Standard library only.
 
 uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
-asks for, held to the lock's versions and hashes, without those that only development needs, and without each PACKAGE
-that is named: a job that publishes needs no model's client, and a run needs one. With --extras come the packages of
-those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the action's own
+asks for, held to the lock's versions and hashes, without those that only development needs. With --extras come the
+packages of those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the action's own
 folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what is used.
 """
 
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import tomllib
 import venv
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +80,7 @@ def of_extras(named: str, offered: Mapping[str, Sequence[str]]) -> list[str]:
     return [requirement for name in dict.fromkeys(names) for requirement in offered[name]]
 
 
-def main(target: Path, left_out: Collection[str], extras: str) -> None:
+def main(target: Path, extras: str) -> None:
     # Before 3.11.5 `re` matches possessive quantifiers wrongly, and hidden text would reach the model.
     if not (3, 11, 5) <= sys.version_info[:3] < (3, 15):
         sys.exit(f"slash-agent needs Python 3.11.5 to 3.14; this runner's python3 is {sys.version.split()[0]}")
@@ -89,8 +88,8 @@ def main(target: Path, left_out: Collection[str], extras: str) -> None:
     packages = blocks(lock.read_text())
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     more = of_extras(extras, project["optional-dependencies"])
-    asked = [name for name in map(canonical, project["dependencies"]) if name not in left_out]
-    roots = [pinned(packages[name]) for name in dict.fromkeys((*asked, *map(canonical, more)))]
+    names = map(canonical, (*project["dependencies"], *more))
+    roots = [pinned(packages[name]) for name in dict.fromkeys(names)]
     python = target / "bin" / "python"
     with tempfile.TemporaryDirectory(prefix="slash-agent-install-") as folder:
         uv = install_uv(packages["uv"], Path(folder))
@@ -128,7 +127,6 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("target", type=Path, metavar="VENV")
-    parser.add_argument("left_out", nargs="*", metavar="PACKAGE")
     parser.add_argument("--extras", default="", metavar="NAME,...")
-    given = parser.parse_intermixed_args()
-    main(given.target, given.left_out, given.extras)
+    given = parser.parse_args()
+    main(given.target, given.extras)

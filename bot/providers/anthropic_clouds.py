@@ -1,7 +1,7 @@
 """Claude at Amazon Bedrock and Google Vertex AI: the Messages API behind those clouds' endpoints and
 signatures.
 
-Uses the `anthropic` package's clients for them, which need the packages of their extras.
+Uses the clients of the `anthropic` package, which know the clouds' addresses and signatures; the extras bring it.
 """
 
 from __future__ import annotations
@@ -9,23 +9,38 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
 from bot.providers.anthropic_messages import AnthropicMessages
-from bot.providers.endpoint import Endpoint, keep_known_headers, open_client, read_endpoint
-from bot.providers.streaming import Frame
+from bot.providers.endpoint import Endpoint, read_endpoint
+from bot.providers.failures import StatusError
 
 if TYPE_CHECKING:
     import httpx2
+
+    from bot.providers.streaming import Frame
 
 _CLOUD_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
     ("botocore.eventstream", "ParserError"),
     ("google.auth.exceptions", "GoogleAuthError"),
 )
-_SIGNED = frozenset({"x-amz-date", "x-amz-security-token", "x-amz-content-sha256"})
+# What the package may send beside the signature: it adds telemetry and whatever its own environment variables name.
+_HEADERS = frozenset(
+    {
+        "host",
+        "connection",
+        "accept",
+        "accept-encoding",
+        "content-type",
+        "content-length",
+        "user-agent",
+        "authorization",
+        "anthropic-version",
+    }
+)
 
 
 def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
@@ -100,44 +115,52 @@ def _require_package(package: str, extra: str) -> None:
 
 
 class _Cloud(AnthropicMessages):
-    """`client_options` are for the package's client."""
+    """`client_options` are for the package's client, `client_class` is its name."""
+
+    client_class: ClassVar[str]
 
     def __init__(self, endpoint: Endpoint, info: ModelInfo, client_options: Mapping[str, Any]) -> None:
-        self._client_options = client_options
+        import anthropic
+
         super().__init__(endpoint, info)
         # What finding and refreshing credentials may raise, beside the package's own errors.
-        self.errors = (*self.errors, *_credential_errors(), RuntimeError)
+        self.errors = (*self.errors, anthropic.AnthropicError, *_credential_errors(), RuntimeError)
+
+        class Client(getattr(anthropic, self.client_class)):  # type: ignore[misc]  # which class is known only here
+            def _prepare_request(self, request: httpx2.Request) -> None:
+                # Before the signature: it is over the headers too.
+                for name in [name for name in request.headers if name not in _HEADERS]:
+                    del request.headers[name]
+                super()._prepare_request(request)
+
+        self._package_client = Client(
+            **client_options,
+            base_url=self.endpoint.url,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=self._client,
+        )
+
+    def headers(self) -> dict[str, str]:
+        return {}  # the package's client adds what its cloud wants
 
     def send(self, body: bytes) -> httpx2.Response:
+        import anthropic
         import httpx2
 
         # The clients move the model from the body to the URL, so they want the body as an object. They write it
         # out again in the same order, so that it stays a prefix of the next.
-        response: httpx2.Response = self._client.post(
-            "/v1/messages", cast_to=httpx2.Response, body=json.loads(body), stream=True
-        )
+        try:
+            response: httpx2.Response = self._package_client.post(
+                self.path, cast_to=httpx2.Response, body=json.loads(body), stream=True
+            )
+        except anthropic.APIStatusError as error:
+            raise StatusError(error.status_code, error.body, error.response.headers) from error
         return response
 
 
 class _Bedrock(_Cloud):
-    def _open(self, patience: float, idle: float) -> Any:
-        from anthropic import AnthropicBedrock
-
-        class Client(AnthropicBedrock):
-            def _prepare_request(self, request: httpx2.Request) -> None:
-                # Before the signature: it is over the headers too.
-                keep_known_headers(request)
-                super()._prepare_request(request)
-
-        return Client(
-            **self._client_options,
-            base_url=self.endpoint.url,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=open_client(
-                self.endpoint, self.connection, {}, patience=patience, idle=idle, extra_headers=_SIGNED
-            ),
-        )
+    client_class = "AnthropicBedrock"
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
         """Decode Amazon's binary event stream with the package's decoder."""
@@ -147,16 +170,7 @@ class _Bedrock(_Cloud):
 
 
 class _Vertex(_Cloud):
-    def _open(self, patience: float, idle: float) -> Any:
-        from anthropic import AnthropicVertex
-
-        return AnthropicVertex(
-            **self._client_options,
-            base_url=self.endpoint.url,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=open_client(self.endpoint, self.connection, {}, patience=patience, idle=idle),
-        )
+    client_class = "AnthropicVertex"
 
 
 def _credential_errors() -> tuple[type[Exception], ...]:

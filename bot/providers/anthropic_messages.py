@@ -1,8 +1,7 @@
-"""The Messages API (Anthropic and compatible servers) over the `anthropic` package: requests, and the reader that
-translates its events into the event grammar.
+"""The Messages API (Anthropic and compatible servers): requests, and the reader that translates its events into the
+event grammar.
 
-Uses the package's `client.post` with a body of bytes: its typed path walks every message again each turn (5.2
-ms a turn at 200 turns against 2.4), and this way a request is a byte prefix of the next.
+Bodies are bytes, so that a request is a byte prefix of the next.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.contracts.messages import (
     FinishReason,
@@ -43,14 +42,11 @@ from bot.providers.encoding import (
     mapping,
     string,
 )
-from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
+from bot.providers.endpoint import Endpoint, key_headers
 from bot.providers.failures import StreamError
-from bot.providers.streaming import Frame, events_of
+from bot.providers.http_wire import HttpWire
 
-if TYPE_CHECKING:
-    import httpx2
-
-_IDLE = 90.0
+_VERSION = "2023-06-01"
 _USER = b'{"role":"user"'
 _ASSISTANT = b'{"role":"assistant"'
 _CONTENT = b',"content":['
@@ -66,64 +62,26 @@ _MIN_BUDGET = 1_024
 _MESSAGE_MARKS = 3
 
 
-class AnthropicMessages:
+class AnthropicMessages(HttpWire):
     """A `bot.providers.streaming.Wire`."""
 
-    def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = _IDLE
-    ) -> None:
-        import anthropic
-        import httpx2
+    format = "messages"
+    path = "/v1/messages"
+    idle = 90.0
 
-        self.endpoint = endpoint
-        self.connection = ActiveConnection()
-        self.errors: tuple[type[Exception], ...] = (
-            anthropic.AnthropicError,
-            httpx2.HTTPError,
-            httpx2.StreamError,
-        )
-        self.info = info
-        self.writer = f"messages/{info.name}"
+    def __init__(
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
+    ) -> None:
+        super().__init__(endpoint, info, patience=patience, idle=idle)
         self._history = EncodedHistory(self._message)
         self._moved = EncodedHistory(self._without_thinking)
         self._prefix = RequestPrefix(self._render)
-        self._client = self._open(patience or info.timeout, idle)
 
-    def _open(self, patience: float, idle: float) -> Any:
-        """Return the package's client, isolated from the process's environment."""
-        import anthropic
-
-        # Servers on the own machine need no key, but the package insists on one.
-        key = self.endpoint.key or "none"
-        headers = {"Authorization": f"Bearer {key}"}
-        if not self.endpoint.is_anthropic:
-            headers["X-Api-Key"] = key  # where gateways looked before the package moved to Authorization
-        return anthropic.Anthropic(
-            api_key=key,
-            base_url=self.endpoint.url.removesuffix("/v1"),
-            max_retries=0,
-            open_telemetry=False,
-            http_client=open_client(self.endpoint, self.connection, headers, patience=patience, idle=idle),
-        )
-
-    def close(self) -> None:
-        self._client.close()
-        self.connection.close()
-
-    def send(self, body: bytes) -> httpx2.Response:
-        import httpx2
-
-        response: httpx2.Response = self._client.post(
-            "/v1/messages",
-            cast_to=httpx2.Response,
-            content=body,
-            options={"headers": {"Content-Type": "application/json"}},
-            stream=True,
-        )
-        return response
-
-    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        return events_of(response)
+    def headers(self) -> dict[str, str]:
+        headers = {**key_headers(self.endpoint), "anthropic-version": _VERSION}
+        if self.endpoint.key and not self.endpoint.is_anthropic:
+            headers["x-api-key"] = self.endpoint.key  # where gateways look that do not know the newer header
+        return headers
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> MessagesReader:
         return MessagesReader(assembly, len(request.messages))

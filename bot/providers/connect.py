@@ -1,9 +1,8 @@
-"""From `--model provider/name` and the environment to a provider. No vendor's package is imported before that."""
+"""From `--model provider/name` and the environment to a provider. No HTTP client is imported before that."""
 
 from __future__ import annotations
 
 import ipaddress
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -94,28 +93,15 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, dialect: Dialect) -> Model
 
 
 def prewarm(model: str) -> None:
-    """Import what `connect(model)` and its first request need, which is most of the time to the first request.
+    """Import what `connect(model)` and its first request need.
 
     Safe to call on a thread during other start-up work. Raises `UsageError` as `connect` does.
     """
-    import gc
     import importlib
 
     _, _, vendor = _split(model)
-    if vendor.package in sys.modules and all(name in sys.modules for name in _ADAPTERS[vendor.format]):
-        return
-    # The packages make some 100,000 objects that stay. Without the collector, which would walk them again and
-    # again, the import is 15 to 20 % faster; frozen, they do not slow down collections later either.
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        importlib.import_module(vendor.package)
-        for name in _ADAPTERS[vendor.format]:
-            importlib.import_module(name)
-    finally:
-        gc.freeze()
-        if was_enabled:
-            gc.enable()
+    for name in ("httpx2", *_ADAPTERS[vendor.format]):
+        importlib.import_module(name)
 
 
 _CHAT, _RESPONSES = "bot.providers.openai_chat", "bot.providers.openai_responses"

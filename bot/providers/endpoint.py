@@ -1,7 +1,6 @@
-"""The address of a model's server, and the HTTP client for the vendor's package.
+"""The address of a model's server, and the HTTP client for it.
 
-All settings come from the mapping that the caller passes: our own client and a fixed set of headers keep the
-packages from using other environment variables (proxies, organisations, custom headers).
+All settings come from the mapping that the caller passes: the client reads no environment variable itself.
 """
 
 from __future__ import annotations
@@ -21,22 +20,6 @@ if TYPE_CHECKING:
 
     import httpx2
 
-# What may leave; the packages add telemetry and whatever their own environment variables name.
-_HEADERS = frozenset(
-    {
-        "host",
-        "connection",
-        "accept",
-        "accept-encoding",
-        "content-type",
-        "content-length",
-        "user-agent",
-        "authorization",
-        "x-api-key",
-        "api-key",
-        "anthropic-version",
-    }
-)
 _KEEPALIVE = 90.0
 _CONNECT = 10.0
 _SEND = 60.0
@@ -104,7 +87,8 @@ def read_endpoint(
 def _is_http_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        host = (parts.hostname or "").encode("idna")  # as it is looked up
+        return parts.scheme in ("http", "https") and bool(host) and (parts.port or 1) > 0
     except ValueError:
         return False
 
@@ -176,6 +160,16 @@ class ActiveConnection:
             self._socket = None
 
 
+def key_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers that carry the endpoint's key; none without a key."""
+    if not endpoint.key:
+        return {}
+    headers = {"Authorization": f"Bearer {endpoint.key}"}
+    if endpoint.is_azure:
+        headers["api-key"] = endpoint.key  # where an Azure key, unlike an Azure token, is looked for
+    return headers
+
+
 def open_client(
     endpoint: Endpoint,
     connection: ActiveConnection,
@@ -183,19 +177,15 @@ def open_client(
     *,
     patience: float,
     idle: float,
-    extra_headers: frozenset[str] = frozenset(),
 ) -> httpx2.Client:
     """Return a client for this endpoint only: one connection, no redirects, nothing from the environment.
 
-    `patience` is the timeout in seconds until the response begins, `idle` the longest pause after that.
-    Redirects are not followed, since they would send the key to an unknown host. `extra_headers` are further
-    headers that may be sent.
+    `headers` are set on every request. `patience` is the timeout in seconds until the response begins, `idle` the
+    longest pause after that. Redirects are not followed, since they would send the key to an unknown host.
     """
     import httpx2
 
     def before(request: httpx2.Request) -> None:
-        keep_known_headers(request, extra_headers)
-        request.headers.update(headers)
         request.extensions["trace"] = connection.trace
         if connection.patience is not None:
             request.extensions["timeout"]["read"] = connection.patience
@@ -215,14 +205,13 @@ def open_client(
     timeout = httpx2.Timeout(patience, connect=_CONNECT, write=_SEND, pool=_CONNECT)
     hooks: dict[str, list[Any]] = {"request": [before], "response": [after]}
     return httpx2.Client(
-        transport=transport, trust_env=False, follow_redirects=False, timeout=timeout, event_hooks=hooks
+        headers={"User-Agent": "slash-agent", **headers},
+        transport=transport,
+        trust_env=False,
+        follow_redirects=False,
+        timeout=timeout,
+        event_hooks=hooks,
     )
-
-
-def keep_known_headers(request: httpx2.Request, extra_headers: frozenset[str] = frozenset()) -> None:
-    """Remove every header that is not on the list."""
-    for name in [name for name in request.headers if name not in _HEADERS and name not in extra_headers]:
-        del request.headers[name]
 
 
 def _tls(endpoint: Endpoint) -> ssl.SSLContext:

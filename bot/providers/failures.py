@@ -1,5 +1,4 @@
-"""Translate the errors of vendors' packages, HTTP and streams into a `Failure` for people, and detect context
-overflow.
+"""Translate the errors of HTTP and of streams into a `FailedAttempt` for people, and detect context overflow.
 
 Every vendor words an overflow differently, most without a code. A rate limit in tokens (429) reads similarly
 but is none: too much a minute is not too much for the model.
@@ -40,6 +39,16 @@ _STATUS_OF_KIND = {
 _NO_FUNDS = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
 
 
+class StatusError(Exception):
+    """The server answered with another status than success. `body` is parsed if it was JSON, otherwise text."""
+
+    def __init__(self, status_code: int, body: Any, headers: Mapping[str, str]) -> None:
+        super().__init__(f"HTTP {status_code}")
+        self.status_code = status_code
+        self.body = body
+        self.headers = headers
+
+
 class StreamError(Exception):
     """An error that the server reported inside a stream. `body` is its error object."""
 
@@ -61,11 +70,9 @@ class StreamTooLong(Exception):
 
 
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
-    """Return the failure for an exception of a vendor's package, of its HTTP client, or of reading the stream."""
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        response = getattr(error, "response", None)
-        return _http_failure(status, getattr(error, "body", None), response, endpoint, model)
+    """Return the failure for an exception of the HTTP client or of reading the stream."""
+    if isinstance(error, StatusError):
+        return _http_failure(error, endpoint, model)
     if isinstance(error, StreamError):
         return _stream_failure(error.body, endpoint, model)
     if isinstance(error, StreamCut):
@@ -77,9 +84,9 @@ def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttemp
     return _connection_failure(error, endpoint)
 
 
-def _http_failure(status: int, body: Any, response: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
-    headers: Mapping[str, str] = response.headers if response is not None else {}
-    kind, message = _error_object(body)
+def _http_failure(error: StatusError, endpoint: Endpoint, model: str) -> FailedAttempt:
+    status, headers = error.status_code, error.headers
+    kind, message = _error_object(error.body)
     retryable = is_retryable(status) and kind not in _NO_FUNDS and headers.get("x-should-retry") != "false"
     wait = requested_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
     if 300 <= status < 400:

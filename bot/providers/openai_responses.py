@@ -1,5 +1,5 @@
-"""The Responses API (OpenAI, Azure's `/openai/v1`) over the `openai` package, without state at the server: requests,
-and the reader that translates its events into the event grammar.
+"""The Responses API (OpenAI, Azure's `/openai/v1`) without state at the server: requests, and the reader that
+translates its events into the event grammar.
 
 Nothing is stored there (`store: false`): reasoning comes encrypted and is sent back unchanged, before the item
 that it led to. Bodies are bytes, for the reason given in `openai_chat.py`.
@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.contracts.messages import (
     FinishReason,
@@ -46,10 +46,8 @@ from bot.providers.encoding import (
 )
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError
-from bot.providers.openai_client import IDLE, OpenAIWire, openai_choice
-
-if TYPE_CHECKING:
-    import httpx2
+from bot.providers.http_wire import HttpWire
+from bot.providers.tool_choice import openai_choice
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _MAX_KEY = 64
@@ -57,18 +55,19 @@ _MAX_KEY = 64
 _MIN_OUTPUT = 16
 
 
-class OpenAIResponses(OpenAIWire):
+class OpenAIResponses(HttpWire):
     """A `bot.providers.streaming.Wire`."""
 
+    format = "responses"
+    path = "/responses"
+    idle = 300.0
+
     def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float = IDLE
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
     ) -> None:
-        super().__init__("responses", endpoint, info, patience=patience, idle=idle)
+        super().__init__(endpoint, info, patience=patience, idle=idle)
         self._history = EncodedHistory(self._message)
         self._prefix = RequestPrefix(self._render)
-
-    def send(self, body: bytes) -> httpx2.Response:
-        return self._post("/responses", body)
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ResponsesReader:
         return ResponsesReader(assembly, len(request.messages))

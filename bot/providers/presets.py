@@ -36,13 +36,12 @@ PLAIN = Dialect()
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """A provider's variables and its default address. `package` is what `prewarm` imports.
+    """A provider's variables and its default address.
 
     `key_variable` is empty if a key is not enough; `default_url` is empty if there is none. `path` is appended
     to a URL without a path. `needs_key`: the provider always requires a key.
     """
 
-    package: str
     format: Format
     key_variable: str
     url_variable: str
@@ -60,31 +59,23 @@ def _self_hosted(
     own = Dialect(
         returns_reasoning=True, prefill=True, prefill_fields=tuple(prefill_fields.items()), **dialect
     )
-    return Vendor("openai", "chat", key, base, url, path="/v1", needs_key=False, dialect=own)
+    return Vendor("chat", key, base, url, path="/v1", needs_key=False, dialect=own)
 
 
 VENDORS = {
-    "anthropic": Vendor(
-        "anthropic", "messages", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"
-    ),
-    "openai": Vendor("openai", "openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-    "openai-responses": Vendor(
-        "openai", "responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"
-    ),
-    "openai-chat": Vendor("openai", "chat", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-    "azure": Vendor("openai", "chat", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "", path="/openai/v1"),
-    "openrouter": Vendor(
-        "openai", "chat", "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"
-    ),
+    "anthropic": Vendor("messages", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+    "openai": Vendor("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "openai-responses": Vendor("responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "openai-chat": Vendor("chat", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "azure": Vendor("chat", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "", path="/openai/v1"),
+    "openrouter": Vendor("chat", "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
     "github": Vendor(
-        "openai",
         "chat",
         "GITHUB_MODELS_TOKEN",
         "GITHUB_MODELS_BASE_URL",
         "https://models.github.ai/inference",
     ),
     "gemini": Vendor(
-        "openai",
         "chat",
         "GEMINI_API_KEY",
         "GEMINI_BASE_URL",
@@ -94,8 +85,8 @@ VENDORS = {
     "vllm": _self_hosted("VLLM", 8000, {"add_generation_prompt": False, "continue_final_message": True}),
     "sglang": _self_hosted("SGLANG", 30000, {"continue_final_message": True}),
     "llamacpp": _self_hosted("LLAMACPP", 8080, named_choice=False, asks_parallel=True),
-    "bedrock": Vendor("anthropic", "bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
-    "vertex": Vendor("anthropic", "vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),
+    "bedrock": Vendor("bedrock", "AWS_BEARER_TOKEN_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", ""),
+    "vertex": Vendor("vertex", "ANTHROPIC_VERTEX_ACCESS_TOKEN", "ANTHROPIC_VERTEX_BASE_URL", ""),
 }
 
 

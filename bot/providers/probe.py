@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
-from bot.providers.endpoint import ActiveConnection, Endpoint, open_client
+from bot.providers.endpoint import ActiveConnection, Endpoint, key_headers, open_client
 from bot.providers.presets import VENDORS, endpoint_of
 
 if TYPE_CHECKING:
@@ -76,11 +76,9 @@ def _models_url(provider: str, endpoint: Endpoint) -> str:
 
 
 def _headers(provider: str, endpoint: Endpoint) -> dict[str, str]:
-    if not endpoint.key:
-        return {}
-    if provider == "anthropic":
+    if provider == "anthropic" and endpoint.key:
         return {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"}
-    return {"api-key": endpoint.key} if endpoint.is_azure else {"authorization": f"Bearer {endpoint.key}"}
+    return key_headers(endpoint)
 
 
 PATIENCE = 5.0
@@ -113,10 +111,11 @@ def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
     seconds."""
     import httpx2
 
-    headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     connection = ActiveConnection()
     try:
-        with open_client(endpoint, connection, headers, patience=PATIENCE, idle=PATIENCE) as client:
+        with open_client(
+            endpoint, connection, key_headers(endpoint), patience=PATIENCE, idle=PATIENCE
+        ) as client:
             return _READERS.get(vendor, _listed_window)(client, endpoint, model)
     except (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError):
         return 0

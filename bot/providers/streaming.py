@@ -19,7 +19,7 @@ from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest
 from bot.providers.assembly import Assembly
 from bot.providers.encoding import ResultPairing
 from bot.providers.endpoint import ActiveConnection, Endpoint
-from bot.providers.failures import MAX_EVENT, StreamCut, StreamError, StreamTooLong, failure_of
+from bot.providers.failures import StreamCut, StreamError, StreamTooLong, failure_of
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
 
 if TYPE_CHECKING:
@@ -47,20 +47,20 @@ class Reader(Protocol):
 
 
 class Wire(Protocol):
-    """One vendor's format over that vendor's package."""
+    """One vendor's format."""
 
     endpoint: Endpoint
     connection: ActiveConnection
     info: ModelInfo
     # The wire format and the model, as parts name them that only these two can read.
     writer: str
-    # What sending and reading may raise: the package's errors and its HTTP client's.
+    # What sending and reading may raise.
     errors: tuple[type[Exception], ...]
 
     def encode(self, request: ModelRequest) -> bytes: ...
 
     def send(self, body: bytes) -> httpx2.Response:
-        """The streamed response. Raises the package's errors for anything but success."""
+        """The streamed response. Raises one of `errors` for anything but success."""
         ...
 
     def frames(self, response: httpx2.Response) -> Iterator[Frame]:
@@ -83,13 +83,6 @@ _MAX_INTERRUPTED = 2
 # A guess, for requests that were refused without a reason.
 _BYTES_A_TOKEN = 4
 _LONG_SHARE = 0.5
-
-
-def events_of(response: httpx2.Response) -> Iterator[Frame]:
-    """Return the server-sent events up to the very end: only then is the connection reused."""
-    import httpx2
-
-    return iter(httpx2.EventSource(response, max_event_size=MAX_EVENT))
 
 
 class StreamingProvider:

@@ -502,12 +502,12 @@ LINES: dict[str, tuple[str, str, str]] = {
         "refused=())",
     ),
     "S-153": (
-        "bot/providers/openai_client.py",
+        "bot/providers/tool_choice.py",
         'required = request.tool_choice == "required" and info.forced_choice',
         'required = request.tool_choice == "required"',
     ),
     "S-154": ("bot/agent/masking.py", 'return tool.partition("_")[0]', "return tool"),
-    "S-155": ("bot/providers/openai_client.py", 'return "none"', "return None"),
+    "S-155": ("bot/providers/tool_choice.py", 'return "none"', "return None"),
     "S-156": (
         "bot/providers/openai_responses.py",
         "[_tool(spec) for spec in request.tools]",

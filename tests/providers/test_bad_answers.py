@@ -124,6 +124,13 @@ def test_an_error_without_a_body_or_with_html_is_still_one_sentence(model: str) 
     assert "_BASE_URL" in end.message
 
 
+def test_an_error_without_end_is_read_in_part(model: str) -> None:
+    """What is cut off is no JSON any more, so the message is the text itself."""
+    long = json.dumps({"error": {"message": "long " * 1_000_000}})
+    events, _ = run(model, [Status(400, body=long)])
+    assert 'answered 400: {"error": {"message": "long long' in failed(events).message
+
+
 def test_a_redirect_is_not_followed_with_the_key(model: str) -> None:
     with ModelServer([Say("stolen")]) as elsewhere:
         events, _ = run(model, [Status(307, headers={"Location": f"{elsewhere.url}/v1/messages"})])

@@ -82,7 +82,8 @@ def test_without_any_key_the_default_names_both_variables_and_the_demo() -> None
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:11434", "ftp://host/v1", "http://", "http://host:port", "https://h:99999"]
+    "url",
+    ["localhost:11434", "ftp://host/v1", "http://", "http://host:port", "https://h:99999", "http://a..b/v1"],
 )
 def test_a_base_url_that_is_none_names_its_variable(url: str) -> None:
     with pytest.raises(UsageError, match="OPENAI_BASE_URL is not an http or https URL"):
@@ -264,16 +265,23 @@ def test_a_plain_http_endpoint_trusts_no_certificate_at_all(certificate: Path) -
         client.close()
 
 
+@pytest.mark.parametrize("url", ["http://\x7f/v1", "http://h/v1\x00"])
+def test_a_base_url_that_no_request_can_be_sent_to_names_its_variable(url: str) -> None:
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL is not a valid URL"):
+        connect("openai/gpt-5", {"OPENAI_BASE_URL": url})
+
+
 @pytest.mark.parametrize("model", MODELS)
-def test_connecting_imports_one_vendor_and_neither_github_nor_git(model: str) -> None:
+def test_connecting_imports_no_vendors_package_and_neither_github_nor_git(model: str) -> None:
     program = (
         "import sys; from bot.providers.connect import prewarm;"
         "before = set(sys.modules); assert not {'anthropic', 'openai', 'pydantic', 'httpx2'} & before;"
         f"prewarm({model!r});"
-        "print(*sorted({'anthropic', 'openai', 'github', 'git', 'yaml', 'jinja2'} & set(sys.modules)))"
+        "loaded = {'anthropic', 'openai', 'pydantic', 'github', 'git', 'yaml', 'jinja2', 'httpx2'};"
+        "print(*sorted(loaded & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [model.partition("/")[0].partition("-")[0]]
+    assert done.stdout.split() == ["httpx2"]
 
 
 def test_every_default_is_a_listed_model() -> None:

@@ -164,7 +164,7 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(bot.__path__, "bot."):
         if not module.name.startswith(("bot.__main__", "slash_forge", "bot.toolhost")):
             importlib.import_module(module.name)
-    for package in ("anthropic", "openai", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
+    for package in ("httpx2", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
         importlib.import_module(package)
     from bot.contracts.outcome import Outcome
     from bot.gate.disguised_secrets import Detector

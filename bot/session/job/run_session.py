@@ -1,6 +1,6 @@
 """`run_session`: one run from its spec to its result: checkout, policy, workspace, conversation, gate, checks.
 
-Slow steps overlap: the vendor's package is imported while git and the sandbox work, and the checks before the change
+Slow steps overlap: the HTTP client is imported while git and the sandbox work, and the checks before the change
 run while the model reads. Modules that only the end of a run needs are imported there. The gate judges the tree however
 the conversation ends.
 """

@@ -129,7 +129,7 @@ class RunResult:
 def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
     """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
 
-    Imports the vendor's package, which is most of a run's start-up: call it on a thread of its own.
+    Imports the HTTP client: call it on a thread of its own.
     """
     if model.startswith(RECORDED):
         recorded = read_journal(Path(model.removeprefix(RECORDED)))
