@@ -42,11 +42,10 @@ from bot.providers.encoding import (
     mapping,
     string,
 )
-from bot.providers.endpoint import Endpoint, key_headers
+from bot.providers.endpoint import Endpoint, messages_headers
 from bot.providers.failures import StreamError
 from bot.providers.http_wire import HttpWire
 
-_VERSION = "2023-06-01"
 _USER = b'{"role":"user"'
 _ASSISTANT = b'{"role":"assistant"'
 _CONTENT = b',"content":['
@@ -78,10 +77,7 @@ class AnthropicMessages(HttpWire):
         self._prefix = RequestPrefix(self._render)
 
     def headers(self) -> dict[str, str]:
-        headers = {**key_headers(self.endpoint), "anthropic-version": _VERSION}
-        if self.endpoint.key and not self.endpoint.is_anthropic:
-            headers["x-api-key"] = self.endpoint.key  # where gateways look that do not know the newer header
-        return headers
+        return messages_headers(self.endpoint)
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> MessagesReader:
         return MessagesReader(assembly, len(request.messages))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _KEEPALIVE = 90.0
 _CONNECT = 10.0
 _SEND = 60.0
+_MESSAGES_VERSION = "2026-10-21"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,14 @@ def key_headers(endpoint: Endpoint) -> dict[str, str]:
     headers = {"Authorization": f"Bearer {endpoint.key}"}
     if endpoint.is_azure:
         headers["api-key"] = endpoint.key  # where an Azure key, unlike an Azure token, is looked for
+    return headers
+
+
+def messages_headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of every request to a server of the Messages API."""
+    headers = {**key_headers(endpoint), "anthropic-version": _MESSAGES_VERSION}
+    if endpoint.key and not endpoint.is_anthropic:
+        headers["x-api-key"] = endpoint.key  # where gateways look that do not know the newer header
     return headers
 
 

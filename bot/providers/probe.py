@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
-from bot.providers.endpoint import ActiveConnection, Endpoint, key_headers, open_client
+from bot.providers.endpoint import ActiveConnection, Endpoint, key_headers, messages_headers, open_client
 from bot.providers.presets import VENDORS, endpoint_of
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
     try:
         endpoint = endpoint_of(vendor, environment)
         connection = ActiveConnection()
-        with open_client(
-            endpoint, connection, _headers(provider, endpoint), patience=_PATIENCE, idle=_PATIENCE
-        ) as client:
+        headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
+        with open_client(endpoint, connection, headers, patience=_PATIENCE, idle=_PATIENCE) as client:
             status = client.get(_models_url(provider, endpoint)).status_code
         connection.close()
     except UsageError as error:
@@ -73,12 +72,6 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
 
 def _models_url(provider: str, endpoint: Endpoint) -> str:
     return f"{endpoint.url}/v1/models" if provider == "anthropic" else f"{endpoint.url}/models"
-
-
-def _headers(provider: str, endpoint: Endpoint) -> dict[str, str]:
-    if provider == "anthropic" and endpoint.key:
-        return {"x-api-key": endpoint.key, "anthropic-version": "2023-06-01"}
-    return key_headers(endpoint)
 
 
 PATIENCE = 5.0

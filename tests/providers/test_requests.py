@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,35 @@ def test_only_known_headers_leave_whatever_the_process_environment_says(
     }
     assert set(headers) - known <= {"authorization", "x-api-key", "anthropic-version"}
     assert headers["content-type"] == "application/json"
+
+
+def _packages_headers(model: str) -> Mapping[str, str]:
+    """The headers of a streamed request that the vendor's own package sends."""
+    import anthropic
+    import openai
+
+    with ModelServer([Say("ok")]) as server:
+        if model == MESSAGES:
+            anthropic.Anthropic(api_key="test-key", base_url=server.url).messages.create(
+                model="m", max_tokens=1, messages=[{"role": "user", "content": "q"}], stream=True
+            ).close()
+        else:
+            client = openai.OpenAI(api_key="test-key", base_url=f"{server.url}/v1")
+            if model == CHAT:
+                client.chat.completions.create(model="m", messages=[], stream=True).close()
+            else:
+                client.responses.create(model="m", input="q", stream=True).close()
+        return server.requests[0].headers
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_headers_are_those_of_the_vendors_own_package(model: str) -> None:
+    _, requests = run(model, [Say("ok")])
+    ours, theirs = requests[0].headers, _packages_headers(model)
+    named = {"accept", "content-type", "authorization", "anthropic-version"}
+    assert {name: ours.get(name) for name in named} == {name: theirs.get(name) for name in named}
+    telemetry = {name for name in theirs if name.startswith("x-stainless-")}
+    assert set(theirs) - telemetry <= set(ours)
 
 
 @pytest.mark.parametrize("model", MODELS)
