@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
@@ -202,7 +201,7 @@ def _tool_result(call: ToolCall, outcome: ToolOutcome, repairs: tuple[str, ...])
 def _with_repairs(outcome: ToolOutcome, repairs: tuple[str, ...]) -> ToolOutcome:
     if not repairs:
         return outcome
-    return replace(outcome, metadata={**outcome.metadata, "repairs": list(repairs)})
+    return outcome._replace(metadata={**outcome.metadata, "repairs": list(repairs)})
 
 
 def denial_text(permission: Permission) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from zlib import crc32
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
+class ToolSpec(NamedTuple):
     """A tool as the model sees it. `parameters` is a JSON Schema object; `writes` is false for read-only ones."""
 
     name: str
@@ -19,8 +17,7 @@ class ToolSpec:
     writes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(NamedTuple):
     """One result, two audiences: `content` is for the model, `metadata` for the journal, the report and people.
 
     `metadata` is plain JSON and never reaches the model. Known keys: `diff`, `additions`, `removals`, `path`,
@@ -31,12 +28,11 @@ class ToolOutcome:
 
     content: str
     is_error: bool = False
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = {}
     others: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(NamedTuple):
     """One file of the work tree that a command changed, as the tool host's scan saw it.
 
     `before` and `after` are sha256 hex of the bytes, `None` for absent. `content` is the new bytes, `None` when
@@ -70,7 +66,7 @@ class Variation(NamedTuple):
             return outcome
         phrasings = (outcome.content, *outcome.others)
         number = crc32(f"{self.seed}{json.dumps(dict(arguments))}".encode())
-        return replace(outcome, content=phrasings[number % len(phrasings)], others=())
+        return outcome._replace(content=phrasings[number % len(phrasings)], others=())
 
 
 PLAIN = Variation()

@@ -10,7 +10,6 @@ import select
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
@@ -33,21 +32,21 @@ _PATIENCE = 2.0
 _KILL_LIMIT = 3 * TERM_GRACE
 
 
-@dataclass(slots=True, eq=False)
 class Job:
     """One background command. `next_start` is where its next output begins; `ended` is `None` while it runs;
     `failure` is why it could not be watched to its end (a full disk)."""
 
-    number: int
-    command: str
-    spill: Spill
-    timeout: int | None
-    began: float = field(default_factory=time.monotonic)
-    next_start: Start = field(default_factory=Start)
-    ended: CommandResult | None = None
-    failure: str = ""
-    over: Cancellation = field(default_factory=Cancellation)
-    _stop: Cancellation = field(default_factory=Cancellation)
+    def __init__(self, number: int, command: str, spill: Spill, timeout: int | None) -> None:
+        self.number = number
+        self.command = command
+        self.spill = spill
+        self.timeout = timeout
+        self.began = time.monotonic()
+        self.next_start = Start()
+        self.ended: CommandResult | None = None
+        self.failure = ""
+        self.over = Cancellation()
+        self._stop = Cancellation()
 
     @property
     def runs(self) -> bool:

@@ -11,9 +11,8 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.diff import MAX_TEXT, Block, Diff, KnownChange, compare
@@ -24,8 +23,7 @@ from bot.toolhost.text import NotEncodableError, Text, encode, to_lf
 from bot.toolhost.transaction import Step, StepFailed, apply_steps
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One file. `before` is `None` if it is to be created, `after` if it is to be deleted; a file that moves is
     created, with the old file as `source`. `exact` are the bytes of `after` if they are known, `mode` the permission
     bits of a file that is created, `known` what is known of the lines that change."""
@@ -39,16 +37,14 @@ class Change:
     known: KnownChange | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     """The result: the metadata of each file, as results carry it, and the notes below the result."""
 
     files: tuple[dict[str, Any], ...]
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Proposal:
+class _Proposal(NamedTuple):
     change: Change
     name: str
     data: bytes | None
@@ -105,7 +101,7 @@ def _within_limit(proposals: Sequence[_Proposal]) -> list[_Proposal]:
         diff = proposals[at].diff.cut(remaining)
         remaining = max(0, remaining - len(diff.text))
         if diff is not proposals[at].diff:
-            cut_proposals[at] = replace(proposals[at], diff=diff)
+            cut_proposals[at] = proposals[at]._replace(diff=diff)
     return cut_proposals
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.toolhost.background import Jobs
 from bot.toolhost.file_history import FileHistory
@@ -28,8 +28,7 @@ class ToolFailure(Exception):
     and the next step that would work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The supervisor's answer to a permission question. `reason` goes to the model when `allow` is false."""
 
     allow: bool
@@ -41,7 +40,6 @@ Ask = Callable[[str, Sequence[tuple[str, str]], str], Answer]
 and an action: "create", "change" or "delete"."""
 
 
-@dataclass(slots=True)
 class Context:
     """`root` is the work tree, `real_root` the same after all links; `tmp`, `spill` and the folder of `history` lie
     outside it and are writable. `readable` are further folders that may only be read: the skills. `programs` are the
@@ -53,35 +51,46 @@ class Context:
     success.
     """
 
-    root: Path
-    tmp: Path
-    spill: Path
-    environment: Mapping[str, str]
-    ask: Ask
-    records: Records
-    history: FileHistory
-    assume_read: bool = False
-    readable: tuple[Path, ...] = ()
-    programs: Mapping[str, str] = field(default_factory=dict)
-    seq: int = 0
-    cwd: Path | None = None
-    cancelled: Cancellation = field(default_factory=Cancellation)
-    disk: FileSystem = field(default_factory=Disk)
-    failed: dict[Path, int] = field(default_factory=dict)
-    monitor: ProcessMonitor = field(default_factory=lambda: ProcessMonitor(effective_limits({})))
-    busy: Callable[[], None] = lambda: None
-    echo: Callable[[str], None] | None = None
-    jobs: Jobs = field(init=False)
-    files: FileListCache = field(init=False)
-    folder_note: FolderNote = field(init=False)
-    real_root: str = field(init=False)
-    _disk_use: DiskUse | None = None
-
-    def __post_init__(self) -> None:
-        self.real_root = os.path.realpath(self.root)
-        self.files = FileListCache(self.root, self.tmp, self.cancelled)
+    def __init__(
+        self,
+        root: Path,
+        tmp: Path,
+        spill: Path,
+        *,
+        environment: Mapping[str, str],
+        ask: Ask,
+        records: Records,
+        history: FileHistory,
+        assume_read: bool = False,
+        readable: tuple[Path, ...] = (),
+        programs: Mapping[str, str] = MappingProxyType({}),
+        monitor: ProcessMonitor | None = None,
+        busy: Callable[[], None] = lambda: None,
+        disk: FileSystem | None = None,
+    ) -> None:
+        self.root = root
+        self.tmp = tmp
+        self.spill = spill
+        self.environment = environment
+        self.ask = ask
+        self.records = records
+        self.history = history
+        self.assume_read = assume_read
+        self.readable = readable
+        self.programs = programs
+        self.monitor = monitor or ProcessMonitor(effective_limits({}))
+        self.busy = busy
+        self.disk = disk or Disk()
+        self.seq = 0
+        self.cwd: Path | None = None
+        self.cancelled = Cancellation()
+        self.failed: dict[Path, int] = {}
+        self.echo: Callable[[str], None] | None = None
+        self.real_root = os.path.realpath(root)
+        self.files = FileListCache(root, tmp, self.cancelled)
         self.jobs = Jobs(self.monitor)
-        self.folder_note = FolderNote(self.tmp)
+        self.folder_note = FolderNote(tmp)
+        self._disk_use: DiskUse | None = None
 
     def command_usage(self) -> CommandUsage:
         """The measurements for the next command."""

@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +79,7 @@ class Diagnosing:
         if self._broken and not self._reported_broken:
             self._reported_broken = True
             note = f"Diagnostics are off for the rest of the run: {self._broken}"
-            return replace(outcome, content=f"{outcome.content}\n{note}")
+            return outcome._replace(content=f"{outcome.content}\n{note}")
         return outcome if report is None else self._with(outcome, report)
 
     def changed_meanwhile(self, names: Sequence[str]) -> None:
@@ -151,7 +150,7 @@ class Diagnosing:
             count_as_shown(self._context, Path(self._context.real_root, name), numbers)
         note = text(report)
         content = f"{outcome.content}\n{note}" if note else outcome.content
-        return replace(outcome, content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
+        return outcome._replace(content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
 
     def _load(self) -> None:
         """Import and start the diagnostics service, then register the files that were read."""

@@ -4,7 +4,7 @@ with a plus or a minus."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from bot.toolhost.text import split_lines
 
@@ -21,8 +21,7 @@ Block = tuple[int, int, int, int]
 """A change: old lines [a, b) became new lines [c, d), counted from 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownChange:
+class KnownChange(NamedTuple):
     """What the caller knows of a change already. `old` and `new` are all lines of both sides if each ends in a line
     feed, else `None`."""
 
@@ -31,8 +30,7 @@ class KnownChange:
     new: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(NamedTuple):
     """`text` is in unified format without a file header when both sides are equal; `blocks` are its changes."""
 
     text: str
@@ -44,7 +42,7 @@ class Diff:
         """The same with at most `limit` characters of text, and the number of those left out."""
         if len(self.text) <= limit:
             return self
-        return replace(self, text=f"{self.text[:limit]}\n[{len(self.text) - limit} more characters]\n")
+        return self._replace(text=f"{self.text[:limit]}\n[{len(self.text) - limit} more characters]\n")
 
 
 def compare(

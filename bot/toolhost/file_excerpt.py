@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.text import count_lines, split_lines
@@ -20,8 +20,7 @@ _SPARSE = 32
 """Bytes a line from which on line feeds are counted faster by removing them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """Lines from `first` on, without their ends; `total` of the file, `None` if it was not read to its end.
     `more` is true when the file goes on after them, `cut` counts lines that were shortened."""
 

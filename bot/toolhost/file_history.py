@@ -13,9 +13,8 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 OUTSIDE = "outside"
 """The `tool` of a version that a command made."""
@@ -23,8 +22,7 @@ OUTSIDE = "outside"
 _LOG, _CONTENT = "log.jsonl", "content"
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """One state of the file `path` (relative to the root). `sha256` is `None` if it is absent; `seq` is the call's
     number, `mode` the permission bits."""
 
@@ -36,8 +34,7 @@ class Version:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """Bytes of a file with their hash; both `None` if it is absent."""
 
     data: bytes | None = None
@@ -45,8 +42,7 @@ class State:
     mode: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(NamedTuple):
     path: str
     before: State
     after: State

@@ -7,8 +7,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.toolhost import globs
 from bot.toolhost.context import Context, ToolFailure
@@ -77,8 +77,7 @@ def failure(error: OSError, name: str) -> ToolFailure:
     return ToolFailure(f"{name}: {reason}. Check the path with ls, or look at the file with bash.")
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLocation:
+class SearchLocation(NamedTuple):
     """`below` is relative to `root`, empty for all of it. `plain`: it is ignored, in another repository, or outside the
     work tree, and is searched only since the model named it."""
 
@@ -133,8 +132,7 @@ _SPECIAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
+class LoadedFile(NamedTuple):
     """A whole text file. `lf` is its text with line feeds, as a view numbers it."""
 
     path: Path

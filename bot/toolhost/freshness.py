@@ -7,10 +7,9 @@ import json
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.diff import Block, common_ends
@@ -27,8 +26,7 @@ Range = tuple[int, int]
 """First and last line, 1-based, both included."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One file as last shown. `lines` holds a hash a line (`None` for a large file)."""
 
     sha256: str

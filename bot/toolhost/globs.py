@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_ALTERNATIVES = 256
 
@@ -175,8 +175,7 @@ _LIMIT = 1024 * 1024
 _PLAIN = re.compile(rb"[^*?\[\\]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One line of an ignore file."""
 
     regex: re.Pattern[bytes]
@@ -185,8 +184,7 @@ class Rule:
     name_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """The rules of one folder; `base` is its path relative to the root, with a slash at its end."""
 
     base: bytes

@@ -13,8 +13,8 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.toolhost import globs
 from bot.toolhost.programs import Cancellation, ProgramResult, run_program
@@ -44,8 +44,7 @@ def files(
     return list_files(root, below=below, tmp=tmp, cancelled=cancelled).names
 
 
-@dataclass(frozen=True, slots=True)
-class FileList:
+class FileList(NamedTuple):
     """`names` as `files` returns them; `untracked` are those that the tree's index does not list, `None` if git did not
     list them."""
 
@@ -94,8 +93,7 @@ def in_other_repository(root: Path, below: str) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class ScratchRepository:
+class ScratchRepository(NamedTuple):
     """An empty repository of ours whose work tree is `root`."""
 
     root: Path
@@ -129,7 +127,7 @@ class ScratchRepository:
         )
 
     @property
-    def index(self) -> Path | None:
+    def tree_index(self) -> Path | None:
         """The tree's own index, if it has one."""
         index = self.root / ".git" / "index"
         return index if index.is_file() else None
@@ -145,9 +143,9 @@ class ScratchRepository:
 
     def tracked(self, below: str = "") -> list[str]:
         """The files in the tree's index; empty if git cannot read it."""
-        if self.index is None:
+        if self.tree_index is None:
             return []
-        status = self.run("ls-files", "-z", "--", below or ".", index=self.index)
+        status = self.run("ls-files", "-z", "--", below or ".", index=self.tree_index)
         return _names(status.output) if status.exit_code == 0 else []
 
     def index_of(self, names: Iterable[str]) -> Path | None:
@@ -222,8 +220,7 @@ RACY = 20_000_000
 Stamp = tuple[int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class FolderSnapshot:
+class FolderSnapshot(NamedTuple):
     """The stamps of the folders and rule files beneath the descriptor `root`; `None` for a missing file. `racy`: one of
     them changed so recently that a further change might not move its stamp."""
 

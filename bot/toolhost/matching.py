@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.toolhost.text import LineEnds, line_ends, split_lines, to_lf
 
@@ -19,8 +19,7 @@ Span = tuple[int, int]
 """Offsets [start, end) into a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """`lf` is the text that was searched, with line feeds; `spans` are in it, overlapping ones included."""
 
     lf: str
@@ -37,13 +36,12 @@ class Match:
         return numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """The new text and the number of replaced spans. `first_line` and `last_line` enclose the inserted text in the new
     text; after a deletion they are the line at which it was."""
 
     content: str
-    count: int
+    spans: int
     first_line: int
     last_line: int
 
@@ -133,8 +131,7 @@ _PLAIN = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NearMiss:
+class NearMiss(NamedTuple):
     """Lines `first` to `last` (1-based) are the closest; `cause` is a clause that says what differs."""
 
     first: int

@@ -7,7 +7,7 @@ the beginning. The spill file has made it plain text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.toolhost.spill import Spill
 
@@ -21,16 +21,14 @@ _TAIL_BYTES = 512 * 1024
 _EDGE = LINE_LIMIT - 100
 
 
-@dataclass(frozen=True, slots=True)
-class OutputExcerpt:
+class OutputExcerpt(NamedTuple):
     """`truncated` is true when lines were left out or cut, or the spill file itself is incomplete."""
 
     text: str
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """Where in a spill file to begin: the byte, and the lines before it."""
 
     byte: int = 0

@@ -14,9 +14,8 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from bot.toolhost.descendants import signal_group
 
@@ -29,8 +28,7 @@ TERM_GRACE = 2.0
 _DRAIN_GRACE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramResult:
+class ProgramResult(NamedTuple):
     """A program that ended. `exit_code` is negative for a signal, as `subprocess` has it; `duration` is in
     seconds. `output` is its standard output, `errors` the beginning of its standard error. `capped` is true
     when it was stopped because it wrote more than it was allowed."""
@@ -177,12 +175,12 @@ def _as_file(content: bytes) -> int | None:
     return fd
 
 
-@dataclass(slots=True)
 class _Stopped:
     """Why a program was told to end, if it was."""
 
-    late: bool = False
-    cancelled: bool = False
+    def __init__(self, late: bool = False, cancelled: bool = False) -> None:
+        self.late = late
+        self.cancelled = cancelled
 
     def __bool__(self) -> bool:
         return self.late or self.cancelled

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import resource
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -23,8 +23,7 @@ _CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_i
 _USERS = "/proc/self/uid_map"
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceLimits:
+class ResourceLimits(NamedTuple):
     """The limits of each command with all that it starts, except `processes`, the limit of the whole workspace. In
     bytes, except `processes` and `open_files`. These are defaults: in a run the policy's `SandboxLimits`
     (`bot/policy/values.py`) replace them; a test keeps the two equal.
@@ -41,8 +40,7 @@ class ResourceLimits:
     open_files: int = 65_536
 
 
-@dataclass(frozen=True, slots=True)
-class ExceededLimit:
+class ExceededLimit(NamedTuple):
     """A limit that a command reached: its name, a field of `ResourceLimits`, and how much was allowed."""
 
     name: str
@@ -51,12 +49,10 @@ class ExceededLimit:
 
 def effective_limits(settings: Mapping[str, object]) -> ResourceLimits:
     """The default limits with `settings` by name, and no more memory than the machine can spare."""
-    values = {field.name: settings.get(field.name) for field in fields(ResourceLimits)}
-    wanted = replace(
-        ResourceLimits(), **{name: value for name, value in values.items() if type(value) is int}
-    )
+    values = {name: settings.get(name) for name in ResourceLimits._fields}
+    wanted = ResourceLimits(**{name: value for name, value in values.items() if type(value) is int})
     spared = memory_of_the_machine() * _SHARE[0] // _SHARE[1]
-    return replace(wanted, memory=min(wanted.memory, spared or wanted.memory))
+    return wanted._replace(memory=min(wanted.memory, spared or wanted.memory))
 
 
 def memory_of_the_machine() -> int:

@@ -11,9 +11,8 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.toolhost import listing, programs
 from bot.toolhost.context import Context
@@ -36,8 +35,7 @@ _FRAME_LIMIT = 4 * 1024 * 1024
 _BATCH = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """`digest` is `None` if the file was not read yet."""
 
     stamp: Stamp
@@ -45,17 +43,17 @@ class _Known:
     racy: bool
 
 
-@dataclass(slots=True)
 class Scanner:
     """One for each workspace. Not thread-safe: the host runs one call at a time."""
 
-    context: Context
-    note_for_people: str = ""
-    _known: dict[str, _Known] = field(default_factory=dict)
-    _commit: str = ""
-    _root: int = -1
-    _listed: list[str] | None = None
-    _wanted: list[str] = field(default_factory=list)
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.note_for_people = ""
+        self._known: dict[str, _Known] = {}
+        self._commit = ""
+        self._root = -1
+        self._listed: list[str] | None = None
+        self._wanted: list[str] = []
 
     def take_base(self) -> None:
         """Record the work tree as it is now, which the first `changes` compares with."""

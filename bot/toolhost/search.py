@@ -11,10 +11,9 @@ import re
 import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bot.toolhost.context import ToolFailure
 from bot.toolhost.listing import FileList, ScratchRepository, files, leads_elsewhere
@@ -43,8 +42,7 @@ _COUNT = re.compile(rb"([^\0]+)\0(\d+)\n")
 _HIT = re.compile(rb"([^\0]+)\0(\d+)\0(\d+)\0([^\n]*)\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A pattern, and where to search it beneath `root`: in the files `names`, or if that is `None` in all files beneath
     `below` that are not ignored."""
 
@@ -55,8 +53,7 @@ class Query:
     names: Sequence[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A line that matches; `line` and `column` (of the first match, in bytes) are 1-based."""
 
     path: str
@@ -91,7 +88,7 @@ class GitEngine:
     def counts(self) -> Mapping[str, int]:
         if self._query.names is not None:
             return self._present(self._count_in(self._query.names))
-        index = self._git.index
+        index = self._git.tree_index
         if index is None:
             return self._count("--untracked", "--", self._below)
         return self._present(self._tracked_and_not(index))

@@ -12,9 +12,9 @@ import select
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.toolhost import descendants
 from bot.toolhost.process_monitor import Ending, ProcessMonitor
@@ -29,8 +29,7 @@ _LAST_OUTPUT = 0.1
 _KILLED = -int(signal.SIGKILL)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandResult:
+class CommandResult(NamedTuple):
     """How a shell command ended. `exit_code` is negative for a signal, as in `subprocess`; `duration` is in seconds;
     `limit` is the one it was stopped for. `swept` counts the processes that it left running, which were killed;
     `running` are the command lines of its processes when it was stopped, `quiet` the seconds without output until

@@ -6,7 +6,7 @@ A text keeps the line ends of its file; no module of this package opens a file i
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SNIFF = 8192
 
@@ -28,8 +28,7 @@ class NotEncodableError(Exception):
     """Text cannot be written in the file's encoding. The message names the character."""
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """The encoding of a file. `guessed`: the encoding is unknown, and Latin-1 preserves every byte, but characters
     above 127 may be wrong."""
 
@@ -47,8 +46,7 @@ class Encoding:
         return self.name.upper()
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """A file's text with the encoding that turns it into the same bytes again."""
 
     content: str
@@ -102,8 +100,7 @@ def encode(text: Text, known: str = "") -> bytes:
         raise NotEncodableError(f"{strange_one} cannot be written in {encoding.name.upper()}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class LineEnds:
+class LineEnds(NamedTuple):
     """How often each line end occurs. A lone carriage return counts only if nothing else ends a line."""
 
     lf: int

@@ -10,13 +10,11 @@ import contextlib
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One file. `before` is its bytes now, `None` for absent; `after` what it is to hold, `None` for deleted.
 
     `mode` is the permission bits of a file that is made; `None` for what new files get.

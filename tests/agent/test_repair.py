@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -264,7 +264,7 @@ class Watched(ScriptedProvider):
 
 
 NOW = spec("echo", {"text": {"type": "string"}})
-THEN = replace(NOW, description="As it was described then.")
+THEN = NOW._replace(description="As it was described then.")
 
 
 def go_on(path: Path, before: Sequence[Message], script: Sequence[Turn]) -> Watched:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 
 from bot.policy.load import PolicyError, load_policy
@@ -13,7 +11,7 @@ from bot.toolhost.resource_limits import ResourceLimits
 
 
 def test_what_is_not_said_is_as_the_tool_host_has_it() -> None:
-    host = asdict(ResourceLimits())
+    host = ResourceLimits()._asdict()
     assert in_bytes(load_policy("version: 1").sandbox.limits) == {
         name: host[name] for name in ("memory", "processes", "file", "disk")
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class Bench:
 
     def run(self, first: str = "do it", images: Sequence[Image] = ()) -> LoopEnd:
         specs = [spec("echo", {"text": {"type": "string"}}), *(spec(name) for name in self.tools)]
-        specs = [replace(one, writes=one.name in self.writing) for one in specs]
+        specs = [one._replace(writes=one.name in self.writing) for one in specs]
         with Journal(self.path, self.redact) as journal:
             self.open_journal = journal
             journal.write(header(tools=tuple(specs)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.toolhost import registry, search
+from bot.toolhost.context import Context
+from bot.toolhost.freshness import Records
 from bot.toolhost.listing import RACY, ScratchRepository
 from bot.toolhost.programs import ProgramResult
 from bot.toolhost.search import portions
@@ -319,7 +320,17 @@ def test_the_name_of_a_folder_above_the_repository_hides_nothing(
 ) -> None:
     root = tmp_path / place / "tree"
     root.mkdir(parents=True)
-    there = Bench(replace(bench.context, root=root))
+    there = Bench(
+        Context(
+            root,
+            bench.context.tmp,
+            bench.context.spill,
+            environment={},
+            ask=bench.context.ask,
+            records=Records(),
+            history=bench.context.history,
+        )
+    )
     there.write("src/a.py", "needle\n")
     assert "a.py" in there.text("ls")
     assert there.text("glob", pattern="*.py") == "src/a.py"

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -245,7 +244,7 @@ def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
     own = int(re.findall(r"VmData:\s+(\d+) kB", Path("/proc/self/status").read_text())[0]) * 1024
 
     def apply(chosen: ResourceLimits) -> None:
-        kept(replace(chosen, memory=chosen.memory + own))
+        kept(chosen._replace(memory=chosen.memory + own))
 
     def below(pid: int) -> Iterator[int]:
         return (each for each in all_below(pid) if command_of(each) != ours)

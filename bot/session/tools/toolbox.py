@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from typing import Any
 
 from bot.agent.handover import ANSWER
@@ -298,7 +297,7 @@ class RunToolbox(Toolbox):
         if not self._approvals.refused or executed.person_answer == NO:
             return executed
         # Said to a call of a subagent: it ends the run as well.
-        outcome = replace(executed.outcome, metadata={**executed.outcome.metadata, PERSON: NO})
+        outcome = executed.outcome._replace(metadata={**executed.outcome.metadata, PERSON: NO})
         return executed._replace(outcome=outcome, person_answer=NO)
 
     def _name(self, call: ToolCall) -> str:
@@ -317,6 +316,6 @@ class RunToolbox(Toolbox):
                 metadata["denied"] = True
                 if answer := gatekeeper.refused[-1]:
                     metadata[PERSON] = answer
-            return replace(outcome, metadata=metadata)
+            return outcome._replace(metadata=metadata)
 
         return handle

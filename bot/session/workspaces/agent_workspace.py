@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from bot.contracts.cancel import CancelToken
@@ -136,7 +135,7 @@ class AgentWorkspace:
             self._in_background = running > 0
         if self._monitor is not None:
             outcome = self._monitor.take_diagnostics(position, outcome)
-        return replace(outcome, content=self._mask(outcome.content))
+        return outcome._replace(content=self._mask(outcome.content))
 
     def scan_meanwhile(self) -> None:
         """Start a scan for the changes of the last command, on a thread, if there was none yet."""

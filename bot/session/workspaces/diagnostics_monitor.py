@@ -129,7 +129,7 @@ class DiagnosticsMonitor:
         from bot.workspace.diagnostics import diagnosis  # not before the first request
 
         metadata = {name: value for name, value in outcome.metadata.items() if name != FIELD}
-        outcome = replace(outcome, metadata=metadata)
+        outcome = outcome._replace(metadata=metadata)
         try:
             report = diagnosis(raw)
         except WireError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +159,7 @@ def within_limits(scan: ScanResult) -> ScanResult:
         size += len(change.content or b"")
         if change.content and size > _MOST_BYTES:
             without += 1
-            change = replace(change, content=None, oversize=True)
+            change = change._replace(content=None, oversize=True)
         files.append(change)
     left_out = (
         scan.note,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 
 from bot.toolhost.diff import Block, KnownChange
@@ -18,17 +17,24 @@ Run = tuple[int, int, int]
 are not in the file), and their count."""
 
 
-@dataclass(slots=True)
 class Draft:
     """`lines` have no ends; `ends` has one for each, empty for a last line without. `runs` map them to lines of the
-    file; a long file with a few changes has few. `file` are the lines of the file."""
+    file; a long file with a few changes has few. `file` are the lines of the file, `ending` is its one line end, `None`
+    if they are mixed."""
 
-    lines: list[str]
-    ends: list[str]
-    runs: list[Run]
-    file: Sequence[str] = ()
-    ending: str | None = "\n"
-    """The file's one line end; `None` if they are mixed."""
+    def __init__(
+        self,
+        lines: list[str],
+        ends: list[str],
+        runs: list[Run],
+        file: Sequence[str] = (),
+        ending: str | None = "\n",
+    ) -> None:
+        self.lines = lines
+        self.ends = ends
+        self.runs = runs
+        self.file = file
+        self.ending = ending
 
     @classmethod
     def of(cls, content: str) -> Draft:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
 from bot.toolhost.context import ToolFailure
@@ -11,8 +11,7 @@ from bot.toolhost.context import ToolFailure
 _MOST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One mistake. `line` is the patch's, from 1, or 0 in the stored part of an earlier patch; `path` is the file as
     the patch names it, empty for none."""
 

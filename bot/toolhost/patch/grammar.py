@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from bot.toolhost.patch.errors import PatchError, Problem
 
@@ -30,8 +30,7 @@ _UNIFIED = re.compile(r"-\d+(,\d+)? \+\d+(,\d+)? @@")
 _VALID = "Valid are " + ", ".join(f'"{header}PATH"' for header in HEADERS)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One place of a file. `body` is (sign, text) with the signs " ", "-" and "+"; `line` is the patch's, from 1."""
 
     line: int
@@ -48,21 +47,18 @@ class Section:
         return [text for sign, text in self.body if sign != "-"]
 
 
-@dataclass(frozen=True, slots=True)
-class Add:
+class Add(NamedTuple):
     line: int
     path: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     line: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(NamedTuple):
     line: int
     path: str
     move_to: str | None
@@ -72,8 +68,7 @@ class Update:
 Operation = Add | Delete | Update
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(NamedTuple):
     """`stored_number` is the number of the earlier patch whose fitting sections come first; 0 for none."""
 
     operations: tuple[Operation, ...]
@@ -95,9 +90,9 @@ def parse(text: str) -> Patch:
 def unnumbered(operation: Operation) -> Operation:
     """The operation without line numbers, to be stored for another patch."""
     if isinstance(operation, Update):
-        sections = tuple(replace(section, line=0) for section in operation.sections)
-        return replace(operation, line=0, sections=sections)
-    return replace(operation, line=0)
+        sections = tuple(section._replace(line=0) for section in operation.sections)
+        return operation._replace(line=0, sections=sections)
+    return operation._replace(line=0)
 
 
 def write(operations: Iterable[Operation]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
+from typing import NamedTuple
 
 from bot.toolhost.patch.grammar import Section
 
@@ -28,8 +28,7 @@ _ALIKE = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(NamedTuple):
     """`section` replaces the lines [start, end), counted from 0. `note` says what was adjusted, in a clause."""
 
     start: int
@@ -39,8 +38,7 @@ class Placement:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NoPlacement:
+class NoPlacement(NamedTuple):
     """Why a section has no place. `kind` is "anchor" (with `anchor`), "block", "ambiguous" (with `places`), "indent",
     "end" or "order" (both with the one place where it is). Places are lines of the file, from 1."""
 
@@ -102,7 +100,7 @@ def locate(
     retry = isinstance(result, NoPlacement) and result.kind in ("block", "end", "indent")
     if retry and section.body[-1] == (" ", "") and len(section.body) > 1:
         # An empty line at the end is often meant as "here the file ends".
-        again = _locate(lines, replace(section, body=section.body[:-1]), cursor, passed)
+        again = _locate(lines, section._replace(body=section.body[:-1]), cursor, passed)
         if isinstance(again, Placement):
             return again
     return result
@@ -133,7 +131,7 @@ def _locate(lines: Lines, section: Section, cursor: int, passed: Sequence[str]) 
     first = result[0]
     assert isinstance(first, NoPlacement)
     if first.kind == "block" and cursor:
-        before = _block(lines, replace(section, anchors=(), at_end=False), 0, 0)
+        before = _block(lines, section._replace(anchors=(), at_end=False), 0, 0)
         if isinstance(before, Placement):
             return NoPlacement("order", places=(before.start + 1,))
     return first
@@ -162,7 +160,7 @@ def _under_earlier(lines: Lines, section: Section, cursor: int) -> Placement | N
     earlier = _anchor_places(lines, section.anchors[-1], 0)
     if not section.old or not earlier or earlier[0][0] >= cursor:
         return None
-    result = _block_from(lines, replace(section, anchors=()), section.old, cursor, earlier[0][1])
+    result = _block_from(lines, section._replace(anchors=()), section.old, cursor, earlier[0][1])
     return result if isinstance(result, Placement) else None
 
 
@@ -227,7 +225,7 @@ def _block_from(
         if places := _all(flat, wanted, end_at if section.at_end else start):
             return _one_of(places, section, len(old), score + price)
     if section.at_end:
-        elsewhere = _block_from(lines, replace(section, at_end=False), old, start, score)
+        elsewhere = _block_from(lines, section._replace(at_end=False), old, start, score)
         if isinstance(elsewhere, Placement) and elsewhere.start != end_at:
             return NoPlacement("end", places=(elsewhere.start + 1,), score=_MISSED_END)
         return elsewhere
@@ -255,7 +253,7 @@ def _loose(
         if moved is None:
             return NoPlacement("indent", places=(result.start + 1,), score=100)
         body, note = moved
-        return replace(result, section=replace(section, body=body), note=note)
+        return result._replace(section=section._replace(body=body), note=note)
     return NoPlacement("block")
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from bot.toolhost.commit import Change
 from bot.toolhost.context import Context, ToolFailure
@@ -25,20 +25,26 @@ from bot.toolhost.patch.locate import THRESHOLD, Lines, NoPlacement, Placement, 
 from bot.toolhost.text import Encoding, Text
 
 
-@dataclass(slots=True)
 class _File:
     """One file of the overlay. `draft` is `None` if it is to be gone; `source` is the file it is moved from."""
 
-    path: Path
-    before: LoadedFile | None
-    draft: Draft | None
-    encoding: Encoding = field(default_factory=Encoding)
-    source: LoadedFile | None = None
-    gone_because: str = ""
+    def __init__(
+        self,
+        path: Path,
+        before: LoadedFile | None,
+        draft: Draft | None,
+        encoding: Encoding,
+        source: LoadedFile | None = None,
+    ) -> None:
+        self.path = path
+        self.before = before
+        self.draft = draft
+        self.encoding = encoding
+        self.source = source
+        self.gone_because = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """`changes` in the order of the patch; `notes` say what was adjusted to make it fit, and what was unchanged;
     `exact` is whether every section was found as written."""
 
@@ -109,7 +115,7 @@ class _Overlay:
             if len(sections) == len(operation.sections):
                 yield operation
             elif sections and operation.move_to is None:
-                yield replace(operation, sections=sections)
+                yield operation._replace(sections=sections)
 
     def _add(self, operation: Add) -> None:
         path = self._resolved(operation.path)
@@ -122,7 +128,7 @@ class _Overlay:
             raise ToolFailure(
                 f"{relative(self._context, path)} is {what}. Use Update File, or write to replace it"
             )
-        self._files[path] = _File(path, None, Draft.new(operation.lines))
+        self._files[path] = _File(path, None, Draft.new(operation.lines), Encoding())
 
     def _delete(self, operation: Delete) -> None:
         file = self._existing(operation.path)

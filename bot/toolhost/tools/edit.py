@@ -55,7 +55,7 @@ def _replace(
     lines = (replaced.first_line, replaced.last_line)
     done = commit(context, "edit", [Change(path, file, after)])
     metadata = done.files[0]
-    count = f", {replaced.count} occurrences" if everywhere else ""
+    count = f", {replaced.spans} occurrences" if everywhere else ""
     counts = f"+{metadata['additions']} -{metadata['removals']}{count}"
     excerpt = changed_part(to_lf(after.content), *lines)
     return edit_outcome(_EDITED, file.name, counts, note, done, excerpt=excerpt)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import (
@@ -33,8 +32,7 @@ from bot.toolhost.search import (
 from bot.toolhost.tool_descriptions import MAX_MATCHES, MODES
 
 
-@dataclass(frozen=True, slots=True)
-class _GrepRequest:
+class _GrepRequest(NamedTuple):
     """The arguments of a call, validated."""
 
     query: Query
@@ -155,8 +153,7 @@ MAX_LINE = 500
 MAX_CONTEXT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class InFile:
+class InFile(NamedTuple):
     """The shown part of one file: its matches and the lines around them, by their numbers. `text` is as printed."""
 
     path: Path

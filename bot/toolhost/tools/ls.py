@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,14 @@ from bot.toolhost.files import display_name, failure, missing, relative, resolve
 from bot.toolhost.tool_descriptions import MAX_ENTRIES
 
 
-@dataclass(slots=True, eq=False)
 class _Folder:
     """`total` counts the files beneath it, at any depth; `chosen` are the entries to show."""
 
-    folders: dict[str, _Folder] = field(default_factory=dict)
-    names: list[str] = field(default_factory=list)
-    total: int = 0
-    chosen: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.folders: dict[str, _Folder] = {}
+        self.names: list[str] = []
+        self.total = 0
+        self.chosen: list[str] = []
 
     @property
     def entries(self) -> list[str]:

@@ -6,7 +6,6 @@ The fitting part of a refused patch is stored, and the next patch may continue i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +83,7 @@ def _parts(operation: Operation) -> list[Operation]:
     """Split an update without a move into one for each section."""
     if not isinstance(operation, Update) or operation.move_to:
         return [operation]
-    return [replace(operation, sections=(section,)) for section in operation.sections]
+    return [operation._replace(sections=(section,)) for section in operation.sections]
 
 
 def _paths(operations: Sequence[Operation], context: Context) -> Iterator[Path]:
