@@ -250,15 +250,7 @@ class _Handler(BaseHTTPRequestHandler):
         # `fileno` moves the body to a real file, which git reads as its standard input.
         body.fileno()
         body.seek(0)
-        response = smart_http.serve(
-            admission,
-            request,
-            self._caller,
-            method=self.command,
-            query=self._query,
-            headers=headers,
-            body=body,
-        )
+        response = smart_http.serve(admission, request, self._caller, headers, body)
         chunks: Iterable[bytes] = response.chunks
         if request.rest == "git-receive-pack":
             # Update before the client sees the end of the push: its next request must see the pull request moved.
@@ -268,8 +260,8 @@ class _Handler(BaseHTTPRequestHandler):
                 pulls.after_push(self.server.state, repository)
         if fault and fault.drop:
             raise _Dropped
-        self._record(response.status, response.headers, b"")
-        self.send_response(response.status)
+        self._record(200, response.headers, b"")
+        self.send_response(200)
         for name, value in response.headers.items():
             self.send_header(name, value)
         self.send_header("Transfer-Encoding", "chunked")

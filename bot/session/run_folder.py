@@ -2,28 +2,29 @@
 
 A process of its own removes what finished runs no longer need (`clean_up`). A finished run has lost its work tree
 (`RunFolder.finish`); of its folder only the bundle and the journal are kept. The work tree of a run that died stays,
-for `salvage`. If the cleaning process is killed, the one after the next run continues.
+for `salvage`. If the cleaning process is killed, the one after the next run continues. It imports this module alone, so
+what it does not need is imported where it is used.
 """
 
 from __future__ import annotations
 
 import fcntl
 import itertools
-import json
 import os
-import secrets
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import bot
 from bot.contracts.errors import AgentError
-from bot.contracts.tools import Variation
+
+if TYPE_CHECKING:
+    from bot.contracts.tools import Variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class RunFolder:
     @property
     def variation(self) -> Variation:
         """The seed of this run's phrasings."""
+        from bot.contracts.tools import Variation
+
         return Variation(self.root.name)
 
     @property
@@ -81,11 +84,15 @@ class RunFolder:
 
     def write_prepared(self, links: Mapping[str, str], setup_files: Collection[str]) -> None:
         """Record which links in the work tree are ours and which files setup made, for `salvage`."""
+        import json
+
         if links or setup_files:
             self._prepared.write_text(json.dumps({"links": dict(links), "made": sorted(setup_files)}))
 
     def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str]]:
         """The links, and the files that setup made."""
+        import json
+
         try:
             recorded = json.loads(self._prepared.read_text())
         except FileNotFoundError:
@@ -158,6 +165,8 @@ def has_begun(journal: Path) -> bool:
 
 def new_folder(environment: Mapping[str, str]) -> RunFolder:
     """A fresh run folder: under the runner's temp folder in Actions, else under the user's state folder."""
+    import tempfile
+
     parent = parent_folder(environment)
     try:
         parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -174,9 +183,15 @@ def parent_folder(environment: Mapping[str, str]) -> Path:
     """Where run folders are made."""
     if runner_temp := environment.get("RUNNER_TEMP"):
         return Path(runner_temp) / "slash-agent"
-    home = environment.get("HOME") or tempfile.gettempdir()
+    home = environment.get("HOME") or _temp_folder()
     state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Path(state) / "slash-agent" / "runs"
+
+
+def _temp_folder() -> str:
+    import tempfile
+
+    return tempfile.gettempdir()
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -191,7 +206,7 @@ def remove_tree(folder: Path) -> None:
     with suppress(FileNotFoundError):
         top = _open_folder(str(folder), None)
         try:
-            fresh = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
+            fresh = (f"{os.urandom(8).hex()}-{number}" for number in itertools.count())
             while names := os.listdir(top):
                 for name in names:
                     with suppress(FileNotFoundError):
