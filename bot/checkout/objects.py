@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import islice
@@ -110,37 +109,30 @@ LONGEST_PATH = 4096
 
 _SECONDS = 300.0
 _CHUNK = 1 << 20
-_ENTRY = re.compile(rb"[0-7]{6} (\w+) ([0-9a-f]+)\t([^\0]*)\0")
+# `-` in place of the size of what is no file, and BAD for a missing one, which git reports at checkout.
+_ENTRY = re.compile(rb"[0-7]{6} \w+ [0-9a-f]+ +(\d+|-|BAD)\t([^\0]*)\0")
 
 
 def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> None:
     """Raise `HostileRepositoryError` if `tree` is over a limit. The listing is read only up to that point."""
-    blobs = Counter[bytes]()
-    entries = 0
+    entries = size = 0
     partial = b""
-    listing = git.start("ls-tree", "-r", "-t", "-z", "--full-tree", tree, env=env)
+    listing = git.start("ls-tree", "-r", "-t", "-z", "--long", "--full-tree", tree, env=env)
     with closing(listing.chunks(_CHUNK, _SECONDS)) as chunks:
         for chunk in chunks:
             complete, end, partial = (partial + chunk).rpartition(b"\0")
             listed = _ENTRY.findall(complete + end)
             entries += len(listed)
-            blobs.update(sha for kind, sha, _ in listed if kind == b"blob")
-            paths = [path for _, _, path in listed]
+            size += sum(int(size) for size, _ in listed if size.isdigit())
+            paths = [path for _, path in listed]
             if any(path.count(b"/") >= DEEPEST for path in paths):
                 raise _over(tree, f"nests folders more than {DEEPEST} deep")
             if any(len(path) > LONGEST_PATH for path in (*paths, partial)):
                 raise _over(tree, f"has a path of more than {LONGEST_PATH:,} bytes")
             if entries > MOST_ENTRIES:
                 raise _over(tree, f"has more than {MOST_ENTRIES:,} files and folders")
-    if _size(git, blobs, env) > MOST_BYTES:
-        raise _over(tree, f"holds more than {MOST_BYTES >> 30} GiB")
-
-
-def _size(git: Git, blobs: Counter[bytes], env: Mapping[str, str] | None) -> int:
-    """Return the bytes of all files. A missing object counts as 0; git reports it at checkout."""
-    listed = b"".join(sha + b"\n" for sha in blobs)
-    sizes = git.run("cat-file", "--batch-check=%(objectsize)", input=listed, env=env).splitlines()
-    return sum(int(size) * count for size, count in zip(sizes, blobs.values(), strict=True) if size.isdigit())
+            if size > MOST_BYTES:
+                raise _over(tree, f"holds more than {MOST_BYTES >> 30} GiB")
 
 
 def _over(tree: str, reason: str) -> HostileRepositoryError:
