@@ -14,14 +14,14 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
-# Two workers a core: a test of a whole run waits as much as it computes. WORKERS=1 for one.
+# More workers than cores: a test of a whole run waits as much as it computes. WORKERS=1 for one.
 test: $(STAMP) $(REWRITTEN)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m "not slow" tests
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal -m "not slow" tests
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, and whatever
 # needs npm, act or Chromium. Only files that may have one are collected, since a worker takes five seconds for all.
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc))) --dist worksteal -m slow \
+	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal -m slow \
 	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort)
 
 # Each defence switched off in turn: its attack's test must fail. Takes a while.

@@ -7,7 +7,9 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 
 from slash_forge.loose_objects import nested, write_object, write_tree
@@ -121,6 +123,25 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         **(extra or {}),
     }
+
+
+def _state_of(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """What tells whether a file of `folder` has changed: path, mode, size and time of each."""
+    files = sorted(path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    states = [(str(path), path.lstat()) for path in files]
+    return tuple((path, state.st_mode, state.st_size, state.st_mtime_ns) for path, state in states)
+
+
+@lru_cache(maxsize=32)
+def _packed(folder: Path, state: object) -> tuple[str, Mapping[str, bytes]]:
+    """The tree of the files of `folder`, ignore rules applied, and by their suffix the files of a pack that holds it.
+    Cached while its `state` stays: tests make a thousand repositories of one folder."""
+    with TemporaryDirectory(prefix="slash-forge-") as scratch:
+        git = BareRepository.create(Path(scratch), "main")
+        git.run(f"--work-tree={folder}", "-c", "core.bare=false", "add", "--all", str(folder))
+        tree = git.run("write-tree").decode().strip()
+        git.run("pack-objects", "-q", "--revs", str(git.path / "made"), stdin=f"{tree}\n".encode())
+        return tree, {made.suffix: made.read_bytes() for made in git.path.glob("made-*")}
 
 
 class BareRepository:
@@ -363,10 +384,9 @@ class BareRepository:
 
     def commit_folder(self, folder: Path, message: str, author: Signature, branch: str) -> str:
         """Commit the files of `folder`, ignore rules applied, as the next commit of `branch`."""
-        scratch = {"GIT_INDEX_FILE": str(self.path / "folder.index")}
-        self.run(f"--work-tree={folder}", "-c", "core.bare=false", "add", "--all", str(folder), env=scratch)
-        tree = self.run("write-tree", env=scratch).decode().strip()
-        (self.path / "folder.index").unlink()
+        tree, pack = _packed(folder, _state_of(folder))
+        for suffix, content in pack.items():
+            (self.path / "objects" / "pack" / f"pack-{tree}{suffix}").write_bytes(content)
         return self.commit_tree(tree, message, author, branch)
 
     def commit_tree(self, tree: str, message: str, author: Signature, branch: str) -> str:

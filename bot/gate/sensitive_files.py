@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
+from bot.gate.path_rules import is_one_of
 from bot.gate.weaker_tests import Line, line_list
 
 _TOOLS_NAMED = 4
@@ -121,13 +121,9 @@ def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_ne
     """Return `CAN_CHANGE` if a test runner may load the file, else "". `path` is in lower case, `content` is the new
     file."""
     *folders, name = path.split("/")
-    named = any(fnmatchcase(name, pattern) for pattern in _NAMES.split())
+    named = is_one_of(_NAMES, name)
     empty = content is not None and not content.strip()
-    in_tests = (
-        not empty
-        and not _TEST_FOLDERS.isdisjoint(folders)
-        and any(fnmatchcase(name, pattern) for pattern in _IN_TESTS.split())
-    )
+    in_tests = not empty and not _TEST_FOLDERS.isdisjoint(folders) and is_one_of(_IN_TESTS, name)
     has_setting = any(
         re.match(pattern, line.text[:300]) for kind, pattern in _LINES if name == kind for line in added
     )
