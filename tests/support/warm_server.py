@@ -164,9 +164,14 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(bot.__path__, "bot."):
         if not module.name.startswith(("bot.__main__", "slash_forge", "bot.toolhost")):
             importlib.import_module(module.name)
-    for package in ("httpx2", "git", "github", "jinja2", "pydantic", "tree_sitter_bash"):
-        importlib.import_module(package)
+    packages = "git github httpx2 jinja2 markdown_it pydantic tree_sitter tree_sitter_bash"
+    codecs = "encodings.rot_13 encodings.utf_8_sig encodings.utf_16_le"
+    for name in (*packages.split(), *codecs.split()):
+        importlib.import_module(name)
+    from bot.agent import journal_file
+    from bot.contracts.journal import RECORDS
     from bot.contracts.outcome import Outcome
+    from bot.gate import path_rules
     from bot.gate.disguised_secrets import Detector
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
@@ -182,6 +187,10 @@ def _import_all() -> None:
     render._macros()
     page.render_page(RECORDING)
     read._adapter(Outcome)
+    path_rules.withholding("a")
+    path_rules.sensitive("a")
+    for record in RECORDS.values():
+        journal_file._adapter(record)
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")
