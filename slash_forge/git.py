@@ -373,7 +373,8 @@ class BareRepository:
         """What is at `path` (no leading slash; empty for the root) at a commit."""
         if not path:
             return Entry("", "040000", "tree", self.text("rev-parse", f"{commit}^{{tree}}"), 0)
-        output = self.run("--literal-pathspecs", "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
+        command = ("--literal-pathspecs", "ls-tree", "-z", "--long", "--full-tree", commit, "--", path)
+        output = self.cached(("entry", commit, path), lambda: self.run(*command))
         lines = [line for line in output.decode(errors="surrogateescape").split("\0") if line]
         return _entry(lines[0]) if len(lines) == 1 else None
 
