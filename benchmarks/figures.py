@@ -176,7 +176,7 @@ def memory(bench: Bench) -> Iterator[Row]:
             f"peak memory, {vendor}",
             f"{pairs.our_median:.0f} MiB",
             f"bare script {pairs.their_median:.0f} MiB",
-            f"+{pairs.difference:.0f} MiB",
+            f"{pairs.difference:+.0f} MiB",
             f"at most +{MEMORY_MIB:g} MiB",
             pairs.difference <= MEMORY_MIB,
         )

@@ -38,13 +38,8 @@ _HANDED_ON = (
 
 
 def ours(folder: Path) -> list[str]:
-    """As the job that runs the agent does it, where there is Anthropic's key."""
-    return [sys.executable, "-I", str(INSTALLER), str(folder / "venv"), "openai"]
-
-
-def publisher(folder: Path) -> list[str]:
-    """As the job that publishes does it: no model's client."""
-    return [sys.executable, "-I", str(INSTALLER), str(folder / "venv"), "openai", "anthropic"]
+    """As each job does it that runs the agent or publishes."""
+    return [sys.executable, "-I", str(INSTALLER), str(folder / "venv")]
 
 
 def npm(packages: Sequence[str]) -> Callable[[Path], list[str]]:
@@ -79,10 +74,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.cold", description=__doc__)
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="installs of each (default 3)")
     options = parser.parse_args(argv)
-    commands: dict[str, Callable[[Path], list[str]]] = {
-        "slash-agent, the job that runs": ours,
-        "slash-agent, the job that publishes": publisher,
-    }
+    commands: dict[str, Callable[[Path], list[str]]] = {"slash-agent": ours}
     if shutil.which("npm"):
         peers = [peer for peer in PEERS if peer.name in BESIDE]
         commands |= {f"{peer.name} {peer.version}, npm install -g": npm(peer.packages) for peer in peers}
