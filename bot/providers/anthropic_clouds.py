@@ -45,7 +45,7 @@ _HEADERS = frozenset(
 
 def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
     """Return Claude at Bedrock. Raises `UsageError` if the extra, the region or the credentials are missing."""
-    _require_package("boto3", "bedrock")
+    _require_packages("bedrock", "anthropic", "boto3")
     region = environment.get("AWS_REGION", "").strip() or environment.get("AWS_DEFAULT_REGION", "").strip()
     if not region:
         raise UsageError(f"bedrock/{info.name} needs a region: set AWS_REGION.")
@@ -95,23 +95,23 @@ def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages
         "ANTHROPIC_VERTEX_ACCESS_TOKEN",
         f"https://{host}.googleapis.com/v1",
     )
-    if not endpoint.key:
-        _require_package("google.auth", "vertex")
+    _require_packages("vertex", "anthropic", *(() if endpoint.key else ("google.auth",)))
     return _Vertex(
         endpoint, info, {"region": region, "project_id": project, "access_token": endpoint.key or None}
     )
 
 
-def _require_package(package: str, extra: str) -> None:
-    try:
-        spec = importlib.util.find_spec(package)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None:
-        raise UsageError(
-            f"{extra}/ models need the package {package}, which the extra `{extra}` brings: "
-            f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
-        )
+def _require_packages(extra: str, *packages: str) -> None:
+    for package in packages:
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            raise UsageError(
+                f"{extra}/ models need the package {package}, which the extra `{extra}` brings: "
+                f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
+            )
 
 
 class _Cloud(AnthropicMessages):
