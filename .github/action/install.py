@@ -2,8 +2,9 @@
 
 uv comes first, by the runner's pip, from its own lines of the lock; it then installs the packages that pyproject.toml
 asks for, held to the lock's versions and hashes, without those that only development needs. With --extras come the
-packages of those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the action's own
-folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what is used.
+packages of those extras of pyproject.toml, such as the checkers, from the same lock. The program itself runs from the
+action's own folder, so nothing is built. uv is not kept, and bytecode is made when a module is first used, for what is
+used.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def check_tree(git: Git, tree: str, env: Mapping[str, str] | None = None) -> Non
             complete, end, partial = (partial + chunk).rpartition(b"\0")
             listed = _ENTRY.findall(complete + end)
             entries += len(listed)
-            size += sum(int(size) for size, _ in listed if size.isdigit())
+            size += sum(int(digits) for digits, _ in listed if digits.isdigit())
             paths = [path for _, path in listed]
             if any(path.count(b"/") >= DEEPEST for path in paths):
                 raise _over(tree, f"nests folders more than {DEEPEST} deep")

@@ -200,10 +200,8 @@ def is_one_of(patterns: str, name: str) -> bool:
 def _compiled(patterns: str) -> tuple[frozenset[str], re.Pattern[str]]:
     """Most are literal names, and compiling each of the others by itself takes several times as long."""
     globs = [pattern for pattern in patterns.split() if not {"*", "?", "["}.isdisjoint(pattern)]
-    nothing = "(?!)"
-    return frozenset(patterns.split()).difference(globs), re.compile(
-        "|".join(map(translate, globs)) or nothing
-    )
+    union = "|".join(map(translate, globs)) or "(?!)"  # without any, nothing matches
+    return frozenset(patterns.split()).difference(globs), re.compile(union)
 
 
 _MOST_HOPS = 40

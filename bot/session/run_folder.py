@@ -183,15 +183,13 @@ def parent_folder(environment: Mapping[str, str]) -> Path:
     """Where run folders are made."""
     if runner_temp := environment.get("RUNNER_TEMP"):
         return Path(runner_temp) / "slash-agent"
-    home = environment.get("HOME") or _temp_folder()
+    home = environment.get("HOME")
+    if not home:
+        import tempfile
+
+        home = tempfile.gettempdir()
     state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
     return Path(state) / "slash-agent" / "runs"
-
-
-def _temp_folder() -> str:
-    import tempfile
-
-    return tempfile.gettempdir()
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
