@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bot.agent import journal_file
+from bot.agent.conversation_context import Hooks
 from bot.contracts.cancel import CancelToken
+from bot.contracts.journal import RECORDS
 from bot.contracts.request import Verb
+from bot.report import page
 from bot.session.context.profiles import profile_of_verb
 from bot.session.job.loop_hooks import LoopHooks
 from bot.session.tools.result_tools import ResultTools
+
+
+def _hooks(results: ResultTools, used: Any = None) -> Hooks:
+    """`used` stands for all that the run has beside its results."""
+    return LoopHooks(
+        workspace=used,
+        rounds=used,
+        results=results,
+        skills=used,
+        stop_hook=used,
+        profile=profile_of_verb(Verb.FIX),
+        calls=used,
+        watch=used,
+        say=used,
+    ).hooks()
+
+
+def test_the_report_is_loaded_while_the_model_thinks() -> None:
+    """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s.
+
+    Breaks: bot/session/job/loop_hooks.py "        page.load()".
+    """
+    page._template.cache_clear()
+    journal_file._adapter.cache_clear()
+    run = SimpleNamespace(scan_meanwhile=lambda: None, start_before=lambda: None)
+    _hooks(ResultTools(), run).request_sent(1)
+    for thread in threading.enumerate():
+        if thread.name == "report":
+            assert not thread.daemon, "the interpreter must wait for it"
+            thread.join(30)
+    assert page._template.cache_info().currsize == 1
+    assert journal_file._adapter.cache_info().currsize >= len(RECORDS)
 
 
 @pytest.mark.parametrize("described", [False, True])
@@ -20,19 +58,7 @@ def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> N
     Breaks: bot/session/job/loop_hooks.py "has_result=self._has_result".
     """
     results = ResultTools()
-    unused: Any = None
-    profile = profile_of_verb(Verb.FIX)
-    hooks = LoopHooks(
-        workspace=unused,
-        rounds=unused,
-        results=results,
-        skills=unused,
-        stop_hook=unused,
-        profile=profile,
-        calls=unused,
-        watch=unused,
-        say=unused,
-    ).hooks()
+    hooks = _hooks(results)
     if described:
         results.describe({"title": "Round once", "summary": "At the end."}, CancelToken())
     assert hooks.has_result() is described

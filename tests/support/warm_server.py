@@ -168,8 +168,6 @@ def _import_all() -> None:
     codecs = "encodings.rot_13 encodings.utf_8_sig encodings.utf_16_le"
     for name in (*packages.split(), *codecs.split()):
         importlib.import_module(name)
-    from bot.agent import journal_file
-    from bot.contracts.journal import RECORDS
     from bot.contracts.outcome import Outcome
     from bot.gate import path_rules
     from bot.gate.disguised_secrets import Detector
@@ -189,8 +187,7 @@ def _import_all() -> None:
     read._adapter(Outcome)
     path_rules.withholding("a")
     path_rules.sensitive("a")
-    for record in RECORDS.values():
-        journal_file._adapter(record)
+    page.load()
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -15,6 +18,7 @@ from bot.agent.usage import LimitReminder
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
@@ -70,6 +74,8 @@ class LoopHooks:
         self.calls.turn = turn
         if turn == 1:
             self.rounds.start_before()
+            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
+            retry_at_capacity(threading.Thread(target=_load_report, name="report").start)
 
     def _before_end(self) -> str | None:
         self.skills.end_turn()
@@ -103,6 +109,16 @@ class LoopHooks:
         todo = self.results.todo
         listed = (f"Your list:\n{render_list(todo.items)}",) if todo.items else ()
         return (*listed, *self.skills.carried())
+
+
+def _load_report() -> None:
+    """Load what only the end of a run needs, while the model thinks. What fails here fails again at the end, where it
+    is reported."""
+    with suppress(ImportError, OSError):
+        from bot.report import page
+
+        page.load()
+        importlib.import_module("bot.session.job.result")
 
 
 CheckSyntax = Callable[[Sequence[Mapping[str, str]]], Sequence[str]]
