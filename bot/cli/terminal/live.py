@@ -162,15 +162,16 @@ def _style(event: Event, line: str) -> str:
 
 
 class _Above(io.TextIOBase):
-    """Standard output, which is the same terminal: whole lines of it go above what is drawn."""
+    """Standard output, which is the same terminal: whole lines of it go above what is drawn. `print` writes a line and
+    its end separately, so each thread has a partial line of its own."""
 
     def __init__(self, viewer: LiveViewer, out: TextIO) -> None:
         self._viewer = viewer
         self._out = out
-        self._partial_line = ""
+        self._begun = threading.local()
 
     def write(self, text: str) -> int:
-        *whole, self._partial_line = (self._partial_line + text).split("\n")
+        *whole, self._begun.text = (getattr(self._begun, "text", "") + text).split("\n")
         for line in whole:
             self._viewer.above(self._out, line)
         return len(text)

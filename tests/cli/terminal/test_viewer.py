@@ -225,6 +225,20 @@ def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
     assert b"xxx..." in raw
 
 
+def test_a_line_that_one_thread_has_begun_is_not_ended_by_another() -> None:
+    """Breaks: bot/cli/terminal/live.py "threading.local()"."""
+    screen = Screen(80, 40)
+    live = LiveViewer(screen.stream)
+    out = live.stream(screen.stream)
+    out.write("first")
+    other = threading.Thread(target=print, args=("second",), kwargs={"file": out})
+    other.start()
+    other.join()
+    out.write(" line\n")
+    live.close()
+    assert list(filter(None, screen.lines())) == ["second", "first line"]
+
+
 def test_lines_of_several_threads_and_of_standard_output_do_not_tear() -> None:
     screen = Screen(80, 40)
     live = LiveViewer(screen.stream)
