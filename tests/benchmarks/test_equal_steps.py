@@ -39,6 +39,7 @@ def test_refused_edits_are_counted() -> None:
     assert measured([request]).failures == 1
 
 
+@pytest.mark.slow
 def test_ours_gets_through_a_task(task: Task, tmp_path: Path) -> None:
     figures = equal_steps(task, OURS, tmp_path / "run", tmp_path)
     last = json.loads(max(tmp_path.glob("sum-slash-agent-*.json")).read_text())

@@ -158,6 +158,7 @@ def test_a_peer_is_measured(places: tuple[Path, Path, Path]) -> None:
     assert found.first_bytes > 100
 
 
+@pytest.mark.slow
 def test_a_peer_that_breaks_says_its_last_words(places: tuple[Path, Path, Path]) -> None:
     with pytest.raises(NotRunError, match="it made 0 of 4 requests: no key"):
         measure(small_agent(SCHEMA, code="raise SystemExit('no key')"), *places, turns=3, runs=1)

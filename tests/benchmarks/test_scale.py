@@ -43,6 +43,7 @@ def test_it_simulates_the_tasks_that_are_shipped() -> None:
     assert {task.name: task.schedule for task in shipped} == TASKS
 
 
+@pytest.mark.slow
 def test_a_look_costs_as_many_calls_as_are_counted(tmp_path: Path) -> None:
     """One repository with the shipped tasks, planned by an app from a workflow's run: no look, list or token is
     dearer than the simulation has it."""

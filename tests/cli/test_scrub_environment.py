@@ -116,6 +116,7 @@ def test_a_kill_between_the_two_processes_leaves_nothing(tmp_path: Path) -> None
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [["-P", "-m", "bot"], [str(Path(sys.executable).parent / "slash-agent")]])
 def test_every_way_to_start_it_works(program: list[str], tmp_path: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **_SECRETS}

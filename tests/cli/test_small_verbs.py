@@ -119,6 +119,7 @@ def test_what_hands_over_to_a_run_cannot_be_tried_without_one(repo: Path) -> Non
     assert "todo" in ran.json["content"]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_an_edit_needs_a_file_that_was_read_unless_told_otherwise(repo: Path) -> None:
     arguments = json.dumps({"path": "README.md", "old": "# tidytime", "new": "# Tidy time"})

@@ -50,6 +50,7 @@ def test_it_holds_every_file_of_the_program_and_the_skills_as_files(wheel: Path)
         assert not [name for name in opened.namelist() if "__pycache__" in name]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_program_in_it_runs_the_demo_lists_its_skills_and_sets_a_repository_up(
     wheel: Path, tmp_path: Path

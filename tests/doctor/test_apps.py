@@ -46,6 +46,7 @@ def notes(stage: Stage) -> str:
     return stage.forge.create_repository("riverbend", "notes", private=True)
 
 
+@pytest.mark.slow
 def test_an_app_with_all_that_it_needs_is_fine(stage: Stage) -> None:
     found = doctor(stage, make_app(stage.forge, "riverbend", ALL))
     assert list(found) == ["app"]

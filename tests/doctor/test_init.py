@@ -169,12 +169,14 @@ def test_the_tasks_it_writes_load(repo: Path) -> None:
         read_task(file.read_text(), f".github/agent/{file.name}")
 
 
+@pytest.mark.slow
 def test_what_it_was_not_asked_for_it_does_not_write(repo: Path) -> None:
     init(repo, "--yes")
     written = [str(file.relative_to(repo)) for file in sorted((repo / ".github").rglob("*.*"))]
     assert written == [".github/agent.yml", ".github/workflows/agent.yml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("option", "name"), [("--tasks", "maintenance.yml"), ("--reviews", "review.yml")])
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_tasks_and_reviews_come_with_the_workflow_that_runs_them(
@@ -287,6 +289,7 @@ def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str)
     assert [step.command for step in policy.setup] == setup
 
 
+@pytest.mark.slow
 def test_what_it_writes_for_a_repository_with_odd_names_is_sound(tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "project", SHAPES["mixed"][0])
     assert init(repo, "--yes").code == 0

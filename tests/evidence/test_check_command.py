@@ -102,6 +102,7 @@ def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) ->
     assert done.stdout == "-x --junitxml='/a b/r.xml'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
 def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
     """Breaks: bot/evidence/check_command.py "GOFLAGS:-"."""

@@ -258,6 +258,7 @@ def binary(body: bytes) -> Raw:
     return Raw(body, "application/vnd.amazon.eventstream")
 
 
+@pytest.mark.slow
 def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
     pytest.importorskip("boto3")
     turn = Turn((Think("hm", "sig"), Say("Look: ✓"), Call("bash", {"command": "ls"}, "toolu_1")), pieces=3)

@@ -38,6 +38,7 @@ def runs(world: World, sha: str) -> list[dict[str, Any]]:
     return list(data["check_runs"])
 
 
+@pytest.mark.slow
 def test_a_new_problem_is_an_annotation_on_its_line_once_however_often_it_is_published(world: World) -> None:
     new = (
         problem(2, severity=Severity.ERROR, message=EVIL, code=EVIL),
@@ -63,6 +64,7 @@ def test_a_new_problem_is_an_annotation_on_its_line_once_however_often_it_is_pub
     assert "far away" in run["output"]["summary"]
 
 
+@pytest.mark.slow
 def test_a_token_that_may_not_annotate_leaves_a_note_and_the_pull_request(world: World) -> None:
     published = world.publish(world.bundle(diagnostics=checkers(problem(2))))
     assert published.pr_number
@@ -71,6 +73,7 @@ def test_a_token_that_may_not_annotate_leaves_a_note_and_the_pull_request(world:
     assert "`invoice.py:2` ruff F401" in world.pulls()[0]["body"]
 
 
+@pytest.mark.slow
 def test_what_a_checker_without_an_answer_left_makes_no_check_run(world: World) -> None:
     unanswered = tuple(replace(one, after=ToolRun(Answer.TIMED_OUT)) for one in EVIDENCE.diagnostics)
     published = world.publish(world.bundle(diagnostics=unanswered), token=check_token(world, checks="write"))

@@ -448,6 +448,7 @@ def test_a_credential_is_withheld(planned: bool) -> None:
     assert "withheld" in body
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("`~<>|\\#-*[]()! \n\tab/@"), max_size=80))
 def test_no_summary_hides_the_checks_beneath_it(text: str) -> None:

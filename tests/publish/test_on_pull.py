@@ -75,6 +75,7 @@ def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: Wor
     assert world.publish(bundle).pr_number == published.pr_number
 
 
+@pytest.mark.slow
 def test_a_branch_that_a_person_took_is_left_alone(world: World) -> None:
     number = theirs(world)
     taken = world.forge.commit(REPO, {"x": "mine\n"}, branch=BRANCH.format(number), author="ann")
@@ -83,6 +84,7 @@ def test_a_branch_that_a_person_took_is_left_alone(world: World) -> None:
     assert world.branches()[BRANCH.format(number)] == taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "x" * 240])
 def test_head_branches_have_all_kinds_of_names(world: World, head: str) -> None:
     number = theirs(world, head)
@@ -93,6 +95,7 @@ def test_head_branches_have_all_kinds_of_names(world: World, head: str) -> None:
 # Onto the head itself
 
 
+@pytest.mark.slow
 def test_where_policy_says_so_one_commit_goes_onto_the_head(world: World) -> None:
     policy(world, "push_to_head: true\n")
     number = theirs(world)
@@ -132,6 +135,7 @@ def test_onto_a_protected_head_it_is_a_pull_request_onto_its_branch(world: World
     assert "refused by a rule of the repository" in opened["body"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["fix/#12", "a'b\"c", "größe\u00a0weit", "-dash", "+plus", "x" * 240])
 def test_heads_of_all_kinds_of_names_are_pushed_to(world: World, head: str) -> None:
     policy(world, "push_to_head: true\n")
@@ -139,6 +143,7 @@ def test_heads_of_all_kinds_of_names_are_pushed_to(world: World, head: str) -> N
     assert world.branches()[head] != world.publish(bundle_on(world, number)).commit == world.branches()[head]
 
 
+@pytest.mark.slow
 def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
     number = theirs(world, **{POLICY: "push_to_head: true\nidentity: {name: evil, email: e@evil.example}\n"})
     published = world.publish(bundle_on(world, number))
@@ -146,6 +151,7 @@ def test_the_policy_of_the_head_is_not_asked(world: World) -> None:
     assert "evil" not in world.commit(published.commit)
 
 
+@pytest.mark.slow
 def test_rules_are_the_base_branchs_as_it_is_now(world: World) -> None:
     from bot.contracts.errors import GateError
 
@@ -199,6 +205,7 @@ def test_on_our_own_pull_request_a_commit_is_added_that_no_other_result_takes_aw
     assert f"There are later commits on #{number}" in world.pulls()[0]["body"]
 
 
+@pytest.mark.slow
 def test_on_our_own_pull_request_a_persons_commits_stay_beneath_ours(world: World) -> None:
     number = own(world)
     [branch] = set(world.branches()) - {"main"}
@@ -208,6 +215,7 @@ def test_on_our_own_pull_request_a_persons_commits_stay_beneath_ours(world: Worl
     assert world.branches()[branch] == published.commit
 
 
+@pytest.mark.slow
 def test_our_own_head_that_moved_on_is_not_replaced(world: World) -> None:
     number = own(world)
     [branch] = set(world.branches()) - {"main"}
@@ -219,6 +227,7 @@ def test_our_own_head_that_moved_on_is_not_replaced(world: World) -> None:
     assert world.pulls()[0]["base"]["ref"] == branch
 
 
+@pytest.mark.slow
 def test_a_tasks_refresh_takes_no_commit_away_that_was_asked_for_since(world: World) -> None:
     """It is the bot's own, and somebody's wish all the same."""
     task = ".github/agent/greeting.md"
@@ -240,6 +249,7 @@ def test_a_tasks_refresh_takes_no_commit_away_that_was_asked_for_since(world: Wo
     assert world.branches()["agent/task-greeting"] == added.commit
 
 
+@pytest.mark.slow
 def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World) -> None:
     body = world.pulls()[0]["body"] if own(world) else ""
     world.forge.commit(REPO, {"notes.md": "mine\n"}, branch="agent/mine", author="ann")
@@ -254,6 +264,7 @@ def test_a_persons_pull_request_with_our_mark_and_name_is_not_ours(world: World)
 # A head that moves
 
 
+@pytest.mark.slow
 def test_a_head_that_moved_on_gets_a_draft_that_says_so(world: World) -> None:
     policy(world, "push_to_head: true\n")
     number = theirs(world)
@@ -299,6 +310,7 @@ def test_a_head_that_was_rewritten_gets_nothing_and_the_thread_is_told(world: Wo
     assert "changes.patch" in world.comments(number)[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("push", [True, False])
 def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: bool) -> None:
     policy(world, f"push_to_head: {str(push).lower()}\n")
@@ -311,6 +323,7 @@ def test_a_pull_request_closed_in_the_meantime_gets_nothing(world: World, push: 
     assert world.branches() == before
 
 
+@pytest.mark.slow
 def test_a_pull_request_merged_in_the_meantime_gets_nothing(world: World) -> None:
     number = theirs(world)
     bundle = bundle_on(world, number)
@@ -350,6 +363,7 @@ def test_a_forks_pull_request_gets_one_and_one_only_here_with_its_commits_and_ou
     assert (world.branches(), world.pulls(), world.writes()) == before
 
 
+@pytest.mark.slow
 def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
@@ -359,6 +373,7 @@ def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
     assert "from the deleted fork of bob" in world.pulls()[0]["body"]
 
 
+@pytest.mark.slow
 def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
@@ -380,6 +395,7 @@ def test_a_forks_commits_that_change_protected_paths_are_never_put_here(world: W
     assert set(world.branches()) == {"main"}
 
 
+@pytest.mark.slow
 def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(world: World) -> None:
     number = forked(world)
     bundle = bundle_on(world, number)
@@ -387,6 +403,7 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
     assert world.publish(bundle).created
 
 
+@pytest.mark.slow
 def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
     policy(world, "forks: push\n")
     number = forked(world)
@@ -411,6 +428,7 @@ def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> 
     assert "could not be pushed to bob/hello" in world.pulls()[0]["body"]
 
 
+@pytest.mark.slow
 def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> None:
     policy(world, "forks: push\n")
     number = forked(world)

@@ -347,6 +347,7 @@ def test_a_plan_that_a_continue_finished_is_carried_out_and_not_again(world: Wor
         found(world, key="999999")
 
 
+@pytest.mark.slow
 def test_going_on_from_a_run_that_carried_it_out_in_part_is_no_second_time(world: World) -> None:
     world.publish(planned(world))
     approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
@@ -381,6 +382,7 @@ def test_a_bundle_that_says_another_plan_than_was_approved_is_not_published(
         world.publish(going_on(world, asked(world, "/agent continue"), plan))
 
 
+@pytest.mark.slow
 def test_a_continue_of_something_else_has_no_plan(world: World) -> None:
     world.publish(planned(world))
     worked_on(world, asked(world, "/agent fix this"))

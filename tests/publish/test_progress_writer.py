@@ -145,6 +145,7 @@ def test_a_strangers_copy_of_the_mark_is_not_edited(world: World) -> None:
     assert fake in ours(world)
 
 
+@pytest.mark.slow
 def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -> None:
     thread_ref = place_in(world, str(world.comment_id))
     ProgressWriter(world.github, thread_ref, interval=0).close(ProgressState("Publishing"))

@@ -89,6 +89,7 @@ def test_the_commit_is_the_patch_on_the_base(published_change: Published) -> Non
     assert names == ["invoice.py"]
 
 
+@pytest.mark.slow
 def test_trailers_in_the_message_are_not_the_models_to_write(world: World) -> None:
     bundle = replace(
         world.bundle(), message="Subject\n\nBody\n\nSigned-off-by: Linus <l@k.org>\nReviewed-by: Me <m>\n"
@@ -120,11 +121,13 @@ def _bound_to_drafts(world: World) -> Bundle:
     return world.bundle(request=replace(request, options={"draft": "false"}))
 
 
+@pytest.mark.slow
 def test_under_draft_always_a_bundle_that_says_no_draft_opens_one(world: World) -> None:
     world.publish(_bound_to_drafts(world))
     assert world.pulls()[0]["draft"] is True
 
 
+@pytest.mark.slow
 def test_draft_true_is_a_default_that_a_request_may_change(world: World) -> None:
     text = "pull_request: {draft: true}\n"
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": text})
@@ -200,6 +203,7 @@ def test_a_commit_by_a_person_is_never_overwritten(world: World) -> None:
     assert (world.branches(), world.pulls()) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_died_between_push_and_edit_is_taken_up(world: World) -> None:
     number = world.publish(world.bundle()).pr_number
     bundle = world.bundle({"invoice.py": FIXED + "# checked\n"})
@@ -219,6 +223,7 @@ def test_after_a_merge_a_later_run_opens_a_new_one(world: World) -> None:
     assert second.branch == f"{BRANCH}-2"
 
 
+@pytest.mark.slow
 def test_a_branch_name_that_a_person_took_is_left_alone(world: World) -> None:
     theirs = world.forge.commit(REPO, {"README.md": "mine\n"}, branch=BRANCH, author="ann")
     published = world.publish(world.bundle())
@@ -226,6 +231,7 @@ def test_a_branch_name_that_a_person_took_is_left_alone(world: World) -> None:
     assert published.branch == f"{BRANCH}-2"
 
 
+@pytest.mark.slow
 def test_a_copied_mark_makes_no_pull_request_ours(world: World) -> None:
     first = world.publish(world.bundle())
     body = world.pulls()[0]["body"]
@@ -255,6 +261,7 @@ def test_a_person_who_opened_it_from_the_branch_is_not_doubled(world: World) -> 
 # Refused
 
 
+@pytest.mark.slow
 def test_where_opening_is_refused_the_branch_stays_and_the_thread_knows_the_setting(world: World) -> None:
     world.forge.allow_actions_pull_requests(REPO, False)
     bundle = world.bundle()
@@ -341,6 +348,7 @@ def test_a_protected_path_in_the_patch_is_tampering(world: World) -> None:
     assert world.pulls() == []
 
 
+@pytest.mark.slow
 def test_a_path_that_policy_denies_is_tampering(world: World) -> None:
     def may_write(path: str, *_: str) -> str | None:
         return "rule readme" if path == "README.md" else None
@@ -420,6 +428,7 @@ def test_where_ci_does_not_start_by_itself_the_pull_request_says_how_to_start_it
     assert "close and reopen this pull request to start it" in body
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["person", "app"])
 def test_where_ci_starts_nothing_is_said_of_it(world: World, kind: str) -> None:
     world.forge.add_user("our-app[bot]", kind="Bot")
@@ -431,6 +440,7 @@ def test_where_ci_starts_nothing_is_said_of_it(world: World, kind: str) -> None:
     assert not [path for path in world.writes() if "dispatches" in path]
 
 
+@pytest.mark.slow
 def test_the_policys_workflows_are_started_on_the_branch(world: World) -> None:
     world.forge.grant(REPO, "bob", "write")
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "dispatch: [ci.yml]\n", **WORKFLOW})
@@ -497,6 +507,7 @@ def test_a65_what_another_workflow_wrote_may_be_an_outsiders(world: World) -> No
     assert opened_by(world) == "github-actions[bot]"
 
 
+@pytest.mark.slow
 def test_our_own_first_answer_is_no_outsiders_once_the_app_signed_it(world: World) -> None:
     app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")
@@ -509,6 +520,7 @@ def test_our_own_first_answer_is_no_outsiders_once_the_app_signed_it(world: Worl
     assert opened_by(world) == "our-app[bot]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["no outsider", "policy"])
 def test_without_an_outsiders_text_or_by_the_policy_ci_starts_at_once(world: World, start: str) -> None:
     app, own = app_and_own(world)
@@ -532,6 +544,7 @@ def test_a73_the_policy_can_make_ci_wait_for_everybody(world: World) -> None:
     assert opened_by(world) == "github-actions[bot]"
 
 
+@pytest.mark.slow
 def test_without_the_workflows_token_the_pull_request_says_that_ci_did_not_wait(world: World) -> None:
     app, _ = app_and_own(world)
     world.publish(world.bundle(), token=app)
@@ -544,6 +557,7 @@ def test_a73_no_workflow_is_dispatched_while_ci_waits(world: World) -> None:
     assert not [path for path in world.writes() if "dispatches" in path]
 
 
+@pytest.mark.slow
 def test_the_apps_pull_request_gets_its_next_commit_by_the_workflows_token(world: World) -> None:
     app, own = app_and_own(world)
     world.forge.grant(REPO, "bob", "write")
@@ -612,6 +626,7 @@ def test_failing_checks_still_open_a_marked_pull_request(world: World) -> None:
     assert body.startswith("> [!WARNING]\n> **A check fails:** `make test` fails, and passed")
 
 
+@pytest.mark.slow
 def test_the_file_list_is_the_gates_and_not_the_bundles(world: World) -> None:
     lie = (ChangedFile("docs.md", "modified", "100644", "0" * 64, 1, 0),)
     world.publish(world.bundle(files=lie))
@@ -660,6 +675,7 @@ def test_why_a_pull_request_was_not_opened_is_told(
     assert "open the pull request yourself" in world.comments()[-1]
 
 
+@pytest.mark.slow
 def test_an_api_that_is_six_requests_behind_the_push_is_waited_for(world: World) -> None:
     world.forge.lag_behind(REPO, 6)
     assert world.publish(world.bundle()).created

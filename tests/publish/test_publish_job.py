@@ -188,6 +188,7 @@ def test_a_bundle_that_was_made_by_another_policy_is_not_published(
 # Tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["contents", "pull_requests", "issues"])
 def test_a_token_that_may_only_read_is_a_sentence(
     world: World, asked: tuple[Outcome, Event], missing: str
@@ -217,6 +218,7 @@ class TokenDies:
             self.world.forge.revoke_token(self.token)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
 def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     world: World, asked: tuple[Outcome, Event], monkeypatch: pytest.MonkeyPatch, after: int
@@ -248,6 +250,7 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     assert [pull["base"]["ref"] for pull in world.pulls()] == ["topic", "main"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "headings"), [("publish", ["changed"]), ("both", ["published"])])
 def test_where_the_run_was_a_step_of_the_same_job_its_summary_is_not_given_twice(
     world: World, monkeypatch: pytest.MonkeyPatch, mode: str, headings: list[str]
@@ -276,6 +279,7 @@ def test_the_action_tells_publishing_whether_the_run_was_in_its_job() -> None:
 # -- the repository was renamed while the run was under way
 
 
+@pytest.mark.slow
 def test_a_change_goes_to_a_repository_that_was_renamed_or_transferred(
     world: World, asked: tuple[Outcome, Event]
 ) -> None:

@@ -61,6 +61,7 @@ def dispatched(world: World) -> tuple[Outcome, str, Event]:
 MAKERS = pytest.mark.parametrize("make", [scheduled, dispatched])
 
 
+@pytest.mark.slow
 @MAKERS
 def test_what_the_workflow_asked_for_is_published(world: World, make: Callable[[World], Any]) -> None:
     published(world, *make(world))
@@ -97,6 +98,7 @@ def test_a_bundle_that_was_changed_on_its_way_is_not_published(
     assert world.pulls() == []
 
 
+@pytest.mark.slow
 def test_a_task_is_the_one_that_the_job_names(world: World) -> None:
     world.forge.commit(REPO, {".github/agent/rounding.md": TASK, ".github/agent/links.md": TASK})
     base = world.forge.branch_sha(REPO)

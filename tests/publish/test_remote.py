@@ -71,6 +71,7 @@ def test_a_branch_that_appeared_meanwhile_is_not_overwritten(world: World, remot
     assert world.branches()["agent/x"] == theirs
 
 
+@pytest.mark.slow
 def test_a_branch_that_moved_meanwhile_is_not_overwritten(world: World, remote: Remote) -> None:
     first = commit(remote, world, "first")
     remote.push(first, "agent/x", expected="", never=NOBODY)
@@ -160,6 +161,7 @@ def test_a_push_whose_answer_was_lost_is_done(world: World, remote: Remote) -> N
     assert world.branches()["agent/x"] == sha
 
 
+@pytest.mark.slow
 def test_a_push_that_another_job_made_in_the_same_moment_is_done(world: World, remote: Remote) -> None:
     """The other one holds the ref's lock; by the time we look the commit is there."""
     remote, _ = quick(remote)
@@ -214,6 +216,7 @@ def test_a_403_is_told_for_what_it_is(world: World, remote: Remote, said: str, e
         remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
 
 
+@pytest.mark.slow
 def test_a_protected_head_is_told_with_what_to_set(world: World, remote: Remote) -> None:
     first = commit(remote, world)
     remote.push(first, "agent/x", expected="", never=NOBODY)

@@ -94,6 +94,7 @@ def test_the_same_remark_on_many_places_is_made_on_each_and_every_number_is_told
     assert "- 3 findings already made by an earlier review\n- 1 finding made twice, on the same lines" in said
 
 
+@pytest.mark.slow
 def test_what_was_said_in_a_resolved_thread_is_not_said_again(pull: Reviewed) -> None:
     pull.publish(pull.bundle(finding()))
     (remark,) = pull.remarks()
@@ -115,6 +116,7 @@ def test_what_a_stranger_marked_counts_for_nothing(pull: Reviewed) -> None:
     assert len(other.remarks()) == 2
 
 
+@pytest.mark.slow
 def test_a_stranger_who_copies_the_mark_of_a_review_silences_nobody(pull: Reviewed) -> None:
     bundle = pull.bundle(finding(line=99))
     place = thread_ref_of(bundle.outcome.request)
@@ -135,6 +137,7 @@ def test_a_head_that_a_stranger_says_was_reviewed_counts_for_nothing(pull: Revie
     assert last_reviewed(pull.world.github(), REPO, pull.number) == ""
 
 
+@pytest.mark.slow
 def test_nothing_new_to_say_is_said_once_to_whoever_asked(pull: Reviewed) -> None:
     bundle = pull.bundle()
     for _ in range(2):
@@ -168,6 +171,7 @@ def test_a_review_with_nothing_new_counts_what_is_still_open_and_links_to_it(pul
     )
 
 
+@pytest.mark.slow
 def test_nothing_to_say_ends_the_progress_comment_and_makes_no_second_one(pull: Reviewed) -> None:
     bundle = pull.bundle()
     pull.show_progress(bundle)
@@ -187,6 +191,7 @@ def unasked(pull: Reviewed, **fields: Any) -> Outcome:
     return replace(outcome, request=replace(outcome.request, trigger=trigger), **fields)
 
 
+@pytest.mark.slow
 def test_where_nobody_asked_nothing_is_said_but_the_head_is_known_to_be_seen(pull: Reviewed) -> None:
     bundle = pull.bundle(outcome=unasked(pull))
     said = pull.world.comments(pull.number)
@@ -213,6 +218,7 @@ def test_a_job_with_the_name_of_our_check_is_no_trace(pull: Reviewed) -> None:
     assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
 
 
+@pytest.mark.slow
 def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
     """Who may make check runs must not have a head passed over."""
     pull.world.forge.add_user("some-ci[bot]", kind="Bot")
@@ -224,6 +230,7 @@ def test_what_another_app_made_is_no_trace(pull: Reviewed) -> None:
     assert last_reviewed(pull.world.github(token(pull, checks="read")), REPO, pull.number) == ""
 
 
+@pytest.mark.slow
 def test_a_later_review_counts_more_than_an_earlier_trace(pull: Reviewed) -> None:
     granted = token(pull, checks="write")
     pull.publish(pull.bundle(outcome=unasked(pull)), token=granted)
@@ -282,6 +289,7 @@ def test_findings_are_found_by_their_text_or_stand_in_the_body_with_the_reason(p
     assert "**Major: All of it** `a.txt`" in body
 
 
+@pytest.mark.slow
 def test_the_head_may_have_moved_meanwhile(pull: Reviewed) -> None:
     bundle = pull.bundle(finding())
     reviewed = pull.head
@@ -356,6 +364,7 @@ def test_a_failure_that_was_told_is_taken_back_when_it_works_after_all(pull: Rev
 # What policy says
 
 
+@pytest.mark.slow
 def test_changes_are_requested_only_where_policy_says_so(world: World) -> None:
     pull = Reviewed.begin(world, "version: 1\nreview:\n  request_changes: true\n")
     pull.publish(pull.bundle(finding(severity=Severity.MINOR)))
@@ -386,6 +395,7 @@ def test_the_mildest_beyond_the_limit_are_left_out_and_counted(world: World) -> 
     assert "- the end of 1 long file diff was not shown: c.txt\n- 1 finding beyond the 2 worst ones" in body
 
 
+@pytest.mark.slow
 def test_a_review_that_was_cut_short_says_so_and_has_what_was_found(pull: Reviewed) -> None:
     outcome = replace(pull.outcome(), status=Status.PARTIAL, reason="The budget of 1 USD is spent.")
     pull.publish(pull.bundle(finding(), outcome=outcome))
@@ -432,6 +442,7 @@ def test_what_the_model_writes_reaches_nobody_and_hides_nothing(pull: Reviewed) 
         assert "![" not in above
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "opening",
     ["```suggestion", "~~~ suggestion", "````SUGGESTION", "```&#115;uggestion", "> ```suggestion", "- ```suggest\\ion"],
@@ -486,6 +497,7 @@ def checks(pull: Reviewed) -> list[dict[str, Any]]:
     return list(pull.world.api(f"/commits/{pull.head}/check-runs")["check_runs"])
 
 
+@pytest.mark.slow
 def test_with_the_permission_for_checks_the_findings_are_annotations_too(pull: Reviewed) -> None:
     lines = text([f"new {number}" for number in range(70)])
     pull.push({"c.txt": lines, ".github/agent.yml": ""})

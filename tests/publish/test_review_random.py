@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.publish.conftest import World
 from tests.publish.random_reviews import random_reviews
 
 REVIEWS = 5
 
 
+@pytest.mark.slow
 def test_no_review_is_refused(world: World) -> None:
     done = list(random_reviews(world, REVIEWS))
     assert [one for review in done for one in review.refused] == []

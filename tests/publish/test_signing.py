@@ -45,6 +45,7 @@ def test_the_commit_is_githubs_with_the_tree_that_was_judged(world: World) -> No
     assert (world.branches(), world.pulls(), world.writes()) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_could_not_open_its_pull_request_is_taken_up(world: World) -> None:
     world.forge.allow_actions_pull_requests(REPO, False)
     bundle = world.bundle()
@@ -135,6 +136,7 @@ def test_a_dry_run_makes_no_commit(world: World) -> None:
     assert world.said[0].startswith("would push: make agent/issue-1")
 
 
+@pytest.mark.slow
 def test_without_the_key_commits_are_the_policys_identitys(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "version: 1\n"})
     outcome = world.outcome()

@@ -102,6 +102,7 @@ def test_a_change_to_shown_lines_is_one_review_of_suggestions(pull: Forked) -> N
     assert pull.world.writes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("then", ["applied", "closed", "forks: pull_request\n"])
 def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, then: str) -> None:
     bundle = pull.bundle(FITS)
@@ -118,6 +119,7 @@ def test_published_again_when_things_went_on_it_is_still_found(pull: Forked, the
     assert len(pull.world.pulls()) == 1
 
 
+@pytest.mark.slow
 def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
     """Its requests have no comment that tells them apart."""
     for changes in (FITS, {"b.py": "x = 1\ny = 4\n"}):
@@ -131,6 +133,7 @@ def test_a_label_may_ask_again_and_for_something_else(pull: Forked) -> None:
     assert len(pull.reviews()) == 2
 
 
+@pytest.mark.slow
 def test_the_progress_comment_says_where_the_suggestions_are(pull: Forked) -> None:
     from bot.publish.thread.comments import put_comment
     from bot.publish.thread.markers import PROGRESS, thread_ref_of
@@ -161,6 +164,7 @@ UNFIT: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", UNFIT)
 def test_what_does_not_fit_is_wholly_a_pull_request(pull: Forked, changes: str) -> None:
     wanted, why = UNFIT[changes]
@@ -205,12 +209,14 @@ def test_where_suggestions_are_of_no_use_it_is_a_pull_request(
     assert (pull.reviews(), pull.world.writes()) == ([], before)
 
 
+@pytest.mark.slow
 def test_where_policy_says_so_it_is_a_pull_request(pull: Forked) -> None:
     pull.world.forge.commit(REPO, {".github/agent.yml": "forks: pull_request\n"})
     assert pull.publish(pull.bundle(FITS)).created
     assert pull.reviews() == []
 
 
+@pytest.mark.slow
 def test_where_a_push_to_the_fork_is_refused_it_is_suggestions(pull: Forked) -> None:
     pull.world.forge.commit(REPO, {".github/agent.yml": "forks: push\n"})
     published = pull.publish(pull.bundle(FITS))
@@ -218,6 +224,7 @@ def test_where_a_push_to_the_fork_is_refused_it_is_suggestions(pull: Forked) -> 
     assert "could not be pushed to bob/hello" in pull.reviews()[0]["body"]
 
 
+@pytest.mark.slow
 def test_suggestions_need_nobody_to_vouch_for_the_forks_code(pull: Forked) -> None:
     pull.world.forge.add_user("our-app[bot]", kind="Bot")
     granted: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
@@ -239,6 +246,7 @@ def test_a_pull_request_closed_meanwhile_gets_none(pull: Forked) -> None:
     assert pull.reviews() == []
 
 
+@pytest.mark.slow
 def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
     bundle = pull.bundle(FITS)
     pull.publish(bundle)
@@ -253,6 +261,7 @@ def test_a_stranger_who_copies_the_mark_silences_nobody(pull: Forked) -> None:
     assert [one["user"]["login"] for one in pull.reviews()].count("github-actions[bot]") == 2
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_the_suggestions(pull: Forked) -> None:
     before = pull.world.writes()
     pull.publish(pull.bundle(FITS), dry_run=True)
@@ -263,6 +272,7 @@ def test_a_dry_run_says_the_suggestions(pull: Forked) -> None:
 # A bundle that somebody changed
 
 
+@pytest.mark.slow
 def test_a_patch_with_a_line_elsewhere_is_no_suggestion_there(pull: Forked) -> None:
     bundle = pull.bundle(FITS)
     evil = pull.world.patch({**FITS, "README.md": "Bye\n"})
@@ -291,6 +301,7 @@ def test_a_path_outside_is_refused(pull: Forked, path: str) -> None:
     assert set(pull.world.branches()) == {"main"}
 
 
+@pytest.mark.slow
 def test_what_the_model_says_of_it_reaches_nobody(pull: Forked) -> None:
     bundle = pull.bundle(FITS)
     said = replace(bundle.outcome.description, summary="@ann look <!-- x --> ![y](https://evil.example)")

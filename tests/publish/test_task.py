@@ -47,6 +47,7 @@ def test_a_task_has_a_branch_and_a_mark_of_its_own(world: World) -> None:
     assert [label["name"] for label in pull["labels"]] == ["maintenance"]
 
 
+@pytest.mark.slow
 def test_the_open_one_is_refreshed_whatever_its_title(world: World) -> None:
     first = world.publish(scheduled(world))
     world.base_sha = world.forge.commit(REPO, {"README.md": "newer\n"})
@@ -79,6 +80,7 @@ def test_no_more_are_opened_than_may_be_open_whatever_the_plan_counted(world: Wo
     assert world.publish(scheduled(world)).pr_number == first.pr_number
 
 
+@pytest.mark.slow
 def test_peoples_pull_requests_take_no_room(world: World) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "maintenance: { open_pulls: 1 }\n"})
     world.forge.commit(REPO, {"README.md": "mine\n"}, branch="mine", author="ann")
@@ -93,6 +95,7 @@ def test_two_tasks_whose_names_begin_alike_are_two(world: World) -> None:
     assert (long.branch, short.branch) == (f"{BRANCH}-up", BRANCH)
 
 
+@pytest.mark.slow
 def test_a_change_outside_the_tasks_paths_is_tampering(world: World) -> None:
     with pytest.raises(GateError, match="the task rounding"):
         world.publish(scheduled(world, {"README.md": "Bye\n"}))

@@ -342,6 +342,7 @@ def test_a_run_that_failed_writes_nothing_and_that_is_said(world: World) -> None
     assert words(world) == []
 
 
+@pytest.mark.slow
 def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
     bundle = bundled(world, triaged(world), AddComment(world.issue, "Hello"))
     world.publish(bundle, dry_run=True)
@@ -350,6 +351,7 @@ def test_a_mark_that_somebody_copied_is_not_ours(world: World) -> None:
     assert world.publish(bundle).written == (f"comment on #{world.issue}",)
 
 
+@pytest.mark.slow
 def test_what_a_second_run_would_repeat_is_left_out(world: World) -> None:
     publish(world, AddComment(world.issue, "Hello"))
     later = replace(triaged(world), started_at="2026-01-03T00:00:00Z")
@@ -386,6 +388,7 @@ def asked(world: World, **fields: Any) -> Outcome:
     return replace(outcome, request=replace(request, **fields))
 
 
+@pytest.mark.slow
 def test_a_verb_writes_only_where_policy_names_it(world: World) -> None:
     label = AddLabel(world.issue, "needs tests")
     with pytest.raises(PublishError, match="`/agent explain` may make none"):
@@ -395,6 +398,7 @@ def test_a_verb_writes_only_where_policy_names_it(world: World) -> None:
     assert names(world) == ["needs tests"]
 
 
+@pytest.mark.slow
 def test_a_verb_writes_only_in_its_own_thread_and_closes_nothing(world: World, other: int) -> None:
     world.base_sha = world.forge.commit(REPO, {".github/agent.yml": REVIEWS})
     for write in (AddLabel(other, "needs tests"), CloseThread(world.issue), AddComment(world.issue, "Hello")):

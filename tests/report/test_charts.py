@@ -125,6 +125,7 @@ def test_a_journal_that_is_none_leaves_the_summary_without_charts(tmp_path: Path
     assert "xychart-beta" in run_summary(EVIDENCE, charts=charts_of(RECORDING))
 
 
+@pytest.mark.slow
 def test_the_whole_is_far_below_the_limit() -> None:
     from tests.publish.test_body import everything_at_its_longest
 

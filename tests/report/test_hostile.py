@@ -123,6 +123,7 @@ def test_an_output_of_ten_megabytes_is_capped(tmp_path: Path) -> None:
     assert "4,976,000 characters are left out here; the rest is in the journal" in page
 
 
+@pytest.mark.slow
 def test_many_outputs_are_each_shown_shorter(tmp_path: Path) -> None:
     outputs = [Result(1, f"c{number}", "bash", "x" * 12_000) for number in range(1_300)]
     page = render_page(write(tmp_path / "journal.jsonl", (RequestSent(1, 1), *outputs)))

@@ -79,6 +79,7 @@ def test_whatever_claims_to_be_a_diff_is_shown_whole(text: str) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(st.sampled_from(["x.py", "x.json", "x.sh", "x.ts", "x.yaml", "x.css", "x"]), st.text(max_size=80))
 def test_colours_add_and_lose_nothing(path: str, text: str) -> None:
     lines = Colours().lines(path, text)

@@ -48,6 +48,7 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
         workspace.call("bash", {"command": "true"}, CancelToken(), position=None)
 
 
+@pytest.mark.slow
 def test_what_is_found_at_the_end_is_told_after_what_was_found_before(tmp_path: Path) -> None:
     """Else a recording ends with the older of two versions. Breaks: bot/session/workspaces/agent_workspace.py
     "self._settle()  # first".

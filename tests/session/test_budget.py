@@ -17,6 +17,7 @@ from tests.support.verb_runs import request_in, run_verb
 pytestmark = pytest.mark.bubblewrap
 
 
+@pytest.mark.slow
 def test_at_the_cap_on_commands_the_run_ends_with_what_it_has(stage: Stage) -> None:
     policy = "version: 1\ntiers:\n  maintainer:\n    commands: 5\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})

@@ -37,6 +37,7 @@ def states(workspace: Workspace, *commands: str, timeout: float = 60) -> list[Ch
     return [ran.run.state for ran in run_checks(workspace, checks, CancelToken())]
 
 
+@pytest.mark.slow
 def test_what_a_check_prints_names_files_as_the_repository_does(workspace: Workspace) -> None:
     [ran] = run_checks(workspace, [Check("t", "echo $PWD/sub/a.txt:3 in $PWD", 60)], CancelToken())
     assert ran.run.tail.startswith("sub/a.txt:3 in .\n")
@@ -59,6 +60,7 @@ def test_a_check_may_take_longer_than_a_models_command(workspace: Workspace) -> 
     assert states(workspace, "true", timeout=5400) == [CheckState.PASSED]
 
 
+@pytest.mark.slow
 def test_a_check_over_its_time_is_stopped(workspace: Workspace) -> None:
     assert states(workspace, "sleep 30", timeout=1) == [CheckState.TIMED_OUT]
 
@@ -91,6 +93,7 @@ def test_the_folder_of_one_setup_command_is_not_that_of_the_next(cli: Cli, tmp_p
     assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed"), check
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_question_does_not_wait_for_the_check_before_a_change(cli: Cli, tmp_path: Path) -> None:
     policy = 'version: 1\nchecks: [{name: slow, command: "sleep 100"}]\n'

@@ -111,6 +111,7 @@ def test_a_runner_throws_its_disk_away_itself(tmp_path: Path) -> None:
     assert (folder.root / "gone-tree").is_dir()
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
     """A folder of the run cannot be locked while its trees are removed, and the command is back by then."""

@@ -218,6 +218,7 @@ def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None
     assert "It changed: `tidytime/format.py`" in json.dumps(asked[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

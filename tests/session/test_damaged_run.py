@@ -76,6 +76,7 @@ DAMAGES: dict[str, Callable[[RunFolder], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Path, damage: str) -> None:
     """Breaks: bot/session/job/new_conversation.py "spec.folder.keep_header()"."""
@@ -109,6 +110,7 @@ def test_a_run_at_work_is_not_salvaged(folder: RunFolder) -> None:
         salvage(folder.root, {})
 
 
+@pytest.mark.slow
 def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path) -> None:
     """Breaks: bot/session/local/fix.py "if folder.has_tree or"."""
     first = ran(tmp_path, VIEW, Turn(EDITS), shell("head -c 6M /dev/urandom > core"), DONE, DONE)
@@ -182,6 +184,7 @@ def test_who_continues_may_allow_the_deletions_and_then_they_stay_allowed(emptie
     assert deleted_in(ran(home, DONE, resume=allowed.bundle).bundle) == 40
 
 
+@pytest.mark.slow
 def test_policy_lets_a_run_that_died_and_who_continues_it_delete_most_files(tmp_path: Path) -> None:
     folder = deleting(tmp_path, "version: 1\nchecks: []\ndiff: {deletions: true}\n")
     salvage(folder.root, {}, tmp_path / "out")

@@ -91,6 +91,7 @@ def test_the_workflow_of_the_docs_gives_the_first_job_no_secret_and_names_the_ta
     assert jobs["agent"]["steps"][-1]["with"]["task"] == "update-dependencies"
 
 
+@pytest.mark.slow
 def test_what_the_step_prepared_becomes_a_pull_request(stage: Stage, prepared: Path) -> None:
     ran, asked = run(
         stage,

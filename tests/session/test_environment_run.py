@@ -212,6 +212,7 @@ echo x > .venv/planted; echo y > .venv/lib/python*/site-packages/installed.py; g
 """
 
 
+@pytest.mark.slow
 @both
 def test_its_programs_come_first_and_it_cannot_be_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
     repo = make_repository(tmp_path / "app", PYTHON)

@@ -89,6 +89,7 @@ def test_one_progress_comment_is_edited_and_ends_with_the_pull_request(published
     ]
 
 
+@pytest.mark.slow
 def test_publishing_twice_changes_nothing(published: Stage) -> None:
     first = (published.branches(), published.pulls(), published.bot_comments())
     again = published.publish()
@@ -97,6 +98,7 @@ def test_publishing_twice_changes_nothing(published: Stage) -> None:
     assert (published.branches(), published.pulls(), published.bot_comments()) == first
 
 
+@pytest.mark.slow
 def test_a_second_run_updates_the_bots_pull_request(stage: Stage) -> None:
     run_and_publish(stage, fix_steps())
     event = stage.ask("/agent fix this, and write it down in the README")
@@ -213,6 +215,7 @@ def test_a_commented_budget_only_lowers_what_policy_allows(stage: Stage) -> None
     assert header["limits"]["cost_usd"] == 3
 
 
+@pytest.mark.slow
 def test_a_commented_model_is_never_a_file_on_the_runner(stage: Stage) -> None:
     event = stage.ask("/agent --model replay//etc/hostname fix this")
     with ModelServer([DONE]) as server:

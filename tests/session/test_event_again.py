@@ -307,6 +307,7 @@ def test_where_the_bundle_is_gone_the_thread_has_to_do(stage: Stage) -> None:
     assert b"round(abs(seconds))" in (stage.bundle / "changes.patch").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "said"),
     [

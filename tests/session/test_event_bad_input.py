@@ -44,6 +44,7 @@ def test_a_token_that_may_only_read_costs_the_comments_and_keeps_the_bundle(stag
     assert stage.pulls() == []
 
 
+@pytest.mark.slow
 def test_a_refusal_with_a_token_that_may_only_read_is_still_one(stage: Stage) -> None:
     reading = stage.forge.token(permissions={"contents": "read", "issues": "read"}, repo=stage.repo)
     ran = stage.run(event=stage.ask("/agent revew"), token=reading)

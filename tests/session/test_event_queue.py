@@ -64,6 +64,7 @@ def two_a_day(stage: Stage, one_day: None) -> Iterator[Stage]:
     yield stage
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_within_the_quota_a_run_is_a_run(two_a_day: Stage) -> None:
     run_of(two_a_day)
@@ -269,6 +270,7 @@ def begun(stage: Stage, number: int, run: int, state: str = "over") -> int:
     return stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_the_next_run_tells_whose_command_was_dropped_once(stage: Stage) -> None:
     begun(stage, stage.sample.comment, 5)

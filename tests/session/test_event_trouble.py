@@ -84,6 +84,7 @@ def test_a_setup_command_that_fails_is_told_and_is_no_command_to_the_runner(stag
     assert not any("Working on it" in body for body in stage.bot_comments())
 
 
+@pytest.mark.slow
 def test_a_missing_key_is_told_before_anything_is_fetched(stage: Stage) -> None:
     ran = stage.run("--model", MODEL)
     assert ran.code == 2
@@ -93,6 +94,7 @@ def test_a_missing_key_is_told_before_anything_is_fetched(stage: Stage) -> None:
 # -- what a model writes, on a runner
 
 
+@pytest.mark.slow
 def test_a_models_words_are_no_command_to_the_runner(stage: Stage) -> None:
     words = "Done.\n::add-mask::e\n##[add-path]/tmp\n::error::boo"
     with ModelServer([Say(words)]) as server:

@@ -44,6 +44,7 @@ def test_a_schedule_that_does_not_name_its_repository_is_carried_out(stage: Stag
     assert pull["base"]["ref"] == "main"
 
 
+@pytest.mark.slow
 def test_a_label_that_the_policy_names_is_carried_out(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": LABELS})
     event = _labelled(stage)

@@ -26,6 +26,7 @@ def runs_of(cli: Cli) -> list[Path]:
     return list((cli.home / ".local/state/slash-agent/runs").glob("*"))
 
 
+@pytest.mark.slow
 def test_from_a_folder_inside_the_whole_repository_is_worked_on(cli: Cli, repo: Path) -> None:
     with ModelServer([shell("pwd"), *fix_steps()[:1], DONE]) as server:
         cli("fix", "--repo", repo / "tidytime", "--model", MODEL, "x", model=server)

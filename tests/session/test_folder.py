@@ -55,6 +55,7 @@ def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
     assert folder.bundle.is_dir()
 
 
+@pytest.mark.slow
 def test_folders_in_folders_without_end_are_removed(tmp_path: Path) -> None:
     """More than Python calls itself, and a longer path than any call takes."""
     tree = tmp_path / "run" / "tree"

@@ -116,6 +116,7 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         rounds.settle()
 
 
+@pytest.mark.slow
 def test_the_same_tree_is_compared_by_one_diff(begin: Begin) -> None:
     """Breaks: bot/session/checks/inspection.py "@cached_property"."""
     trial = begin({"a.py": "one = 1\n"})
@@ -151,6 +152,7 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     ] * 2
 
 
+@pytest.mark.slow
 def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begin) -> None:
     trial = begin(BASE | FAKE | {"behaviour": "sleep 600\n"})
     trial.rounds.start_before()
@@ -191,6 +193,7 @@ def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin) -> 
     assert trial.opened == []
 
 
+@pytest.mark.slow
 def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(
     begin: Begin,
 ) -> None:
@@ -209,6 +212,7 @@ def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_wi
     )
 
 
+@pytest.mark.slow
 def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_rest(
     begin: Begin, tmp_path: Path
 ) -> None:
@@ -219,6 +223,7 @@ def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_res
     assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "note"),
     [
@@ -266,6 +271,7 @@ def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
     assert no_figures(ruff) == "not comparable: its configuration changed"
 
 
+@pytest.mark.slow
 def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin) -> None:
     kill_the_host = (
         "read -r _ _ _ host _ < /proc/$PPID/stat\n"
@@ -289,6 +295,7 @@ def test_a_missing_environment_is_said(begin: Begin) -> None:
     )
 
 
+@pytest.mark.slow
 def test_policy_names_them_and_a_stand_in_is_told_of_where_it_ran(begin: Begin) -> None:
     trial = begin({"a.py": "x = 1\n"}, named=("python-syntax",))
     comparisons = trial.compare(trial.change({"a.py": "x = = 1\n"}))
@@ -340,6 +347,7 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
 
 
+@pytest.mark.slow
 def test_what_an_error_of_syntax_hid_is_not_new_but_on_the_lines_that_mended_it(begin: Begin) -> None:
     trial = begin(SHARED | project("web", SYNTAX), named=("tsc",))
     tree = trial.change({"web/a.ts": "one\n2\n", "web/behaviour": f"echo 'a.ts({OLD}'\necho 'a.ts({NEW}'\n"})
@@ -372,6 +380,7 @@ def test_the_projects_eslint_is_called_as_its_script_says(begin: Begin) -> None:
     assert new.message == "--format json --no-error-on-unmatched-pattern src, false"
 
 
+@pytest.mark.slow
 def test_a_program_that_the_change_puts_above_the_project_is_not_believed(begin: Begin) -> None:
     trial = begin(SHARED | project("deep/web", OLD), named=("tsc",))
     (trial.checkout.tree / "deep" / ".venv").symlink_to("tools")

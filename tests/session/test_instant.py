@@ -93,6 +93,7 @@ def test_help_leaves_out_options_that_the_policy_closes(stage: Stage, model: Mod
     assert "Options: `--budget USD`, `--base BRANCH`, `--dry-run`." in answer(stage)
 
 
+@pytest.mark.slow
 def test_help_leaves_out_what_the_policy_does_not_give(stage: Stage, model: ModelServer) -> None:
     stage.forge.grant(stage.repo, REPORTER, "triage")
     assert ask(stage, model, "/agent help", REPORTER).code == 0
@@ -119,6 +120,7 @@ def test_help_tells_an_outsider_what_the_policy_gives_them_and_its_limits(
     assert "$0.50, 20 turns and 10 minutes a run; 3 runs a day" in answer(stage)
 
 
+@pytest.mark.slow
 def test_an_answer_delivered_twice_is_one_comment(stage: Stage, model: ModelServer) -> None:
     event = stage.ask("/agent help")
     stage.run(model=model, event=event)

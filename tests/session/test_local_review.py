@@ -73,6 +73,7 @@ def test_the_model_is_shown_the_diff_with_line_numbers(cli: Cli, topic: Path) ->
     assert "          2 +    total = sum(values)" in json.loads(told[0])["content"][0]["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -162,6 +163,7 @@ def paths(repo: Path, base: str = "", since: str = "") -> tuple[str, list[str]]:
     return name, [file.path for file in review_range.diff.files]
 
 
+@pytest.mark.slow
 def test_the_remotes_default_branch_is_the_base(topic: Path) -> None:
     git(topic, "update-ref", "refs/remotes/origin/trunk", "main")
     git(topic, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")

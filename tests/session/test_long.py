@@ -47,6 +47,7 @@ def long_run(stage: Stage) -> VerbRun:
     return run_verb(stage, request_in(stage, Verb.FIX, "round first"), Script())
 
 
+@pytest.mark.slow
 def test_a_run_that_fills_the_window_goes_on_from_a_summary(stage: Stage) -> None:
     came = long_run(stage)
     assert came.outcome.status is Status.CHANGED, came.outcome.reason

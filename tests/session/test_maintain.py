@@ -126,6 +126,7 @@ def test_a_task_that_is_not_there_names_the_nearest(stage: Stage) -> None:
     assert "There is no task `lnks` in .github/agent; the nearest is `links`." in ran.err
 
 
+@pytest.mark.slow
 def test_a_broken_task_is_said_with_its_line_and_the_others_run(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {".github/agent/links.md": "---\nschedul: daily\n---\nDo it.\n"})
     ran = stage.cli("maintain", "--plan", GITHUB_TOKEN=stage.sample.run_token)
@@ -283,6 +284,7 @@ def test_what_was_begun_today_counts_against_the_days_runs(stage: Stage, one_day
     assert planned_since(stage) == ["links"]
 
 
+@pytest.mark.slow
 def test_more_tasks_than_a_matrix_holds_are_said_and_counted(stage: Stage) -> None:
     files = {f".github/agent/t{n}.md": TASK.format(schedule=EVERY_MINUTE) for n in range(256)}
     policy = "maintenance: { open_pulls: 100 }\n"
@@ -319,6 +321,7 @@ def test_the_dashboard_is_opened_once_and_then_edited_only_when_something_happen
     assert f"#{number} is open" in issue["body"]
 
 
+@pytest.mark.slow
 def test_the_dashboards_jobs_summary_says_what_became_of_it(stage: Stage) -> None:
     summary = stage.folder / "summary"
     summary.touch()

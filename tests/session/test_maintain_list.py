@@ -91,6 +91,7 @@ def all_in(stage: Stage, repository: str, path: str) -> Any:
         return json.load(answer)
 
 
+@pytest.mark.slow
 def test_each_task_of_the_list_becomes_a_draft_in_its_own_repository(entries: Entries, stage: Stage) -> None:
     planned = entries.plan(stage.repo, NOTES)
     assert planned.code == 0, planned.output
@@ -215,6 +216,7 @@ def test_the_token_that_was_made_for_the_run_leaks_nowhere(entries: Entries, sta
     assert stage.outcome()["redactions"] == ["GITHUB_APP_TOKEN"]
 
 
+@pytest.mark.slow
 def test_actions_is_told_to_mask_the_token(entries: Entries, stage: Stage) -> None:
     planned = entries.plan(NOTES, GITHUB_ACTIONS="true")
     [secret] = [token.value for token in stage.forge.tokens_of(BOT)]

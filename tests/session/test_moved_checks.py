@@ -108,12 +108,14 @@ def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
     assert ran.run.note.startswith("it met a limit of the sandbox: ")
 
 
+@pytest.mark.slow
 @needs_landlock
 def test_without_such_an_install_it_is_run(bench: Bench) -> None:
     [runs] = run(bench, landlock, str(bench.folder / "another"), "python3 -c 'print(1)'")
     assert runs.state is CheckState.PASSED
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_under_bubblewrap_the_tree_is_there_and_the_check_looks_at_it(bench: Bench) -> None:
     [runs] = run(bench, bubblewrap, "", LOAD)

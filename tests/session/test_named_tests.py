@@ -285,6 +285,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
     return Mixed(folder, begun, {result.name: result for result in results})
 
 
+@pytest.mark.slow
 def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
     result = mixed.results["flaky"]
     assert (result.flaky, result.after.state, result.after.note) == (True, CheckState.FAILED, PASSED_AGAIN)
@@ -458,6 +459,7 @@ def test_the_files_that_configure_coverage_are_read_by_one_git_process(
     assert len(commands) == 1
 
 
+@pytest.mark.slow
 def test_a_report_that_the_repository_holds_is_no_evidence(begin: Begin) -> None:
     files = {"src/a.py": "one\n", "lcov.info": LCOV.replace("\\n", "\n"), "junit.xml": REPORT}
     trial = begin(files, Check("t", "true", 60, coverage=("lcov.info",)))

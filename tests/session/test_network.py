@@ -98,6 +98,7 @@ def test_policy_gives_setup_commands_and_checks_their_registry_and_nothing_else(
     assert any(note.startswith("Network: evil.test was refused (1 tunnel)") for note in came.outcome.notes)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_fork_gets_any_network(stage: Stage, mirror: Registry) -> None:
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})

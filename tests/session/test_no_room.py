@@ -61,6 +61,7 @@ def salvaged(runs: Path, environment: Mapping[str, str], out: Path) -> list[str]
     return [file.path for file in salvage(folder, environment, out).outcome.files]
 
 
+@pytest.mark.slow
 def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
     tmp_path: Path, no_room: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
     assert (again.files, again.withheld) == (fixed.outcome.files, fixed.outcome.withheld)
 
 
+@pytest.mark.slow
 def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> None:
     """Breaks: bot/session/job/loop_hooks.py "yield from self._refusals()"."""
     fixed, _ = fix_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)

@@ -82,6 +82,7 @@ def failed_run(stage: Stage, number: int) -> Any:
     return stage.forge.workflow_run_event(stage.repo, run)
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_mended_on_the_pull_request_at_most_twice_a_head(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {POLICY: "triggers: {failed_runs: true}\n"})
     number = theirs(stage)
@@ -128,6 +129,7 @@ def test_a_comment_on_lines_is_about_these_lines_and_answered_there(stage: Stage
 # A fork
 
 
+@pytest.mark.slow
 def test_a_fix_that_fits_on_a_forks_diff_is_suggestions_and_nothing_else(stage: Stage) -> None:
     text = content(stage, "main")
     touched = "".join(
@@ -209,6 +211,7 @@ def test_a_pull_requests_branch_may_have_any_name_that_git_allows(stage: Stage, 
 # A bundle that was changed between the jobs
 
 
+@pytest.mark.slow
 def test_a_patch_changed_between_the_jobs_is_noticed(stage: Stage) -> None:
     number = theirs(stage)
     event = stage.ask("/agent fix the rounding", number=number)

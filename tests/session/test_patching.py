@@ -48,6 +48,7 @@ def bundle(tmp_path: Path) -> Path:
     return tmp_path / "bundle"
 
 
+@pytest.mark.slow
 def test_a_patch_of_several_files_becomes_the_change_and_replays(cli: Cli, repo: Path, bundle: Path) -> None:
     journal = run(cli, repo, bundle, PATCH, shell("echo more >> docs/new.md"))
     change = (bundle / "changes.patch").read_text()

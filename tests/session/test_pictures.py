@@ -82,6 +82,7 @@ def first_of(came: VerbRun, request: int) -> Any:
     return [{name: value for name, value in part.items() if name != "cache_control"} for part in parts]
 
 
+@pytest.mark.slow
 def test_the_model_is_shown_the_picture_and_told_where_it_stands(explained: Explained) -> None:
     text, picture = explained.first
     assert (text["type"], picture["type"]) == ("text", "image")

@@ -96,6 +96,7 @@ def test_a_day_that_is_spent_is_said_and_no_model_is_asked(one_dollar: Stage) ->
     )
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_what_is_left_is_the_runs_budget_and_what_it_cost_is_in_its_mark(one_dollar: Stage) -> None:
     earlier = str(run_of(one_dollar))

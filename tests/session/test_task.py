@@ -80,6 +80,7 @@ def test_the_tasks_own_check_is_run_beside_the_policys(stage: Stage) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_lies_outside_the_tasks_paths_is_denied_and_held_back(stage: Stage) -> None:
     steps = [Call("bash", {"command": "echo more >> README.md"}), *fix_steps()]
     with ModelServer(steps) as model:

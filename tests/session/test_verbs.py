@@ -57,6 +57,7 @@ def listed(*items: tuple[str, str]) -> Call:
     return Call("todo", {"items": [{"text": text, "status": status} for text, status in items]})
 
 
+@pytest.mark.slow
 def test_open_items_of_the_list_are_recalled_once_when_the_model_says_that_it_is_done(stage: Stage) -> None:
     half = listed(("Mend it", "completed"), ("Say so in the README", "pending"))
     came = run_verb(
@@ -77,6 +78,7 @@ def test_open_items_are_left_alone_where_policy_says_so(stage: Stage) -> None:
     assert len(came.model_requests) == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_parse_any_more_is_told_once_when_the_model_says_that_it_is_done(
     stage: Stage,
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_plan_is_not_held_up_by_its_list(stage: Stage) -> None:
     assert len(came.model_requests) == 2, "the plan ends the run"
 
 
+@pytest.mark.slow
 def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
     stage.forge.commit(stage.repo, {"AGENTS.md": "Use British spelling.\n"})
     came = run_verb(stage, request_in(stage, Verb.EXPLAIN), [Say("So it is.")])
@@ -167,6 +170,7 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
     assert stage.branches() == before
 
 
+@pytest.mark.slow
 def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
     plan = Plan("Round durations first", (PlanStep("Round first.", ("tidytime/format.py",)),))
     run_verb(stage, request_in(stage, Verb.APPROVE, plan=plan), fix_steps())
@@ -260,6 +264,7 @@ def test_an_explanation_that_was_cut_off_fails_with_its_beginning(stage: Stage) 
 # questions
 
 
+@pytest.mark.slow
 def test_a_question_ends_the_run_and_going_on_has_its_change(stage: Stage, tmp_path: Path) -> None:
     first = request_in(stage, Verb.FIX)
     came = run_verb(stage, first, [VIEW, Turn((*EDITS, ASK))])

@@ -87,6 +87,7 @@ def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
     assert stage.pulls() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["thread_author: [explain]", "tiers: {outsider: {verbs: [explain]}}"])
 def test_an_outsider_to_whom_the_policy_gives_a_verb_has_limits_to_use_it(stage: Stage, policy: str) -> None:
     stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\n{policy}\n"})

@@ -21,6 +21,7 @@ MODEL = "anthropic/claude-sonnet-4-5"
 TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
+@pytest.mark.slow
 @pytest.mark.checks
 def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> None:
     base = git(repo, "rev-parse", "HEAD")[:12]
@@ -99,6 +100,7 @@ def test_the_log_of_a_job_says_each_call(stage: Stage) -> None:
     assert "  1  view tidytime/format.py" in ran.out.splitlines()
 
 
+@pytest.mark.slow
 def test_no_secret_of_a_call_is_in_the_log_of_a_job(stage: Stage) -> None:
     known = "canary-77c1e0d2aa"
     steps = [shell(f"echo {known}"), Call("bash", {"command": f"echo {TOKEN}"}), DONE]

@@ -70,6 +70,7 @@ def word(app: int, key: str = "", **changes: Any) -> str:
     return jwt.encode({k: v for k, v in claims.items() if v is not None}, keys(key)[0], algorithm="RS256")
 
 
+@pytest.mark.slow
 def test_pygithub_gets_in(forge: Forge, app: int, installation: int) -> None:
     auth = Auth.AppAuth(app, keys("")[0])
     integration = GithubIntegration(auth=auth, base_url=forge.api_url)

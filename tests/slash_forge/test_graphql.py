@@ -74,6 +74,7 @@ def threads(answer: dict[str, Any]) -> dict[str, Any]:
     return matches
 
 
+@pytest.mark.slow
 def test_threads_come_in_pages(forge: Forge, ask: Ask, number: int) -> None:
     ids = [forge.review_comment(REPO, number, "eve", "a.txt", line, body="Why?") for line in (4, 5, 6)]
     first = threads(ask(THREADS, **VARIABLES))

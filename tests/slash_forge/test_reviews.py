@@ -367,6 +367,7 @@ def test_pygithub_reviews(forge: Forge, repo: Repository, number: int, git: Run)
     assert repo.get_pull(number).review_comments == 3
 
 
+@pytest.mark.slow
 def test_a_large_review_is_no_slower_by_the_square(forge: Forge, ask: Callable[..., Answer]) -> None:
     """300 files, a comment on each, all placed anew after a push: a handful of gits, not one a comment."""
     forge.commit(REPO, {f"m/{index}.txt": f"{index}\n" for index in range(300)}, branch="topic")

@@ -128,6 +128,7 @@ def first_line(process: subprocess.Popen[str]) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_the_process_says_where_it_is_and_a_second_one_that_its_port_is_taken(
     process: subprocess.Popen[str], git: Run, tmp_path: Path
 ) -> None:

@@ -203,6 +203,7 @@ def _eventually(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_program_is_told_events_and_the_result_last(repo: Path) -> None:
     steps: Sequence[Step] = [VIEW, TODO, shell("git log"), shell("echo hi > new.txt"), DONE]
     with ModelServer(steps) as server:

@@ -321,6 +321,7 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
     assert said == ["     one"]
 
 
+@pytest.mark.slow
 def test_who_has_no_terminal_pays_for_no_display() -> None:
     code = (
         "import sys; from bot.cli import fix, review, run; from bot.cli.terminal import live;"
