@@ -14,15 +14,21 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
 
-# More workers than cores: a test of a whole run waits as much as it computes. WORKERS=1 for one.
-test: $(STAMP) $(REWRITTEN)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal -m "not slow" tests
+# Tests, in parallel: more workers than cores, since a test of a whole run waits as much as it computes. WORKERS=1 for one.
+# Their 40,000 folders are removed in the background; pytest would take ten seconds to remove those of an earlier run.
+pytest = @folder=$$(mktemp -d) && \
+  $(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal --basetemp=$$folder/tests \
+  $(1) || { echo "What the tests left is in $$folder."; exit 1; }; \
+  rm -rf $$folder >/dev/null 2>&1 &
 
-# The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, and whatever
-# needs npm, act or Chromium. Only files that may have one are collected, since a worker takes five seconds for all.
+test: $(STAMP) $(REWRITTEN)
+	$(call pytest,-m "not slow" tests)
+
+# The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, whole runs that
+# take a way that another one has taken, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
-	$(BIN)/python -m pytest -n $(or $(WORKERS),$(shell expr 2 \* $$(nproc) + 1)) --dist worksteal -m slow \
-	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort)
+	$(call pytest,-m slow \
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
 
 # Each defence switched off in turn: its attack's test must fail. Takes a while.
 attacks-mutate: $(STAMP)

@@ -48,6 +48,7 @@ def test_each_mode_of_pixels_is_taken(mode: str) -> None:
     assert opened(content).size == (9, 7)
 
 
+@pytest.mark.slow
 def test_a_large_one_is_made_as_small_as_the_models_take_it(redrawn: Redrawer) -> None:
     drawn = redrawn(noise(1650, 550))
     assert max(drawn.width, drawn.height) <= MAX_SIDE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,6 +31,7 @@ def test_contents_are_those_of_the_commit(tmp_path: Path) -> None:
     assert contents == FILES
 
 
+@pytest.mark.slow
 def test_more_than_fit_into_one_question(tmp_path: Path) -> None:
     files = {f"{number}.txt": f"{number}".encode() for number in range(1201)}
     repo = make_repository(tmp_path / "r", files)

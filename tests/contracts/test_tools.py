@@ -149,6 +149,7 @@ def _said(bench: Bench, seed: str) -> list[ToolOutcome]:
     return said
 
 
+@pytest.mark.slow
 def test_the_tool_host_words_what_its_tools_did_and_one_started_again_does_the_same(bench: Bench) -> None:
     plain = [outcome.content for outcome in _said(bench, "")]
     runs = {seed: [outcome.content for outcome in _said(bench, seed)] for seed in ("s1", "tuesday")}

@@ -397,6 +397,7 @@ def test_a_removed_line_that_looks_like_a_patch_header_is_still_a_line(tmp_path:
 # -- speed and size
 
 
+@pytest.mark.slow
 def test_a_thousand_files_cost_no_process_each(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "source")
     for number in range(1000):

@@ -275,6 +275,7 @@ def test_nul_becomes_a_replacement_character(model: str) -> None:
     assert "\0" not in repr(end)
 
 
+@pytest.mark.slow
 def test_an_answer_of_ten_megabytes_is_read(model: str) -> None:
     text = "word " * 1_000_000
     turn = Turn((Say(text), Call("bash", {"command": text}, "c1")), pieces=1_000_000)

@@ -280,6 +280,7 @@ def test_bedrock_is_asked_signed_and_its_binary_stream_is_read() -> None:
     assert not {"model", "stream"} & requests[0].json.keys()
 
 
+@pytest.mark.slow
 def test_bedrocks_own_key_goes_as_a_bearer_token() -> None:
     pytest.importorskip("boto3")
     environment = {**AWS, "AWS_BEARER_TOKEN_BEDROCK": "bedrock-key"}

@@ -362,6 +362,7 @@ def everything_at_its_longest() -> Outcome:
     )
 
 
+@pytest.mark.slow
 def test_everything_at_its_longest_fits() -> None:
     long, outcome = "word " * 40_000, everything_at_its_longest()
     files = tuple(ChangedFile(f"{n}/" + "p" * 400, "modified", "100644", "", 1, 1, long) for n in range(300))

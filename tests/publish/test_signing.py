@@ -57,6 +57,7 @@ def test_a_run_that_could_not_open_its_pull_request_is_taken_up(world: World) ->
     assert len(world.branches()) == 2
 
 
+@pytest.mark.slow
 def test_onto_a_head_twice_is_one_commit_also_beneath_later_ones(world: World) -> None:
     number = theirs(world)
     bundle = bundle_on(world, number)

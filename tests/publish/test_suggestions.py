@@ -340,6 +340,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 def test_applied_they_are_the_patchs_tree_whatever_it_changes(pull: Forked) -> None:
     """Random changes to what a new file and a changed one show; GitHub takes every review."""
     chance = random.Random(11)

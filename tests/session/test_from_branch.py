@@ -146,6 +146,7 @@ def test_a_closed_pull_request_is_not_gone_on_from(stage: Stage) -> None:
     assert not any("goes on from #" in note for note in stage.outcome()["notes"])
 
 
+@pytest.mark.slow
 def test_a_strangers_pull_request_with_the_same_mark_is_not_gone_on_from(stage: Stage) -> None:
     first = fixed(stage)
     stage.forge.set_thread(stage.repo, first["number"], state="closed")

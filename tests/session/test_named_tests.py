@@ -164,6 +164,7 @@ def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResul
     return begun, plain, script
 
 
+@pytest.mark.slow
 def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]) -> None:
     begun, result, _ = pytests
     tests = named(result)

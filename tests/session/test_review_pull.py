@@ -144,6 +144,7 @@ def _is_recorded(stage: Stage, words: str) -> bool:
     return any(words in file.read_text(errors="replace") for file in journals)
 
 
+@pytest.mark.slow
 def test_on_a_fork_it_is_read_only_and_the_review_is_posted(stage: Stage) -> None:
     fork = stage.forge.fork(stage.repo, "jonas-weber")
     stage.forge.commit(fork, {"stats.py": CODE}, branch="topic", author="jonas-weber")

@@ -53,6 +53,7 @@ def plan_in(stage: Stage) -> tuple[int, str]:
     return comment["id"], found[1]
 
 
+@pytest.mark.slow
 def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     assert stage.pulls() == []

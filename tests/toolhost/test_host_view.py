@@ -251,6 +251,7 @@ def test_a_piece_of_a_2_gb_file_is_shown_without_reading_the_rest(bench: Bench, 
     assert peak < 16 * 1024 * 1024
 
 
+@pytest.mark.slow
 def test_a_line_of_200_mb_is_passed_and_shown_in_little_memory(bench: Bench) -> None:
     with bench.write("huge.log", numbered(1000)).open("r+b") as file:
         file.seek(200 * 1000**2)

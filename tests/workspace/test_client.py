@@ -218,6 +218,7 @@ def test_a_sandbox_that_fails_names_the_step_and_the_fix(bench: Bench, mark: str
         bench.start(Impostor(script, mark, confines=True))
 
 
+@pytest.mark.slow
 def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench, mark: str) -> None:
     with pytest.raises(WorkspaceError):
         bench.start(Impostor("sys.exit(1)", mark))
@@ -236,6 +237,7 @@ def test_no_descriptor_and_no_thread_is_left_by_starts_that_failed(bench: Bench,
     assert eventually(lambda: has_not_grown(before))
 
 
+@pytest.mark.slow
 def test_no_descriptor_and_no_thread_is_left_by_workspaces_that_were_closed(bench: Bench) -> None:
     bench.start().close()
     before = open_resources()

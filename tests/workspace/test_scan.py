@@ -8,6 +8,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 from bot.contracts.cancel import CancelToken
 from bot.contracts.tools import FileChange
 from bot.workspace.client import Workspace
@@ -135,6 +137,7 @@ def test_a_scan_begun_is_collected_by_a_later_call(workspace: Workspace) -> None
     assert changed(workspace)["a.txt"].content == b"one\ntwo\nthree\n"
 
 
+@pytest.mark.slow
 def test_in_a_large_tree_only_what_moved_is_reported(bench: Bench) -> None:
     for number in range(5000):
         folder = bench.tree / f"d{number % 50}"

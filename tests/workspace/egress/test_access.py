@@ -53,6 +53,7 @@ def inside(bench: Bench, egress: EgressAccess) -> Workspace:
     return bench.start(bubblewrap(), egress=egress, bring=[PIP])
 
 
+@pytest.mark.slow
 def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: Workspace) -> None:
     assert inside.facts.leaks == ()
     installed = bash(inside, f"{RUN_PIP} install --no-cache-dir --target there tidyhello 2>&1")
