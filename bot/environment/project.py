@@ -159,7 +159,7 @@ class ProjectDetection:
         if program == "make":
             return joined(command), self._with_venv(joined(command))
         plain = joined(command, python.plain(command.words))
-        return plain, joined(command, python.prepared(command.words))
+        return plain, joined(command, python.prepared(command.words, command.folder))
 
     def _is_node_tool(self, program: str) -> bool:
         return program in _NODE_TOOLS and "package.json" in self.paths

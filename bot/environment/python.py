@@ -5,6 +5,7 @@ The project is always installed in editable mode: otherwise checks would test a 
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -159,7 +160,8 @@ def _uv_sync(arguments: Sequence[str]) -> str:
 
 
 def synced_by_run(words: Sequence[str]) -> str | None:
-    """Return the `uv sync` that `uv run OPTIONS` implies; `None` for any other command."""
+    """Return the `uv sync` that `uv run OPTIONS` implies, which removes nothing that an earlier one has installed;
+    `None` for any other command."""
     if list(words[:2]) != ["uv", "run"]:
         return None
     options, remaining = [], list(words[2:])
@@ -167,7 +169,7 @@ def synced_by_run(words: Sequence[str]) -> str | None:
         options.append(remaining.pop(0))
         if options[-1] in ("--group", "--extra", "--package", "--python", "-p", "--with") and remaining:
             options.append(remaining.pop(0))
-    return _uv_sync(options)
+    return f"{_uv_sync(options)} --inexact"
 
 
 def _poetry(arguments: Sequence[str]) -> str:
@@ -271,10 +273,11 @@ def plain(words: Sequence[str]) -> tuple[str, ...]:
     return inner
 
 
-def prepared(words: Sequence[str]) -> tuple[str, ...]:
-    """Return a check's words with the programs of `.venv`."""
+def prepared(words: Sequence[str], folder: str) -> tuple[str, ...]:
+    """Return a check's words with the programs of the root's `.venv`, as `folder` reaches it."""
     head, *rest = plain(words)
-    return (f"{_BIN}/python" if head in ("python3", "python") else f"{_BIN}/{head}", *rest)
+    program = "python" if head in ("python3", "python") else head
+    return (posixpath.relpath(f"{_BIN}/{program}", folder or "."), *rest)
 
 
 def fallback_test(paths: Collection[str], read: Read) -> tuple[str, ...] | None:

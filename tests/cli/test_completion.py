@@ -36,6 +36,16 @@ def test_bash_completes_verbs_actions_options_and_values(
     assert (done.stdout.split(), done.stderr) == (offered, "")
 
 
+def test_the_script_for_fish_has_a_line_for_each_verb_option_and_value() -> None:
+    lines = cli("completion", "fish").out.splitlines()
+    for verb in VERBS:
+        assert any(f"-n __fish_use_subcommand -a {verb} -d '" in line for line in lines), verb
+    seen = "__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain"
+    [tier] = [line for line in lines if f"-n '{seen}' -l tier " in line]
+    assert "maintainer" in tier.partition(" -xa ")[2]
+    assert any("-n '__fish_seen_subcommand_from completion' -f -a zsh " in line for line in lines)
+
+
 @pytest.mark.skipif(not shutil.which("fish"), reason="needs fish")
 @pytest.mark.parametrize(("line", "offered"), [("dem", ["demo"]), *WORDS])
 def test_fish_completes_the_same(line: str, offered: list[str], tmp_path: Path) -> None:

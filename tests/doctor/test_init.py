@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.doctor.propose import KEYS, policy_text, propose, workflow_text
+from bot.doctor.propose import KEYS, MAINTENANCE, REVIEW, WORKFLOW, policy_text, propose, workflow_text
 from bot.environment.detect import detect
 from bot.environment.detection import DetectedCheck, Detection, Kind, Omission, Step
 from bot.maintenance.task_file import read_task
@@ -212,6 +212,13 @@ def test_doctor_finds_the_workflow_that_init_writes(repo: Path) -> None:
 
     init(repo, "--yes")
     assert workflow(repo).message == ".github/workflows/agent.yml runs the action."
+
+
+def test_reviews_and_tasks_bring_the_workflows_that_run_them() -> None:
+    paths = [file.path for file in propose(Detection(), "openai", tasks=True, reviews=True)]
+    assert paths[:4] == [".github/agent.yml", WORKFLOW, REVIEW, MAINTENANCE]
+    assert all(path.startswith(".github/agent/") for path in paths[4:])
+    assert len(paths) > 4
 
 
 def test_the_key_is_the_providers() -> None:

@@ -45,6 +45,11 @@ def commands(files: Mapping[str, str | None]) -> list[str]:
         ({"web/package.json": '{"scripts": {"test": "x"}}'}, ["cd web && npm test"]),
         ({"go.mod": ""}, ["go test ./..."]),
         ({"Cargo.toml": ""}, ["cargo test"]),
+        ({"pom.xml": "<project/>"}, ["mvn -B test"]),
+        (
+            {"CMakeLists.txt": "enable_testing()\n"},
+            ["cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"],
+        ),
         ({"Makefile": "all:\n\ntest: all\n\t./t\n"}, ["make test"]),
         ({"Makefile": "all:\n\techo test:\n"}, []),
         ({"Makefile": "tests:\n"}, []),

@@ -134,7 +134,14 @@ extra-dependencies = ["attrs"]
          [".venv/bin/pytest -x"]),
         ({"pyproject.toml": HATCH}, "hatch test", "attrs", [".venv/bin/pytest"]),
         ({"uv.lock": ""}, "uv run --locked --group dev pytest", "/uv sync --locked --group dev", [".venv/bin/pytest"]),
+        (
+            {"uv.lock": ""}, "uv sync --python 3.12 --group dev --frozen\nuv run pytest",
+            "/uv sync --inexact --python .venv/bin/python", [".venv/bin/pytest"],
+        ),
         ({"poetry.lock": ""}, "poetry install --with dev\npoetry run pytest", "/poetry install", [".venv/bin/pytest"]),
+        ({"pdm.lock": ""}, "pdm install -G test\npdm run pytest", "/pdm install -G test", [".venv/bin/pytest"]),
+        ({}, "pip install --target there x\npip install y\npytest", "-q y pytest", [".venv/bin/pytest"]),
+        ({}, "pip install y\nexport MODE=ci\npytest", "-q y pytest", ["MODE=ci .venv/bin/pytest"]),
         (
             {"Makefile": "test:\n\tpip install -r dev.txt\n\tpytest -q\n"},
             "make test", "-r dev.txt", [".venv/bin/pytest -q"],
@@ -149,6 +156,81 @@ def test_runners_are_read_and_not_run(
     assert install in setup(detected)
     assert "evil" not in setup(detected)
     assert commands(detected) == checks
+
+
+@pytest.mark.parametrize(
+    ("manifest", "install"),
+    [
+        ({"uv.lock": ""}, "uv sync --frozen --python .venv/bin/python"),
+        ({"poetry.lock": ""}, "poetry install --no-interaction"),
+        ({"pyproject.toml": '[tool.poetry]\nname = "x"\n'}, "poetry install --no-interaction"),
+        ({"pdm.lock": ""}, "PDM_IGNORE_SAVED_PYTHON=1 .venv/tools/bin/pdm sync"),
+    ],
+)
+def test_without_ci_the_lock_file_names_the_manager(manifest: Mapping[str, str], install: str) -> None:
+    detected = detection({**PYTEST, **manifest})
+    assert setup(detected).endswith(install)
+    assert commands(detected) == [".venv/bin/python -m pytest -q"]
+
+
+def test_a_local_action_is_read_without_its_secrets() -> None:
+    action = """
+runs:
+  using: composite
+  steps:
+    - run: pip install -r dev.txt
+    - uses: other/action@v1
+    - run: pip install ${{ secrets.PACKAGE }}
+"""
+    files = {**PYTEST, ".github/actions/prepare/action.yml": action}
+    detected = detection(files, workflow("- uses: ./.github/actions/prepare\n- run: pytest"))
+    assert setup(detected).endswith("-m pip install -q -r dev.txt pytest")
+
+
+def test_a_folder_that_the_repository_is_checked_out_into_is_its_root() -> None:
+    steps = "- uses: actions/checkout@v5\n  with: {path: app}\n- run: pytest\n  working-directory: app/inner"
+    assert commands(detection(PYTEST, workflow(steps))) == ["cd inner && ../.venv/bin/pytest"]
+
+
+def test_a_check_in_a_folder_reaches_the_environment_of_the_root() -> None:
+    """Breaks: bot/environment/python.py "posixpath.relpath"."""
+    steps = "- run: python -m pytest\n  working-directory: packages/core"
+    [check] = detection(PYTEST, workflow(steps)).checks
+    assert check.command == "cd packages/core && ../../.venv/bin/python -m pytest"
+    assert check.plain == "cd packages/core && python3 -m pytest"
+
+
+def test_what_a_matrix_includes_belongs_to_the_leg_that_it_names() -> None:
+    matrix = """
+strategy:
+  matrix:
+    os: [windows-latest, ubuntu-latest]
+    include:
+    - {os: windows-latest, option: --windows}
+    - {os: ubuntu-latest, option: --linux}
+"""
+    detected = detection(PYTEST, workflow("- run: pytest ${{ matrix.option }}", job=matrix))
+    assert commands(detected) == [".venv/bin/pytest --linux"]
+
+
+@pytest.mark.parametrize(
+    ("script", "check"),
+    [
+        (
+            "if [ a = b ]; then\npytest 1\nelif [ a == a ]; then\npytest 2\nelse\npytest 3\nfi",
+            ".venv/bin/pytest 2",
+        ),
+        (
+            "if [ a != a ]; then\npytest 1\nelif [ a = b ]; then\npytest 2\nelse\npytest 3\nfi",
+            ".venv/bin/pytest 3",
+        ),
+        ("if [ $CI = b ]; then\npytest 1\nfi", ".venv/bin/python -m pytest -q"),
+        ("if test -f x; then\npytest 1\nfi", ".venv/bin/python -m pytest -q"),
+    ],
+)
+def test_of_an_if_the_branch_that_constants_choose_is_taken(script: str, check: str) -> None:
+    steps = "- run: |\n" + "".join(f"    {line}\n" for line in script.splitlines())
+    assert commands(detection(PYTEST, workflow(steps))) == [check]
 
 
 def test_the_matrix_fills_in_a_leg_on_linux_and_its_conditions_decide() -> None:
