@@ -377,12 +377,12 @@ def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begi
         "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
         "other.py": "", "test_other.py": "import other\ndef test_other(): pass\n",
     }  # fmt: skip
-    trial = begin(files, PYTEST, minutes=0.5, cores=cores)
+    trial = begin(files, PYTEST, minutes=0.9, cores=cores)
     [result] = trial.results({"money.py": MONEY.format("x * 100")})
     assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
     assert result.command == PYTEST
     assert result.related == f"{PYTEST} test_money.py"
-    assert result.scope_note == "over the budget of 0.5 minutes"
+    assert result.scope_note == "over the budget of 0.9 minutes"
     assert (named(result).mended, named(result).after) == (("test_money::test_cents",), TestCounts(2, 0, 0))
     assert [name for name in trial.opened if name.startswith("checks-related")] == ["checks-related-1"]
 
