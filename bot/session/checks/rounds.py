@@ -33,7 +33,7 @@ class Rounds:
         self._rounds = 0
 
     @property
-    def any(self) -> bool:
+    def has_work(self) -> bool:
         """Whether there may be something to run."""
         return bool(self.checks) or (self._context.inspect is not None and not self._context.unrun)
 
@@ -43,7 +43,7 @@ class Rounds:
 
     def start_before(self) -> None:
         """Start the base round and return at once."""
-        if self.any and not self._context.unrun:
+        if self.has_work and not self._context.unrun:
             self._before.start()
 
     def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
@@ -56,7 +56,7 @@ class Rounds:
             none = not_run(NO_CHANGE)
             before = [future.result() if future.done() else none for future in self._before.executions]
             return tuple(map(reruns.check_result, self.checks, before, [none] * len(before)))
-        if not self.any:
+        if not self.has_work:
             return ()
         self.start_before()
         if tree_sha not in self._after:

@@ -63,14 +63,14 @@ def check_quota(
             refusal=f"{actor.login} cannot start runs here: the policy allows none for the tier {actor.tier}."
         )
     # Schedules and failed runs are nobody's: GitHub names somebody as their actor who did not ask.
-    nobodys = actor.tier is Tier.SCHEDULE
+    scheduled = actor.tier is Tier.SCHEDULE
     try:
         runs = host.workflow_runs(
             repository,
             workflow.rpartition("/")[2],
-            event=event if nobodys else "",
+            event=event if scheduled else "",
             created=f">={now[:10]}",
-            actor="" if nobodys else actor.login,
+            actor="" if scheduled else actor.login,
         )
         used = _used(runs, run)
     except GitHubError as error:

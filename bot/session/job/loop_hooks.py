@@ -233,7 +233,7 @@ class StopHook:
 
     def _rounds_with_change(self) -> Iterator[str]:
         """Failing checks and errors of checkers, once for each tree."""
-        if not self.rounds.any or self.profile.unrun:
+        if not self.rounds.has_work or self.profile.unrun:
             return
         from bot.evidence.failing_checks import failing, failing_checks_message
 
