@@ -16,7 +16,7 @@ from statistics import median
 from benchmarks.session import COMMAND as SLASH_AGENT
 from benchmarks.session import VENDORS, SessionFailedError, clean_environment
 from benchmarks.table import Row
-from tests.support.model_script import Call, Say, Step
+from tests.support.model_script import Call, Say, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 
@@ -32,8 +32,9 @@ _FILES = {
 }
 _CHANGED = "src/app/part_1.py"
 _STEPS: tuple[Step, ...] = (
-    Call("bash", {"command": ".venv/bin/python -c 'print(1)'"}, id="call_1"),
-    Call("view", {"path": _CHANGED}, id="call_2"),
+    # Two answers take as long as a quick model's: meanwhile a run loads what its end needs.
+    Turn((Call("bash", {"command": ".venv/bin/python -c 'print(1)'"}, id="call_1"),), delay=0.6),
+    Turn((Call("view", {"path": _CHANGED}, id="call_2"),), delay=0.6),
     Call("edit", {"path": _CHANGED, "old": "VALUE = 1", "new": "VALUE = 2"}, id="call_3"),
     Call("describe_change", {"title": "Raise a value", "summary": "It was too low."}, id="call_4"),
     Say("Done."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +16,7 @@ from bot.contracts.journal import RECORDS
 from bot.contracts.request import Verb
 from bot.report import page
 from bot.session.context.profiles import profile_of_verb
-from bot.session.job.loop_hooks import LoopHooks
+from bot.session.job.loop_hooks import LoopHooks, ReportLoader
 from bot.session.tools.result_tools import ResultTools
 
 
@@ -37,12 +38,17 @@ def _hooks(results: ResultTools, used: Any = None) -> Hooks:
 def test_the_report_is_loaded_while_the_model_thinks() -> None:
     """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s.
 
-    Breaks: bot/session/job/loop_hooks.py "        page.load()".
+    Breaks: bot/session/job/loop_hooks.py "page.load()".
     """
     page._template.cache_clear()
     journal_file._adapter.cache_clear()
     run = SimpleNamespace(scan_meanwhile=lambda: None, start_before=lambda: None)
-    _hooks(ResultTools(), run).request_sent(1)
+    hooks = _hooks(ResultTools(), run)
+    hooks.request_sent(1)
+    hooks.request_sent(2)
+    assert "report" not in [thread.name for thread in threading.enumerate()], "not before half a second"
+    time.sleep(ReportLoader.SECONDS)
+    hooks.request_sent(3)
     for thread in threading.enumerate():
         if thread.name == "report":
             assert not thread.daemon, "the interpreter must wait for it"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -55,6 +57,7 @@ class LoopHooks:
     watch: Callable[[TurnInfo], None]
     say: Callable[[str], None]
     _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
+    _report_loader: ReportLoader = field(default_factory=lambda: ReportLoader(), init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -74,8 +77,7 @@ class LoopHooks:
         self.calls.turn = turn
         if turn == 1:
             self.rounds.start_before()
-            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
-            retry_at_capacity(threading.Thread(target=_load_report, name="report").start)
+        self._report_loader.request_sent()
 
     def _before_end(self) -> str | None:
         self.skills.end_turn()
@@ -111,14 +113,29 @@ class LoopHooks:
         return (*listed, *self.skills.carried())
 
 
-def _load_report() -> None:
-    """Load what only the end of a run needs, while the model thinks. What fails here fails again at the end, where it
-    is reported."""
-    with suppress(ImportError, OSError):
-        from bot.report import page
+class ReportLoader:
+    """Loads what only the end of a run needs, on a thread while the model thinks: with the first request that is sent
+    `SECONDS` after the first, so that a model that answers at once is not slowed down."""
 
-        page.load()
-        importlib.import_module("bot.session.job.result")
+    SECONDS = 0.5
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def request_sent(self) -> None:
+        now = time.monotonic()
+        if self._due and now >= self._due:
+            self._due = math.inf
+            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
+            retry_at_capacity(threading.Thread(target=self._load, name="report").start)
+        self._due = self._due or now + self.SECONDS
+
+    def _load(self) -> None:
+        with suppress(ImportError, OSError):  # what fails here fails again at the end, where it is reported
+            from bot.report import page
+
+            page.load()
+            importlib.import_module("bot.session.job.result")
 
 
 CheckSyntax = Callable[[Sequence[Mapping[str, str]]], Sequence[str]]
