@@ -25,7 +25,7 @@ test: $(STAMP) $(REWRITTEN)
 	$(call pytest,-m "not slow" tests)
 
 # The slow ones: every fault at every point (docs/reliability.md), the further rows of tables of whole runs, whole runs that
-# take a way that another one has taken, and whatever needs npm, act or Chromium. Only files that may have one are collected.
+# cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
 	$(call pytest,-m slow \
 	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))

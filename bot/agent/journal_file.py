@@ -109,10 +109,11 @@ def parse_journal(data: bytes, name: str, *, lenient: bool = False) -> JournalFi
     return JournalFile(header, own, cut, everything, tuple(unread))
 
 
-def load() -> None:
+def preload() -> None:
     """Import and create what reading any journal needs, which takes 0.1 s once a process."""
-    for kind in (*RECORDS.values(), *PARTS.values()):
-        _adapter(kind)  # type: ignore[arg-type]  # as below
+    kinds: tuple[Any, ...] = (*RECORDS.values(), *PARTS.values())
+    for kind in kinds:
+        _adapter(kind)
 
 
 @functools.cache

@@ -277,7 +277,7 @@ def prepared(words: Sequence[str], folder: str) -> tuple[str, ...]:
     """Return a check's words with the programs of the root's `.venv`, as `folder` reaches it."""
     head, *rest = plain(words)
     program = "python" if head in ("python3", "python") else head
-    return (posixpath.relpath(f"{_BIN}/{program}", folder or "."), *rest)
+    return (posixpath.relpath(f"/{_BIN}/{program}", f"/{folder}"), *rest)
 
 
 def fallback_test(paths: Collection[str], read: Read) -> tuple[str, ...] | None:

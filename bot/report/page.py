@@ -89,9 +89,9 @@ def render_page(journal_path: Path, patch: bytes | None = None) -> str:
     return render(journal, patch if patch is not None else _patch_beside(journal, journal_path))
 
 
-def load() -> None:
+def preload() -> None:
     """Do what rendering any page needs, once a process, such as reading the templates: it takes 0.15 s."""
-    journal_file.load()
+    journal_file.preload()
     _template()
 
 

@@ -38,7 +38,7 @@ def _hooks(results: ResultTools, used: Any = None) -> Hooks:
 def test_the_report_is_loaded_while_the_model_thinks() -> None:
     """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s.
 
-    Breaks: bot/session/job/loop_hooks.py "page.load()".
+    Breaks: bot/session/job/loop_hooks.py "page.preload()".
     """
     page._template.cache_clear()
     journal_file._adapter.cache_clear()

@@ -187,7 +187,7 @@ def _import_all() -> None:
     read._adapter(Outcome)
     path_rules.withholding("a")
     path_rules.sensitive("a")
-    page.load()
+    page.preload()
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error
         sandbox_probe.choose("auto")

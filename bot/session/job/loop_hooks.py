@@ -20,7 +20,6 @@ from bot.agent.usage import LimitReminder
 from bot.checkout.clone import Checkout
 from bot.checkout.objects import blobs_at
 from bot.contracts.cancel import CancelToken
-from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError, GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
@@ -43,6 +42,32 @@ if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
 
 
+class ReportLoader:
+    """Loads what only the end of a run needs, on a thread while the model thinks: with the first request that is sent
+    `SECONDS` after the first, so that a model that answers at once is not slowed down."""
+
+    SECONDS = 0.5
+
+    def __init__(self) -> None:
+        self._due = 0.0
+
+    def request_sent(self) -> None:
+        now = time.monotonic()
+        if self._due and now >= self._due:
+            self._due = math.inf
+            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
+            with suppress(RuntimeError):  # the machine has no thread left: then it is loaded at the end
+                threading.Thread(target=self._load, name="report").start()
+        self._due = self._due or now + self.SECONDS
+
+    def _load(self) -> None:
+        with suppress(ImportError, OSError):  # what fails here fails again at the end, where it is reported
+            from bot.report import page
+
+            page.preload()
+            importlib.import_module("bot.session.job.result")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopHooks:
     """Callbacks of a run's loop. `calls` is told the number of each request, `watch` each finished turn."""
@@ -57,7 +82,7 @@ class LoopHooks:
     watch: Callable[[TurnInfo], None]
     say: Callable[[str], None]
     _limit_reminder: LimitReminder = field(default_factory=LimitReminder, init=False)
-    _report_loader: ReportLoader = field(default_factory=lambda: ReportLoader(), init=False)
+    _report_loader: ReportLoader = field(default_factory=ReportLoader, init=False)
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -111,31 +136,6 @@ class LoopHooks:
         todo = self.results.todo
         listed = (f"Your list:\n{render_list(todo.items)}",) if todo.items else ()
         return (*listed, *self.skills.carried())
-
-
-class ReportLoader:
-    """Loads what only the end of a run needs, on a thread while the model thinks: with the first request that is sent
-    `SECONDS` after the first, so that a model that answers at once is not slowed down."""
-
-    SECONDS = 0.5
-
-    def __init__(self) -> None:
-        self._due = 0.0
-
-    def request_sent(self) -> None:
-        now = time.monotonic()
-        if self._due and now >= self._due:
-            self._due = math.inf
-            # No daemon: a process that ends while a thread of it is in pydantic's native code is aborted.
-            retry_at_capacity(threading.Thread(target=self._load, name="report").start)
-        self._due = self._due or now + self.SECONDS
-
-    def _load(self) -> None:
-        with suppress(ImportError, OSError):  # what fails here fails again at the end, where it is reported
-            from bot.report import page
-
-            page.load()
-            importlib.import_module("bot.session.job.result")
 
 
 CheckSyntax = Callable[[Sequence[Mapping[str, str]]], Sequence[str]]
