@@ -9,7 +9,7 @@ REWRITTEN := $(VENV)/.rewritten
 # Without bytecode each worker rewrites the asserts of all tests, and each process that a test starts compiles bot/.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all attacks-mutate audit-mutate lint fuzz bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test test-all lint fuzz bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
@@ -29,14 +29,6 @@ test: $(STAMP) $(REWRITTEN)
 test-all: $(STAMP)
 	$(call pytest,-m slow \
 	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
-
-# Each defence switched off in turn: its attack's test must fail. Takes a while.
-attacks-mutate: $(STAMP)
-	$(BIN)/python -m tests.attacks.mutate
-
-# A line of each row of docs/core-audit.md broken in turn: one of its tests must fail. Some five minutes; CI leaves it out.
-audit-mutate: $(STAMP)
-	$(BIN)/python -m tests.docs.core_mutations
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot slash_forge tests benchmarks skills

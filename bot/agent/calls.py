@@ -1,5 +1,5 @@
 """Run the calls of a response in order, write them to the journal, detect repetition, and keep a long result from
-being repeated in the conversation (S-085)."""
+being repeated in the conversation."""
 
 from __future__ import annotations
 

@@ -70,9 +70,9 @@ class ConversationContext(NamedTuple):
     cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
     `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
-    `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte (S-050).
+    `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
     `provider_override` returns the provider of the next request in place of `provider`, `None` for no override
-    (S-141).
+   .
     """
 
     provider: Provider

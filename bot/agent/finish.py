@@ -1,4 +1,4 @@
-"""The step after each response, as a closed table (S-047), and the sentences for people."""
+"""The step after each response, as a closed table, and the sentences for people."""
 
 from __future__ import annotations
 

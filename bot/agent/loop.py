@@ -1,5 +1,4 @@
-"""The loop: send a request, run the calls of the response in order, append their results, repeat
-(S-001..S-036 of docs/core-audit.md).
+"""The loop: send a request, run the calls of the response in order, append their results, repeat.
 
 Every call gets exactly one result on every path, before the next request (`bot/agent/message_history.py` enforces it).
 The model decides when it is done, within the limits; nothing here depends on a vendor, GitHub or a file.
@@ -32,7 +31,7 @@ def run_loop(context: ConversationContext, first: str, images: Sequence[Image] =
     """Run the conversation that `first` starts or continues until the model is done or something stops it.
     `images` go with `first`.
 
-    Raises `BusyError` if another conversation with the same name is active in the journal (S-029).
+    Raises `BusyError` if another conversation with the same name is active in the journal.
     """
     with context.journal.exclusive():
         return _run_conversation(Conversation(context), first, images)

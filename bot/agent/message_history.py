@@ -20,7 +20,7 @@ class HistoryError(Exception):
 
 
 class MessageHistory:
-    """Messages, validated as they are added (S-010, S-053) at a cost that does not grow with their number."""
+    """Messages, validated as they are added at a cost that does not grow with their number."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []

@@ -80,7 +80,7 @@ def drain(
     retrying: Callable[[Retrying], None] = lambda event: None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> Complete | Failed:
-    """Return the response to a request without writing its deltas, as for a summary (S-042).
+    """Return the response to a request without writing its deltas, as for a summary.
 
     `on_event` is called with each event but the last.
     """

@@ -1,4 +1,4 @@
-"""Rebuild the conversation that a journal recorded, also of a run that died at any point (S-013, S-053).
+"""Rebuild the conversation that a journal recorded, also of a run that died at any point.
 
 The result is a history that a vendor accepts: each call has one result, in order, and no id occurs twice. A
 missing result is replaced by a note; nothing else is invented, and nothing is executed.

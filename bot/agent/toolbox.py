@@ -127,7 +127,7 @@ class Toolbox:
         except AgentError as error:
             execution = _error(call, f"{FATAL_PREFIX}{error}")
             return execution._replace(permission=permission, ran=ran, fatal=str(error))
-        except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result (S-024).
+        except Exception as error:  # noqa: BLE001  The one border where a tool's bug becomes a result.
             return _crash(call, error)._replace(permission=permission, ran=ran)
         denied = outcome.metadata.get("denied") is True
         person_answer = str(outcome.metadata.get(PERSON, ""))

@@ -1,4 +1,4 @@
-"""The provider interface: a function from a `ModelRequest` to a stream of events (reference S-005).
+"""The provider interface: a function from a `ModelRequest` to a stream of events.
 
 A stream is any number of text, thinking and tool events, then exactly one `Complete` or `Failed`. A tool call
 is `ToolStart`, any number of `ArgumentsDelta`, `ToolEnd`, with the same `index`. `Retrying` may precede any of

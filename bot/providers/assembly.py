@@ -127,7 +127,7 @@ class Assembly:
 
     def complete(self, finish: FinishReason, raw_reason: str) -> Complete:
         """Return the terminal event. The presence of calls overrides the vendor's reason: some servers report
-        "stop" with calls, and a response with truncated calls is truncated (reference S-027)."""
+        "stop" with calls, and a response with truncated calls is truncated."""
         message = self.message(truncated=finish is FinishReason.MAX_TOKENS)
         if finish in (FinishReason.END_TURN, FinishReason.TOOL_USE):
             if not message.calls:

@@ -2,10 +2,10 @@
 vendor's data in a part's `extra`.
 
 The loop gives each call exactly one result, directly after it; a conversation from elsewhere may not, and every vendor
-refuses all of it for one stray result (S-053). A missing result is replaced by a note, a stray one is removed.
+refuses all of it for one stray result. A missing result is replaced by a note, a stray one is removed.
 
 Item ids, encrypted reasoning and signatures are valid for one model behind one wire format; every other one
-refuses or misreads them. `extra` names its writer, and a part of another writer is sent without it (S-046).
+refuses or misreads them. `extra` names its writer, and a part of another writer is sent without it.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ class FolderBusy(AgentError):
 
 @contextmanager
 def lock_folder(root: Path) -> Iterator[None]:
-    """Hold the lock of the run folder `root`, one run at a time (S-029). Raises `FolderBusy` after a second; the
+    """Hold the lock of the run folder `root`, one run at a time. Raises `FolderBusy` after a second; the
     cleanup holds it for less.
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.

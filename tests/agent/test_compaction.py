@@ -92,7 +92,6 @@ def test_it_is_made_shorter_before_it_is_full_and_the_task_stays_word_for_word(t
 
 
 def test_a_conversation_that_handed_over_its_result_is_not_made_shorter(tmp_path: Path) -> None:
-    """Breaks: bot/agent/conversation.py "self.context.hooks.has_result() or"."""
     here = bench(tmp_path, [*echoes(12), says("Done.")], Hooks(has_result=lambda: True))
     assert ran(here).stop is StopReason.END_TURN
     assert sum(map(tokens_of, here.provider.requests[-1])) > usable_tokens(SMALL)

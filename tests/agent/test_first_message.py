@@ -195,6 +195,6 @@ def test_instructions_of_the_repository_are_followed_but_for_commits_and_pull_re
 
 
 def test_a_check_is_run_for_the_model_and_not_by_it() -> None:
-    """As an order it would cost a command. Breaks: bot/agent/first_message.py "check, run for you"."""
+    """As an order it would cost a command."""
     told = first_message(request(), FACTS, "mark")
     assert "- check, run for you: `make test`\n" in told

@@ -644,7 +644,6 @@ def continuing(folder: Path, *script: Complete | Failed, info: ModelInfo = PREFI
 
 
 def test_a_text_that_was_cut_off_is_continued_where_the_model_can(tmp_path: Path) -> None:
-    """Breaks: bot/agent/finish.py "can_continue and _is_text(message)"."""
     bench = continuing(tmp_path, says("It is in ", finish=CUT), says("a.py. ", finish=CUT), says("Line 3."))
     end = bench.run()
     assert (end.stop, end.final_text) == (StopReason.END_TURN, "It is in a.py. Line 3.")
@@ -672,13 +671,11 @@ def test_a_continued_text_may_end_with_calls(tmp_path: Path) -> None:
 def test_a_text_is_not_continued_without_prefill_or_after_thinking(
     tmp_path: Path, first: Complete, info: ModelInfo
 ) -> None:
-    """Breaks: bot/agent/finish.py "isinstance(part, Thinking) for part"."""
     end = continuing(tmp_path, first, says("here."), info=info).run()
     assert (end.stop, end.turns) == (StopReason.MAX_TOKENS, 1)
 
 
 def test_a_text_that_never_ends_is_continued_twice(tmp_path: Path) -> None:
-    """Breaks: bot/agent/conversation.py "MAX_TRUNCATIONS - 1"."""
     end = continuing(tmp_path, *[says("on and ", finish=CUT)] * 5).run()
     assert (end.stop, end.turns, end.final_text) == (StopReason.MAX_TOKENS, 3, "on and on and on and")
 
@@ -687,6 +684,5 @@ def test_a_text_that_never_ends_is_continued_twice(tmp_path: Path) -> None:
 def test_a_server_that_refuses_to_continue_leaves_the_text_as_it_was(
     tmp_path: Path, status: int, stop: StopReason
 ) -> None:
-    """Breaks: bot/agent/finish.py "prefilled and response.status == _BAD_REQUEST"."""
     end = continuing(tmp_path, says("It is", finish=CUT), Failed("no prefill", status=status)).run()
     assert (end.stop, end.final_text) == (stop, "It is")

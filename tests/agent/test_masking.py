@@ -130,7 +130,6 @@ def asked_for(here: Bench) -> list[tuple[str, tuple[str, ...] | None]]:
 
 
 def test_the_first_request_asks_to_look_and_a_result_in_its_response_is_refused(tmp_path: Path) -> None:
-    """Breaks: bot/agent/masking.py "refused=tuple(results)"."""
     first = says(call("hand_over", "{}", "a"), call("todo", "{}", "b"))
     here = bench(tmp_path, LOOKING, None, first, says(call("hand_over", "{}", "c")), says("Done."))
     here.tools = {**here.tools, "todo": lambda values, cancel: ToolOutcome("Kept.")}

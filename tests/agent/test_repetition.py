@@ -1,4 +1,4 @@
-"""A long result that stands in the conversation already is not put there again (S-085)."""
+"""A long result that stands in the conversation already is not put there again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two sessions in one process share nothing (S-004, S-171): run side by side, each is as it is alone."""
+"""Two sessions in one process share nothing: run side by side, each is as it is alone."""
 
 from __future__ import annotations
 

@@ -77,7 +77,6 @@ def test_it_is_known_where_each_ends_also_with_lines_of_windows() -> None:
 
 
 def test_a_source_in_an_alternative_text_is_none() -> None:
-    """Breaks: bot/attachments/markdown.py "(src|alt)" (`(src)`)."""
     assert [one.address for one in pictures_in(f"<img alt='src={A}' src={B}>")] == [B]
 
 

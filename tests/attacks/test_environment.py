@@ -39,7 +39,6 @@ def printed(cli: Cli, repo: Path, sandbox: str, command: str) -> str:
 def test_a13_credentials_in_the_environment_of_a_checkout_stay_hidden(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """Breaks: bot/workspace/sandbox/bubblewrap.py "for name in folder.credentials():"."""
     repo = make_repository(tmp_path / "app", {".gitignore": ".venv\nnode_modules\nvendor\n", "a": "a\n"})
     for name in (".venv/pyvenv.cfg", ".venv/lib/fine", "node_modules/fine/index.js", "vendor/fine", *SECRETS):
         (repo / name).parent.mkdir(parents=True, exist_ok=True)

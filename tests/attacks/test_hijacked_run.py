@@ -197,7 +197,6 @@ def test_a30_a31_names_are_made_of_words(hijacked: Hijacked) -> None:
 
 
 def test_a43_no_field_carries_a_secret_out(hijacked: Hijacked) -> None:
-    """Breaks: bot/gate/disguised_secrets.py "if name := known.holds_secret(reading.data):"."""
     pull = hijacked.pull
     commit = hijacked.stage.get(f"commits/{pull['head']['sha']}")["commit"]["message"]
     for text in (pull["title"], pull["body"], pull["head"]["ref"], commit):

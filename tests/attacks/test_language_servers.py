@@ -28,7 +28,6 @@ def program(canary: object) -> str:
 
 @pytest.mark.bubblewrap
 def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/workspaces/diagnostics_monitor.py "if reason := _denied(policy, tier, _OPAQUE):"."""
     policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
     files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/tsc": program("canary.txt")}
     repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})
@@ -46,10 +45,7 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
 
 
 def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path) -> None:
-    """What setup left in a folder that git does not know is started: one that fails is off, and no more.
-
-    Breaks: bot/toolhost/lsp/launch.py "if changed := next("
-    """
+    """What setup left in a folder that git does not know is started: one that fails is off, and no more."""
     canary = tmp_path / "canary"
     files = {**FILES, f"{BIN}/biome": program(canary), "evil": program(canary), ".gitignore": "tsc\noxlint\n"}
     tree = make_tree(tmp_path / "tree", files)

@@ -92,10 +92,7 @@ def _takes_long(work: Callable[[], object]) -> bool:
 
 @pytest.mark.parametrize("killer", KILLERS)
 def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
-    """A megabyte of each as path, command and patch, and as much of it in a policy file as one may hold.
-
-    Breaks: bot/policy/matching.py "if len(plain) > _LONGEST_PATH:"
-    """
+    """A megabyte of each as path, command and patch, and as much of it in a policy file as one may hold."""
     policy, text = load_policy(RULES), killer * (1_000_000 // len(killer))
     for call in (
         ("edit", {"path": text}),
@@ -112,8 +109,6 @@ def test_a51_no_text_takes_the_rules_long(killer: str) -> None:
 
 
 def test_a51_many_alternatives_of_a_rule_are_not_all_tried() -> None:
-    """Breaks: bot/policy/read_rules.py
-    "islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)"."""
     words = ", ".join(f"w{number}" for number in range(2_000))
     rule = f"rules: [{{effect: allow, commands: [[[{words}], [{words}], [{words}]]]}}]"
     assert not _takes_long(lambda: _loaded(rule))
@@ -178,10 +173,7 @@ def test_a53_every_key_of_the_policy_is_flipped_by_the_attack() -> None:
 
 @pytest.mark.parametrize("whose", ["a branch", "a fork"])
 def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stage: Stage, whose: str) -> None:
-    """Of every run on it, whatever the verb, the policy is the base's.
-
-    Breaks: bot/session/context/base.py "return _read_at(checkout, checkout.policy_sha or checkout.base_sha, path)"
-    """
+    """Of every run on it, whatever the verb, the policy is the base's."""
     if whose == "a fork":
         number = fork_pull(stage, HEAD)
     else:
@@ -200,7 +192,6 @@ def test_a53_a_pull_request_does_not_change_the_policy_that_it_is_judged_by(stag
 
 @pytest.mark.bubblewrap
 def test_a53_a_stranger_gets_nothing_by_a_policy_of_their_own(stage: Stage) -> None:
-    """Breaks: bot/session/event/run_event.py "self._policy = load_policy(" """
     number = fork_pull(stage, HEAD)
     event = stage.ask("/agent fix this", login="mallory", number=number)
     with ModelServer([Say("owned")]) as server:
@@ -231,11 +222,7 @@ def _touching(command: str) -> str:
 
 @pytest.mark.bubblewrap
 def test_a54_no_command_gets_past_the_rules_in_disguise(cli: Cli, tmp_path: Path) -> None:
-    """A hundred and more rows that do run it, shown by running them in tests/policy/test_shell_truth.py.
-
-    Breaks: bot/policy/wrappers.py "if name in RUNNING_OTHERS:"
-    Breaks: bot/policy/matching.py "return shell.simple is None if isinstance(rule, OpaqueRule)"
-    """
+    """A hundred and more rows that do run it, shown by running them in tests/policy/test_shell_truth.py."""
     policy = "rules:\n  - {effect: deny, commands: [[touch]]}\n  - {effect: deny, opaque: true}\n"
     repo = make_repository(tmp_path / "app", {"README.md": "# App\n", ".github/agent.yml": policy})
     rows = [_touching(command) for command in RUNNING]

@@ -46,7 +46,6 @@ def places(text: str) -> list[str]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
-    """Breaks: bot/gate/markdown.py "stays = _NEAR.match(text, end) or listed.match(text, opened.end())" """
     assert any("evil.example" in place for place in places(form)) or "\\\\" in form, (
         "the attack works unguarded"
     )
@@ -60,7 +59,6 @@ def test_a42_no_form_of_an_address_carries_anything_away(form: str) -> None:
     )
 )
 def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
-    """Breaks: bot/gate/markdown.py "return _SCHEME.sub(" """
     remaining = places(clean_markdown("".join(parts), 10_000))
     # A bare address goes on to the next blank, on a page: what matters is whose it is.
     assert not [
@@ -92,7 +90,6 @@ def why_sensitive(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.bubblewrap
 def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
-    """Breaks: bot/gate/verdict.py "weaker.get(change.path" """
     assert why_sensitive["tests/test_weakened.py"] == (
         "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
     )
@@ -100,7 +97,6 @@ def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, st
 
 @pytest.mark.bubblewrap
 def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
-    """Breaks: bot/gate/python_tests.py "if _truth(node)" """
     reasons = why_sensitive["tests/test_looks_as_before.py"]
     assert "has 1 assertion that cannot fail (line 2)" in reasons
     assert "has 1 assertion that no run reaches (line 6)" in reasons

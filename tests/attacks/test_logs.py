@@ -31,7 +31,7 @@ def carried_out(log: str) -> list[str]:
 
 
 def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo: Path) -> None:
-    """Commands, paths, titles and answers are shown in the log. Breaks: bot/github/actions.py "stop-commands"."""
+    """Commands, paths, titles and answers are shown in the log."""
     everything = "\n".join(FORMS)
     steps = [
         PRINT,
@@ -49,7 +49,7 @@ def test_a19_a50_what_a_run_prints_is_no_command_and_no_sequence(cli: Cli, repo:
 
 @pytest.mark.slow
 def test_a19_what_a_failed_setup_printed_is_no_command(cli: Cli, tmp_path: Path) -> None:
-    """Quoted in the error. Breaks: bot/cli/main.py "Actions(os.environ, sys.stderr).print(_masked(line))"."""
+    """Quoted in the error."""
     files = {"forms": "\n".join(FORMS), ".github/agent.yml": "version: 1\nsetup: [cat forms && exit 3]\n"}
     repo = make_repository(tmp_path / "app", files)
     attack = fix_with(cli.home, repo, [], cli.environment(GITHUB_ACTIONS="true"), cold=False)

@@ -77,7 +77,6 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[in
 
 @pytest.mark.bubblewrap
 def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dict[str, str]]) -> None:
-    """Breaks: bot/workspace/egress/tunnel.py "if name != target.host:"."""
     port, named = mirror
     policy = "version: 1\ntiers:\n  maintainer:\n    egress: [python]\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
@@ -98,7 +97,6 @@ def test_a40_no_trick_at_the_proxy_gets_out(stage: Stage, mirror: tuple[int, dic
 
 
 def test_a37_thirty_triggers_start_as_many_runs_as_a_day_has(stage: Stage, one_day: None) -> None:
-    """Breaks: bot/session/event/quota.py "if used < limit:"."""
     policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": policy})
     granted = {"contents": "read", "issues": "write", "actions": "read"}

@@ -62,20 +62,17 @@ def test_the_log_of_the_job_says_that_it_was_withheld(published_texts: Published
 
 
 def test_no_summary_holds_it(published_texts: PublishedTexts) -> None:
-    """Breaks: bot/github/actions.py "self.withhold(text)"."""
     assert OWN not in published_texts.summary
     assert "acme-key" in published_texts.summary
 
 
 def test_a_dry_run_prints_what_would_be_written_without_it(published_texts: PublishedTexts) -> None:
-    """Breaks: bot/github/transport.py "fields = self._filtered(path, body)"."""
     assert OWN not in published_texts.dry
     assert "would " in published_texts.dry
     assert "acme-key" in published_texts.dry
 
 
 def test_nothing_on_github_holds_it(published_texts: PublishedTexts) -> None:
-    """Breaks: bot/gate/outbound.py "Detector(self._redactor, finder)"."""
     assert OWN not in published_texts.published
     texts = [
         *published_texts.stage.bot_comments(),

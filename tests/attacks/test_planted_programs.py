@@ -29,10 +29,7 @@ MODULES = (
 
 @pytest.mark.bubblewrap
 def test_a29_nothing_planted_in_the_repository_is_run_by_the_host(cli: Cli, tmp_path: Path) -> None:
-    """Started in the repository, with its folders first on PATH, as a step after `npm install` would be.
-
-    Breaks: bot/checkout/git.py "entry for entry in entries if os.path.isabs(entry)"
-    """
+    """Started in the repository, with its folders first on PATH, as a step after `npm install` would be."""
     canary = tmp_path / "canary"
     program = f'#!/bin/sh\necho "$0" >> {canary}\nexit 1\n'
     module = f"open({str(canary)!r}, 'a').write(__file__)\n"

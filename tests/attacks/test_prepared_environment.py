@@ -74,7 +74,6 @@ def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None
 
 
 def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:
-    """Breaks: bot/session/workspaces/trees.py "tree_sha=self.prepared_from or None"."""
     checkout, folder = of_pull(tmp_path), RunFolder(tmp_path / "run")
     folder.root.mkdir()
 

@@ -120,10 +120,7 @@ def test_a49_a_bomb_in_the_background_is_stopped_too(confined: Workspace) -> Non
 def test_a49_a_fork_bomb_ends_everything_in_the_workspace_says_so_and_goes_no_further(
     confined: Workspace,
 ) -> None:
-    """A command in the background that ran before it is ended with it; a process of the same user outside is not.
-
-    Breaks: bot/toolhost/process_monitor.py "os.kill(-1, signal.SIGKILL)".
-    """
+    """A command in the background that ran before it is ended with it; a process of the same user outside is not."""
     with subprocess.Popen(["sleep", "600"]) as outside:
         try:
             output = bash(confined, "while sleep 0.1; do :; done", background=True).content
@@ -191,14 +188,13 @@ def test_a10_no_shared_memory_of_the_machine_can_be_reached(confined: Workspace,
 
 
 def test_a28_no_shared_memory_outlives_its_command(confined: Workspace) -> None:
-    """Breaks: bot/toolhost/process_monitor.py "drop_segments()"."""
     before = bash(confined, "wc -l < /proc/sysvipc/shm").content
     bash(confined, f"python3 -S -c '{SEGMENT}'")
     assert bash(confined, "wc -l < /proc/sysvipc/shm").content == before
 
 
 def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took_it() -> None:
-    """Buffers of sockets and the like are in nobody's books. Breaks: bot/toolhost/usage.py "lost > self"."""
+    """Buffers of sockets and the like are in nobody's books."""
     unmapped = Unmapped(2 * MIB, Machine(64 * MIB, 32 * MIB))
     assert not unmapped.over([], Machine(64 * MIB, 5 * MIB))
     assert unmapped.over([], Machine(64 * MIB, 3 * MIB))
@@ -207,7 +203,7 @@ def test_a49_where_the_machine_runs_out_of_memory_the_command_is_ended_that_took
 
 
 def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None:
-    """A disk runs out of places for files as well. Breaks: bot/toolhost/usage.py "_BLOCK, _LEAST)"."""
+    """A disk runs out of places for files as well."""
     use = DiskUse((tmp_path,), 100 * 4096, pause=0)
     assert use.check([], 0) is None
     for number in range(60):
@@ -217,7 +213,6 @@ def test_a49_folders_and_empty_files_are_on_the_disk_too(tmp_path: Path) -> None
 
 
 def test_what_only_deletes_is_let_be_though_more_came_after_the_limit_was_passed(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/usage.py "if self.added > self.allowed:"."""
     use = DiskUse((tmp_path,), 4096, pause=0)
     (tmp_path / "a").write_bytes(bytes(8192))
     assert use.check([], use.before()) == ExceededLimit("disk", 4096)

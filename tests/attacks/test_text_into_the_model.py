@@ -17,12 +17,7 @@ pytestmark = pytest.mark.bubblewrap
 
 
 def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_at(stage: Stage) -> None:
-    """Under an issue of a stranger's, a maintainer asks: what is shown is the maintainer's own picture alone.
-
-    Breaks: bot/attachments/selector.py "if not self._site.is_picture(picture.address):"
-    Breaks: bot/attachments/fetch.py "if not self._site.may_follow(address):"
-    Breaks: bot/attachments/selector.py "if tier not in self._rules.tiers:"
-    """
+    """Under an issue of a stranger's, a maintainer asks: what is shown is the maintainer's own picture alone."""
     theirs, ours = plain(30, 10), plain(50, 20)
     forge, repo = stage.forge, stage.repo
     with Listener(theirs) as elsewhere:
@@ -64,10 +59,7 @@ def test_a08_no_other_host_sees_a_request_and_a_strangers_picture_is_not_looked_
 
 
 def test_a02_a_stolen_secret_is_not_posted_back_in_any_disguise(stage: Stage) -> None:
-    """A-02, "comment and control": the model has the job's token somehow and answers with it, encoded twice.
-
-    Breaks: bot/gate/disguised_secrets.py "if name := known.holds_secret(reading.data):"
-    """
+    """A-02, "comment and control": the model has the job's token somehow and answers with it, encoded twice."""
     token = stage.sample.run_token
     twice = base64.b64encode(base64.b64encode(f"HOME=/root\nGITHUB_TOKEN={token}\n".encode())).decode()
     spread = "\n".join(

@@ -299,7 +299,6 @@ def test_git_python_is_not_imported_for_a_local_checkout(repository: Repository,
 def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
     repository: Repository, tmp_path: Path
 ) -> None:
-    """Breaks: bot/checkout/clone.py "_missing_objects_hint(source, error.detail)"."""
     git(repository.path, "config", "uploadpack.allowFilter", "true")
     url = repository.path.as_uri()
     git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", url, "partial")

@@ -247,10 +247,7 @@ def recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a17_git_is_told_the_token_in_no_argument_variable_or_file(
     forge: Forge, repo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A-17, git's part.
-
-    Breaks: bot/checkout/remote.py "add_credential(f\"{parts.scheme}://{parts.netloc}\", USER, token)"
-    """
+    """A-17, git's part."""
     monkeypatch.setenv("SOME_TOKEN", "canary-of-ours-1f2e3d4c")
     record = recorded(tmp_path / "programs", monkeypatch)
     token = forge.token("ada")

@@ -29,7 +29,6 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_removes_finished_runs_and_says_how_much(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Breaks: bot/cli/clean.py "elif folder.has_tree and not named:"."""
     assert run(["clean", "--yes"]) == 0
     assert sorted(os.listdir(runs)) == ["died", "link"]
     assert (runs.parents[1] / "precious" / "file").exists()
@@ -49,7 +48,6 @@ def test_a_dry_run_and_a_program_that_does_not_say_yes_remove_nothing(
 
 
 def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Path) -> None:
-    """Breaks: bot/session/run_folder.py "with lock_folder(folder.root):"."""
     with lock_folder(runs / "died"), lock_folder(runs / "done"):
         assert run(["clean", "--yes", str(runs / "died")]) == 0
         assert run(["clean", "--yes"]) == 0
@@ -60,7 +58,6 @@ def test_one_that_died_is_removed_if_it_is_named_and_one_at_work_never(runs: Pat
 
 @pytest.mark.parametrize("name", ["link", "..", "done/bundle", "../../precious", "gone"])
 def test_nothing_else_can_be_named(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Breaks: bot/cli/clean.py "or root.is_symlink()"."""
     assert run(["clean", "--yes", str(runs / name)]) == 2
     assert "is no run of this machine" in capsys.readouterr().err
     assert (runs.parents[1] / "precious" / "file").exists()

@@ -150,7 +150,6 @@ def test_the_traceback_of_an_internal_error_can_be_had(
 def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
     tmp_path: Path, out: str, unbuffered: str, code: int, said: str
 ) -> None:
-    """Breaks: bot/cli/main.py "if not remedy:", and without PYTHONUNBUFFERED "os.dup2(nowhere"."""
     (tmp_path / "agent.yml").write_text(json.dumps({"version": 1, "rules": []}))
     line = command("policy", "explain", "--file", "agent.yml", "--tier", "local", "ls", "{}")
     ours, theirs = os.pipe()
@@ -170,7 +169,7 @@ def test_what_cannot_be_written_out_is_said_where_somebody_would_read_it(
 def test_an_error_that_quotes_a_secret_is_masked(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A setup command may print one. Breaks: bot/cli/main.py "print(_masked(line))"."""
+    """A setup command may print one."""
     secret = "Zq8vT2rWx5Ky7Lm3Nb4P"
     monkeypatch.setenv("FORGE_TOKEN", secret)
     assert run(["report", f"/nonexistent/{secret}/journal"]) == 2

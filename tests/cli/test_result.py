@@ -194,7 +194,6 @@ def test_related_tests_are_told_as_such() -> None:
 
 
 def test_why_a_check_did_not_run_is_told() -> None:
-    """Breaks: bot/cli/result.py ", CheckState.NOT_RUN)"."""
     ended = CheckRun(CheckState.NOT_RUN, note="The tool host failed during bash: the tool host ended.")
     lines = result_lines(make_outcome(checks=(CheckResult("t", "make test", PASSED, ended),)))
     at = lines.index("  check     make test: before passed, after not run")
@@ -289,7 +288,6 @@ def test_a_locale_without_unicode_gets_ascii() -> None:
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}], ids=["colour", "plain"])
 def test_no_word_of_a_model_is_a_sequence_or_a_hidden_link(environment: dict[str, str]) -> None:
-    """Breaks: bot/cli/terminal/printer.py "lines_of(text.strip"; bot/cli/terminal/printer.py "hyperlinks=False"."""
     hostile = f"{HOSTILE} [the docs](https://evil.example/x)"
     outcome = replace(QUESTION, answer=hostile, reason=hostile, notes=(hostile,), model=hostile)
     raw = on_terminal(outcome, Screen(200, 60), **environment)

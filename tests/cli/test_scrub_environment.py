@@ -54,10 +54,7 @@ _ROOT = str(Path(bot.__file__).parent.parent)
 
 
 def test_a09_what_the_process_was_started_with_holds_no_secret() -> None:
-    """A-09: `/proc/self/environ` of the supervisor.
-
-    Breaks: bot/cli/scrub_environment.py "os.execve(sys.executable, command"
-    """
+    """A-09: `/proc/self/environ` of the supervisor."""
     seen = shown("run", "--event", "x", **_SECRETS)
     assert "canary" not in seen["started_with"]
     assert "PATH=" in seen["started_with"]
@@ -163,10 +160,7 @@ def _has_environment(call: ast.Call) -> bool:
 
 
 def test_ctrl_c_before_anything_began_is_no_traceback() -> None:
-    """Also one that came while the program began again.
-
-    Breaks: bot/cli/scrub_environment.py "pthread_sigmask(_signal.SIG_UNBLOCK"
-    """
+    """Also one that came while the program began again."""
     code = """
 import os, signal
 from bot.cli.scrub_environment import PIPE, restart_without_secrets, exit_on_ctrl_c
@@ -187,7 +181,6 @@ print("it went on")
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_standard_stream_that_was_closed_is_no_other_file(tmp_path: Path, closed: str) -> None:
-    """Breaks: bot/__main__.py "open_closed_streams()"."""
     code = f"""
 import json, os, sys
 from bot import __main__

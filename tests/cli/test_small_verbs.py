@@ -82,7 +82,6 @@ def test_an_error_result_is_json_as_well_and_exits_with_nought(
 
 @pytest.mark.bubblewrap
 def test_a_tool_s_result_shows_no_secret_of_the_environment(repo: Path) -> None:
-    """Breaks: bot/session/local/run_tool.py "mask(outcome.content)"."""
     ran = cli(
         "tool",
         "bash",

@@ -42,7 +42,6 @@ def said(script: str) -> str:
 
 
 def test_a_thread_start_is_retried_until_there_is_capacity() -> None:
-    """Breaks: bot/contracts/capacity.py "except RuntimeError"."""
     script = """
         freeing = threading.Thread(target=roomy)
         freeing.start()
@@ -67,7 +66,6 @@ def test_one_that_never_can_be_started_is_said_in_words() -> None:
 
 
 def test_a_process_start_is_retried_until_there_is_capacity() -> None:
-    """Breaks: bot/contracts/capacity.py "except BlockingIOError"."""
     refusals = iter([BlockingIOError(11, "Resource temporarily unavailable")] * 2)
 
     def start() -> str:

@@ -193,7 +193,6 @@ def test_a_folder_that_the_repository_is_checked_out_into_is_its_root() -> None:
 
 
 def test_a_check_in_a_folder_reaches_the_environment_of_the_root() -> None:
-    """Breaks: bot/environment/python.py "posixpath.relpath"."""
     steps = "- run: python -m pytest\n  working-directory: packages/core"
     [check] = detection(PYTEST, workflow(steps)).checks
     assert check.command == "cd packages/core && ../../.venv/bin/python -m pytest"
@@ -467,7 +466,7 @@ def test_the_name_of_a_tox_environment_may_be_put_together() -> None:
 
 
 def test_an_expression_cannot_make_a_text_as_long_as_it_likes() -> None:
-    """Calls within calls multiply it. Breaks: bot/environment/expressions.py "> _LONGEST_VALUE"."""
+    """Calls within calls multiply it."""
     nested = "'xxxxxxxxxx'"
     for _ in range(10):
         nested = f"format('{{0}}{{0}}{{0}}',{nested})"
@@ -492,7 +491,7 @@ def test_components_of_a_toolchain_are_not_installed_by_each_command(toolchain: 
 
 
 def test_cargo_tests_of_several_packages_are_checks_of_their_own() -> None:
-    """As rust-lang/regex does it. Breaks: bot/environment/project.py "_CARGO_PACKAGE.findall"."""
+    """As rust-lang/regex does it."""
     text = workflow(
         "- run: cargo test --test all\n- run: cargo test -p one\n- run: cargo test -p one --release"
     )
@@ -555,7 +554,6 @@ def test_arrays_of_plain_words_are_filled_in() -> None:
 
 @pytest.mark.parametrize("piece", ["/* ", '"\\', '/*"', "// /*"])
 def test_a_devcontainer_that_never_ends_is_read_in_one_pass(piece: str) -> None:
-    """Breaks: the `\\Z` of each pattern in bot/environment/candidate_checks.py; then this takes minutes."""
     text = piece * (390_000 // len(piece))
     assert setup(detection({**PYTEST, ".devcontainer.json": text})) == setup(detection(PYTEST))
 

@@ -209,10 +209,7 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
      "&#8203;", "&a", "`", "``a", "~~~", "```\n", "<i style='", "\U0001f3f4\U000e0067"],
 )  # fmt: skip
 def test_a51_a_megabyte_of_one_piece_is_cleaned_in_a_fifth_of_a_second(piece: str) -> None:
-    """That is some fifteen times what finding nothing takes, and so it is measured: machines differ.
-
-    Breaks: bot/events/hygiene.py 'self._cleaned(BREAK.join(parts), removals)' (with each part of the text on its own)
-    """
+    """That is some fifteen times what finding nothing takes, and so it is measured: machines differ."""
     text = piece * (1_000_000 // len(piece))
     assert any(_seconds(text) < 60 * _plain() + 0.1 for _ in range(3))
 

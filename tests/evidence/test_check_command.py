@@ -105,7 +105,6 @@ def test_the_environment_keeps_a_folder_with_a_space_together(tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not here")
 def test_go_names_its_tests_behind_make_too(tmp_path: Path) -> None:
-    """Breaks: bot/evidence/check_command.py "GOFLAGS:-"."""
     (tmp_path / "go.mod").write_text("module m\n")
     (tmp_path / "a_test.go").write_text('package m\nimport "testing"\nfunc TestA(t *testing.T) {}\n')
     (tmp_path / "Makefile").write_text("test:\n\t@go vet ./...\n\t@go test ./...\n")

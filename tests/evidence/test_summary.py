@@ -79,7 +79,6 @@ def test_the_headline_says_what_the_checks_came_to(
 
 
 def test_a_formatter_that_passes_does_not_speak_for_tests_without_a_result() -> None:
-    """Breaks: bot/evidence/summary.py "if tests and not bad"."""
     late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
     summary = summarize_checks(_of(LINT, CheckResult("tests", "cargo test", late, late)))
 

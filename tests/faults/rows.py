@@ -1,8 +1,7 @@
-"""The table of faults: what goes wrong, where, and how it must end. `docs/reliability.md` shows it.
+"""The table of faults: what goes wrong, where, and how it must end.
 
 `make test` runs the first row of every fifth cause: put the fastest first. No point stands twice that is the same code:
-a fault of a request that three verbs send in one place is tried at one of them. After a change of a row, write the page
-again: `python -m tests.faults.page`.
+a fault of a request that three verbs send in one place is tried at one of them.
 """
 
 from __future__ import annotations

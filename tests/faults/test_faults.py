@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from slash_forge import Forge
-from tests.faults.page import PAGE, page
 from tests.faults.rows import ROWS
 from tests.faults.scene import Row, Scene, open_scene
 
@@ -34,11 +33,6 @@ def test_a_row_of_every_fifth_cause(scene: Scene, row: Row) -> None:
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in SAMPLE], ids=str)
 def test_every_other_row(scene: Scene, row: Row) -> None:
     scene.play(row)
-
-
-def test_the_page_shows_these_rows() -> None:
-    """Otherwise: python -m tests.faults.page"""
-    assert PAGE.read_text() == page(PAGE.read_text())
 
 
 def test_no_point_stands_twice() -> None:

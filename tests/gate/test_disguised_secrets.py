@@ -119,10 +119,7 @@ def _caught(text: str) -> bool:
 
 @pytest.mark.parametrize("name", sorted(ENCODINGS.keys() - UNSEEN))
 def test_a16_an_encoded_secret_does_not_leave(name: str) -> None:
-    """A-16: of all encodings of the table, only the two that the docs name get past masking and the detector.
-
-    Breaks: bot/gate/disguised_secrets.py "for reading in readings(data):"
-    """
+    """A-16: of all encodings of the table, only the two that the docs name get past masking and the detector."""
     assert _caught(ENCODINGS[name]())
 
 
@@ -131,10 +128,7 @@ def test_a16_an_encoded_secret_does_not_leave(name: str) -> None:
 def test_a16_nor_one_that_is_written_in_a_text_within_a_text(
     name: str, written: Callable[[str], str]
 ) -> None:
-    """As what a journal holds of a tool's arguments: JSON in JSON, with an escape where a line ends.
-
-    Breaks: bot/gate/disguised_secrets.py "waiting.append((other, 0))"
-    """
+    """As what a journal holds of a tool's arguments: JSON in JSON, with an escape where a line ends."""
     assert _caught(written({**ENCODINGS, **FURTHER}[name]()))
 
 
@@ -190,10 +184,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a51_reading_a_text_takes_time_in_its_length_alone(name: str) -> None:
-    """A-51: four times the text, about four times the time.
-
-    Breaks: bot/gate/disguised_secrets.py "if left < 0:"
-    """
+    """A-51: four times the text, about four times the time."""
     detector = Detector(REDACTOR)
     small, large = TEXTS[name](16_384), TEXTS[name](65_536)
     detector.withhold(small)
@@ -207,8 +198,6 @@ def _seconds(detector: Detector, text: str) -> float:
 
 
 def test_a_text_that_cannot_be_looked_through_is_withheld() -> None:
-    """Breaks: bot/gate/disguised_secrets.py "return _not_searched(error)"."""
-
     def broken(data: bytes) -> Iterator[Span]:
         raise RuntimeError("out of memory for this expression")
 
@@ -221,7 +210,6 @@ def test_a_text_that_cannot_be_looked_through_is_withheld() -> None:
 def test_a_short_text_that_holds_nothing_is_looked_through_once_and_one_that_holds_something_each_time() -> (
     None
 ):
-    """Breaks: bot/gate/disguised_secrets.py "what is None and redacted == text and"."""
     looked: list[bytes] = []
 
     def look(data: bytes) -> Iterator[Span]:

@@ -39,7 +39,6 @@ def verdict(desk: Bench, *entries: str) -> None:
 
 @pytest.mark.parametrize("name", [".git", ".GIT", ".g\u200cit", "GIT~1", ".git.", "..", "."])
 def test_a52_names_that_git_would_not_check_out_are_refused_by_git_as_well(desk: Bench, name: str) -> None:
-    """Breaks: bot/gate/objects.py "--fsck-objects"."""
     with pytest.raises(HostileTree, match="git refuses what would be published"):
         verdict(desk, f"100644 blob BLOB\t{name}")
 

@@ -440,7 +440,6 @@ def test_a_tree_that_cannot_be_read_or_shown_is_refused(
 
 
 def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
-    """Breaks: bot/gate/walk.py "if change.path in self.edited"."""
     for number in range(4):
         desk.write(f"junk/{number}")
     desk.write("z.py")
@@ -460,7 +459,6 @@ def test_over_the_limit_of_files_edited_ones_come_first(desk: Bench) -> None:
 
 
 def test_a_file_that_is_withheld_for_the_limit_keeps_its_place(desk: Bench) -> None:
-    """Breaks: bot/gate/verdict.py "unchanged.update(diff.unchanged)"."""
     (desk.tree / "a.txt").unlink()
     desk.write("b.txt", "changed\n")
     desk.write("a.txt/inner")
@@ -511,7 +509,7 @@ def test_an_edit_of_a_tracked_file_over_the_limit_is_withheld(tmp_path: Path) ->
 
 
 def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As anybody but root meets it. Breaks: bot/gate/walk.py "self._leave_out_unread(folder, error)"."""
+    """As anybody but root meets it."""
     open_folder = ConfinedFolder.open_folder
 
     def closed(beneath: ConfinedFolder, name: str) -> int:
@@ -528,7 +526,6 @@ def test_a_folder_that_cannot_be_opened_is_withheld(desk: Bench, monkeypatch: py
 
 
 def test_a_case_variant_of_a_file_that_is_kept_is_withheld(desk: Bench) -> None:
-    """Breaks: bot/gate/verdict.py "more = _colliding(base, left)"."""
     (desk.tree / "a.txt").unlink()
     os.mkfifo(desk.tree / "a.txt")
     desk.write("A.txt")

@@ -155,7 +155,6 @@ FIELDS = [(name, place) for name, arguments in WRITES.items() for place in place
 def test_a43_no_field_of_any_write_takes_a_secret_out(
     received: tuple[GitHub, list[Any]], name: str, place: tuple[Any, ...], text: str
 ) -> None:
-    """Breaks: bot/github/transport.py "fields = self._filtered(path, body)" """
     client, came = received
     came.clear()
     arguments = filled(WRITES[name], place, text)
@@ -177,7 +176,6 @@ def test_a43_no_field_of_any_write_takes_a_secret_out(
 
 
 def test_a43_nothing_writes_but_through_the_gates_client() -> None:
-    """Breaks: bot/session/event/event_context.py "from bot.gate.outbound import connect" """
     found = set()
     root = Path(bot.__file__).parent
     for path in root.rglob("*.py"):
@@ -281,7 +279,6 @@ def test_a_long_text_costs_linear_time(piece: str) -> None:
 
 
 def test_a60_a_link_to_a_thread_of_another_repository_does_not_leave() -> None:
-    """Breaks: bot/gate/outbound.py "break_foreign_threads(broken, repository, self._hosts)"."""
     text = "https://github.com/o/r/pull/1 and [x](https://github.com/other/r/issues/2)"
     for path in ("/repos/o/r/issues/3/comments", "/repos/o/r/pulls/4"):
         sent = OUT(path, {"body": text})

@@ -160,10 +160,7 @@ def test_all_of_a_text_is_masked_and_nothing_else() -> None:
     "killer", ["-----BEGIN RSA PRIVATE KEY-----\n", "https://a:", "sk-ant-", "eyJ", "SG.a.", "[]("]
 )
 def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
-    """A-51: eight times the text takes about eight times as long, whatever it repeats.
-
-    Breaks: bot/gate/secrets.py "at = match.span()" (with a search from the match's second character)
-    """
+    """A-51: eight times the text takes about eight times as long, whatever it repeats."""
     small, large = (killer * (size // len(killer)) for size in (1 << 16, 1 << 19))
     Finder().masked(small)
     assert _seconds(large) < 40 * _seconds(small) + 0.2
@@ -173,7 +170,7 @@ def test_a51_time_grows_with_the_text_alone(killer: str) -> None:
     "killer", ["-----BEGIN RSA PRIVATE KEY-----\n", "xoxb-1234567890 ", "aa://u:passw0@h "]
 )
 def test_a51_a_megabyte_of_credentials_is_masked_in_a_fifth_of_a_second(killer: str) -> None:
-    """A-51, with room for a slow machine. Breaks: bot/gate/secrets.py "islice(rule(data), MOST + 1)"."""
+    """A-51, with room for a slow machine."""
     Finder().masked(killer)
     assert _seconds(killer * (1_000_000 // len(killer))) < 0.15
 

@@ -231,7 +231,6 @@ def test_a_hostile_text_costs_linear_time(text: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("opening", ["```mermaid", "~~~ Mermaid", "````geojson"])
 def test_a42_a_drawing_that_leads_elsewhere_is_held_back(opening: str, line: str) -> None:
-    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.search(block.content)"."""
     fence = opening.split("m")[0].split("g")[0].split(" ")[0].rstrip("M")
     shown = clean_markdown(f"See:\n{opening}\ngraph TD\n{line}\n{fence}\nEnd.", 5000)
     assert "(a code block was held back: it holds a drawing with a link or a picture)" in shown
@@ -247,7 +246,6 @@ def test_a_drawing_that_leads_nowhere_and_code_with_links_stay() -> None:
 @pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x85\u2028\u2029\0\u200b\ud83d")
 @pytest.mark.parametrize("fence", ["~~~", "```"])
 def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None:
-    """Breaks: bot/gate/text.py "_lines_ended(text)". To GitHub none of these ends a line, so no code follows."""
     assert live(markdown(f"Hello{separator}{fence}\n@org/team\n")) == []
     assert f"@{BREAK}org/team" in markdown(f"Hello{separator}{fence}\n@org/team\n")
 
@@ -258,7 +256,6 @@ def test_a56_a_line_ends_at_a_line_feed_only(separator: str, fence: str) -> None
      "1. ```\\suggestion", "```Suggestion:-0+1"],
 )  # fmt: skip
 def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str) -> None:
-    """Breaks: bot/gate/text.py "block.info if LANGUAGE.fullmatch(block.info) else"."""
     mark = opening[: opening.find(opening.lstrip("> 1.")[0])].replace("1. ", "   ")
     shown = markdown(f"{opening}\n{mark}@ada\n")
     assert live(shown) == []
@@ -275,7 +272,6 @@ def test_a57_no_fence_in_any_form_makes_a_suggestion(opening: str) -> None:
     ],
 )
 def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str) -> None:
-    """Breaks: bot/gate/text.py "_DRAWN_WITH_LINKS.search(block.content)"."""
     shown = markdown(text)
     assert live(shown) == []
     assert not re.search(r"(?:`{3}|~{3})(?:mermaid|math|&)", shown)
@@ -283,13 +279,11 @@ def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str) -> None:
 
 @pytest.mark.parametrize("space", [" " * 25, "&nbsp;", "\u00a0", "\n> ", "\\\n", " &nbsp; **", "\t\u2003"])
 def test_a59_no_white_space_closes_an_issue(space: str) -> None:
-    """Breaks: bot/gate/text.py "(?:&nbsp;|"."""
     assert f"Fixes{BREAK}" in markdown(f"Fixes{space}#12")
     assert live(markdown(f"> Fixes{space}#12")) == []
 
 
 def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> None:
-    """Breaks: bot/gate/text.py "_FOREIGN_REFERENCE.sub("."""
     assert markdown("see other/repo#1, ada#2 and #3") == f"see other/repo#{BREAK}1, ada#{BREAK}2 and #3"
     assert len(re.findall(r"#\d", markdown("".join(f"#{n} " for n in range(5178))))) == 50
 
@@ -303,10 +297,7 @@ def test_a61_what_the_patterns_miss_leaves_as_code(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["![x](https://evil.example/?leak)", "<b>bold</b>", "@octocat, look"])
 def test_a61_what_cleaning_missed_comes_out_as_code(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No text is known that cleaning misses, so cleaning is switched off.
-
-    Breaks: bot/gate/text.py "if not live_part(cleaned):".
-    """
+    """No text is known that cleaning misses, so cleaning is switched off."""
     monkeypatch.setattr(gate_text, "_harmless_markdown", str)
     assert markdown(text) == f"```\n{text}\n```\n"
 
@@ -338,12 +329,10 @@ def test_a_block_in_a_list_stays_where_it_is_if_nothing_in_it_acts() -> None:
     ],
 )
 def test_a61_what_the_oracle_found_acts_no_more(text: str) -> None:
-    """Breaks: bot/gate/text.py "plain_addresses(text))" and "[*_~]" of `_SLASH_COMMAND`; rendered.py `_COMMAND`."""
     assert fault(text) == ""
 
 
 def test_a61_a_text_that_takes_its_parser_too_long_leaves_as_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Breaks: bot/gate/markdown.py "raise SlowText"."""
     monkeypatch.setattr(blocks, "SECONDS", -1.0)
     text = "Look, @ada:\n```py\nx\n```\n"
     assert markdown(text) == f"````\n{text}````\n"

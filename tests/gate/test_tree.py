@@ -309,7 +309,6 @@ def test_an_ignored_folder_is_never_entered(desk: Bench) -> None:
 
 
 def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
-    """Breaks: bot/gate/gitignore.py "elif rule.ignores and rule == rules[path]"."""
     repository = Repository(tmp_path / "source")
     repository.commit(**{".gitignore": "build\n"})
     desk = bench(tmp_path, repository)
@@ -373,7 +372,6 @@ def test_what_looks_like_a_new_credential_is_marked_by_kind_and_line(tmp_path: P
 
 
 def test_a55_characters_that_do_not_show_are_marked(desk: Bench) -> None:
-    """Breaks: bot/gate/verdict.py "unseen(diff.removed, diff.added),"."""
     desk.write("src/app.py", "is_admin = True  # \u202e\n")
     (file,) = desk.judge().files
     assert file.sensitive == "adds characters that do not show: U+202E (line 1)"

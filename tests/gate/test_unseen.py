@@ -31,7 +31,6 @@ def note(before: str, after: str) -> str:
     ],
 )
 def test_a55_what_nobody_sees_is_named_with_its_line(text: str, name: str) -> None:
-    """Breaks: bot/gate/additions.py "if char in _JOINERS or not is_seen(char)"."""
     assert note("one\nthree", f"one\n{text}\nthree") == f"adds characters that do not show: {name}"
     assert brings_in_unseen("one", text)
 

@@ -150,7 +150,6 @@ def test_a_denied_command_is_denied_inside_another_one(command: str) -> None:
     "command", ["npm --silent publish", "npm --tag next publish", "npm -w a --tag=b publish x"]
 )
 def test_options_before_a_subcommand_hide_it_from_no_rule(command: str) -> None:
-    """Breaks: bot/policy/matching.py "any(_begins_loosely(pattern, one) for pattern in rule.patterns)"."""
     text = "rules:\n  - {effect: deny, commands: [[npm, publish]]}\n"
     assert _command(command, text).effect is Effect.DENY
     assert _command("npm publish", text).effect is Effect.DENY

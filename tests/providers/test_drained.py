@@ -1,4 +1,4 @@
-"""One whole answer whose deltas nobody looks at, over real wire formats: the path of summaries (S-042)."""
+"""One whole answer whose deltas nobody looks at, over real wire formats: the path of summaries."""
 
 from __future__ import annotations
 

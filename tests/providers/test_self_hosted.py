@@ -156,7 +156,7 @@ def test_its_reasoning_goes_back_under_its_own_name(name: str) -> None:
 
 @pytest.mark.parametrize("field", ["role", "content", "name"])
 def test_a_recorded_part_cannot_name_another_field_of_the_message(field: str) -> None:
-    """A journal from an artifact is hostile. Breaks: bot/providers/openai_chat.py "in REASONING"."""
+    """A journal from an artifact is hostile."""
     answered = completed(answer("vllm", stream_of(SERVERS["vllm"]))).message
     thinking, *calls = answered.parts
     assert isinstance(thinking, Thinking)

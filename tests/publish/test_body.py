@@ -120,7 +120,6 @@ def test_the_body_is_what_the_golden_file_says(name: str) -> None:
 
 
 def test_the_commit_message_has_what_the_model_says_to_the_reviewer() -> None:
-    """Breaks: bot/publish/change/commit.py "if description.notes.strip()"."""
     described = Description("Round once", "Totals are summed exactly.", "Halves go to even.")
     message = commit_message(make_outcome(description=described))
     assert message == "Round once\n\nTotals are summed exactly.\n\nFor the reviewer:\n\nHalves go to even.\n"
@@ -245,7 +244,6 @@ def test_a_check_that_passed_before_and_is_flaky_now_is_looked_at_first() -> Non
 
 
 def test_a68_many_lines_of_one_kind_hide_none_of_a_graver_one() -> None:
-    """Breaks: bot/publish/evidence/priorities.py "kinds[_kind(file.sensitive)]" """
     notes = {
         **{f"{number:02}/tox.ini": "runs on its own" for number in range(70)},
         "a/package.json": "dependency manifest; adds the dependency x",
@@ -527,7 +525,6 @@ def _tags(body: str) -> list[str]:
 
 
 def test_people_are_told_of_text_that_was_hidden_from_them() -> None:
-    """Breaks: bot/publish/body/render.py "thread.hidden if thread" """
     assert REQUEST.thread is not None
     thread = replace(
         REQUEST.thread, left_out=("2 HTML comments taken out (the description line 3)", "1 comment edited")
@@ -587,7 +584,7 @@ def test_many_checks_that_fail_are_a_list_of_five() -> None:
     "opening", ["```suggestion", "~~~ suggestion", "````Suggestion:-0+1", "```&#115;uggestion"]
 )
 def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> None:
-    """It may stand in a thread on lines of a diff. Breaks: bot/publish/markdown.py "contained(cleaned)"."""
+    """It may stand in a thread on lines of a diff."""
     text = f"Better still:\n\n{opening}\nrun(everything)\n{opening[:3]}"
     body = render_body(make_outcome(description=Description("Title", text, text)), (), ())
     assert opening[3:].strip() not in body

@@ -135,10 +135,7 @@ def test_a64_nor_is_one_that_was_changed(world: World, change: tuple[str, str]) 
 
 
 def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(world: World) -> None:
-    """Any workflow could have written it, with a stranger's text.
-
-    Breaks: bot/session/event/retry_continue.py "if one.ours".
-    """
+    """Any workflow could have written it, with a stranger's text."""
     thread_ref, thread = (
         ThreadRef(REPO, world.issue, "99"),
         Thread(world.issue, "", "", "ann", "https://h/octo/hello/issues/1"),

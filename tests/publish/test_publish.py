@@ -640,8 +640,6 @@ def test_a_whole_publishing_asks_little(published_change: Published) -> None:
 
 
 def test_where_the_repositorys_rules_cannot_be_read_either_the_thread_is_told_of_both(world: World) -> None:
-    """Breaks: bot/publish/result.py "problem = f"."""
-
     def unreadable(read: object) -> None:
         raise PublishError("The rules could not be read.")
 

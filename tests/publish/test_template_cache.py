@@ -44,7 +44,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_template_is_compiled_once_for_all_processes(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/publish/template_cache.py "super().dump_bytecode(bucket)"."""
     assert len(compiled(environment(package), monkeypatch)) == 1
     assert compiled(environment(package), monkeypatch) == []
 

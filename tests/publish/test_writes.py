@@ -103,7 +103,6 @@ def names(world: World, number: int = 0) -> list[str]:
 
 
 def test_what_happened_in_the_second_of_the_look_itself_was_not_seen(world: World) -> None:
-    """Breaks: bot/publish/writes.py "proposed.known.get"."""
     seen = ThreadState(world.issue, False, "open", False, (), "2026-01-01T00:00:00Z")
     moment = world.api(f"/issues/{world.issue}")["updated_at"]
     triage = Triage(moment, (TriageThread(seen, "", "", "bob", "2026-01-01T00:00:00Z"),))
@@ -211,7 +210,6 @@ def test_a_secret_in_a_text_keeps_all_from_being_made(world: World) -> None:
 
 
 def test_a_secret_by_the_repositorys_own_rules_keeps_all_from_being_made(world: World, other: int) -> None:
-    """Breaks: bot/publish/writes.py "context.rules())"."""
     own = Finder(read_rules("[[rules]]\nid = 'acme-key'\nregex = 'ACME-[0-9]{12}'\n", "leaks.toml"))
     outcome, before = triaged(world, other), world.writes()
     writes = (AddComment(world.issue, "Harmless"), AddComment(other, "Use ACME-471147114711"))

@@ -94,7 +94,6 @@ def test_beyond_its_budget_a_page_is_not_coloured() -> None:
 
 
 def test_a_text_that_a_lexer_takes_forever_for_costs_a_page_no_more_than_its_seconds() -> None:
-    """Breaks: bot/report/diffs.py "time.thread_time() >= until"."""
     colours = Colours(seconds=0.05)
     began = time.thread_time()
     rows = ["a " * 16] * 600

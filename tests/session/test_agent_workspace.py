@@ -26,14 +26,11 @@ from tests.support.workspaces import Bench, eventually, make_tree
 
 
 def test_one_that_did_not_start_is_tried_in_the_same_folder(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "exist_ok=True"."""
     folder = RunFolder(tmp_path)
     assert folder.workspace("agent-0") == folder.workspace("agent-0")
 
 
 def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run() -> None:
-    """Breaks: bot/session/workspaces/agent_workspace.py "if self._failed_starts >= _MOST_FAILED_STARTS:"."""
-
     def start(number: int) -> Workspace:
         raise NoSandboxError(f"bwrap: no more namespaces ({number})")
 
@@ -50,9 +47,7 @@ def test_a_sandbox_that_does_not_start_fails_the_call_and_the_third_time_the_run
 
 @pytest.mark.slow
 def test_what_is_found_at_the_end_is_told_after_what_was_found_before(tmp_path: Path) -> None:
-    """Else a recording ends with the older of two versions. Breaks: bot/session/workspaces/agent_workspace.py
-    "self._settle()  # first".
-    """
+    """Else a recording ends with the older of two versions."""
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
     told: list[list[str]] = []
     first, second = threading.Event(), threading.Event()

@@ -243,7 +243,6 @@ def test_what_a_person_let_be_written_is_in_the_journal_of_their_own_checkout(
 
 
 def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tmp_path: Path) -> None:
-    """Breaks: bot/session/tools/approvals.py "is_relative_to"."""
     forged = PermissionDecision("edit", True, f"rules[0]{BY_PERSON_SUFFIX}", path="docs/a.md")
     runs, downloaded = tmp_path / "runs", tmp_path / "downloaded"
     for bundle in (runs / "20261101" / "bundle", downloaded):

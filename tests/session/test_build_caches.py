@@ -56,7 +56,6 @@ def exit_codes(outcome: dict[str, Any]) -> list[int]:
 def test_a_round_with_the_change_starts_from_what_the_round_before_built(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """Breaks: bot/session/workspaces/trees.py "return (*older, *newer)"."""
     repo = make_repository(tmp_path / "app", FILES)
     outcome = fixed(cli, repo, sandbox, change_to("changed"))
     assert exit_codes(outcome) == [0, 0], outcome["checks"]
@@ -91,7 +90,6 @@ def test_a27_what_a_changed_tree_puts_into_a_cache_reaches_no_other_round(
 def test_what_the_checkout_has_built_is_copied_and_never_written(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """Breaks: bot/session/workspaces/trees.py "caches = tuple(build_caches.checkout_caches(own))"."""
     check = "[ -e target/debug/old ] && echo new > target/debug/old && touch target/debug/more"
     repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
     debug = repo / "target/debug"
@@ -105,7 +103,6 @@ def test_what_the_checkout_has_built_is_copied_and_never_written(
 @both
 @pytest.mark.slow
 def test_the_home_of_setup_is_that_of_checks_and_of_the_model(cli: Cli, tmp_path: Path, sandbox: str) -> None:
-    """Breaks: bot/session/workspaces/trees.py "*build_caches.home_caches("."""
     policy = (
         FILES[".github/agent.yml"] + "setup: ['mkdir -p ~/.m2/repository; echo jar > ~/.m2/repository/a']\n"
     )
@@ -148,7 +145,6 @@ def test_which_checks_compile(command: str, compiles: bool) -> None:
 
 
 def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
-    """Breaks: bot/evidence/checkers.py "{tmp}/home/.cache/mypy"."""
     [mypy] = [one for one in CHECKERS if one.name == "mypy"]
     folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME

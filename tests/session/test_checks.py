@@ -125,7 +125,6 @@ def test_a_check_that_wants_the_network_is_marked_and_no_evidence(cli: Cli, tmp_
 @pytest.mark.skipif(os.nice(0) > 0, reason="these tests give way themselves")
 @pytest.mark.slow
 def test_the_check_before_the_change_gives_way_to_the_agents_commands(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/checks/before_round.py "quiet=True"."""
     nice = "test $(cut -d' ' -f19 /proc/self/stat) = 10"
     policy = f'version: 1\nchecks: [{{name: nice, command: "{nice}"}}]\n'
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})

@@ -30,7 +30,6 @@ def made(parent: Path, name: str, *, finished: bool) -> RunFolder:
 
 
 def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "folder.set_aside()"."""
     done, died = made(tmp_path, "1", finished=True), made(tmp_path, "2", finished=False)
     (tmp_path / "a file").touch()
     (tmp_path / "a link").symlink_to(done.root)
@@ -46,7 +45,6 @@ def test_what_a_finished_run_no_longer_needs_is_removed_and_nothing_else(tmp_pat
 
 
 def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "with lock_folder(root):"."""
     busy, other = made(tmp_path, "2", finished=True), made(tmp_path, "1", finished=True)
     with lock_folder(busy.root):
         clean_up(tmp_path)
@@ -57,7 +55,6 @@ def test_the_run_that_somebody_works_in_is_left_alone(tmp_path: Path) -> None:
 def test_a_run_is_not_called_busy_while_its_rest_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/run_folder.py "with lock_folder(root):"."""
     died = made(tmp_path, "1", finished=False)
     removed: list[str] = []
 
@@ -71,7 +68,6 @@ def test_a_run_is_not_called_busy_while_its_rest_is_removed(
 
 
 def test_the_moment_in_which_the_cleanup_renames_is_waited_for(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "time.monotonic() > until"."""
     held, released = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -104,7 +100,6 @@ def test_a_cleaner_that_was_killed_is_finished_by_the_next(
 
 
 def test_a_runner_throws_its_disk_away_itself(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py 'if environment.get("RUNNER_TEMP"):'."""
     folder = made(tmp_path / "slash-agent", "1", finished=True)
     clean_up_later({"RUNNER_TEMP": str(tmp_path)})
     assert not running(f"{tmp_path}/slash-agent")
@@ -127,7 +122,7 @@ def test_the_result_does_not_wait_for_the_trees(cli: Cli, repo: Path) -> None:
 
 @pytest.mark.slow
 def test_the_cleaner_is_a_session_of_its_own_that_holds_nothing(tmp_path: Path) -> None:
-    """It outlives the terminal and keeps no pipe open. Breaks: bot/session/run_folder.py "setsid=True"."""
+    """It outlives the terminal and keeps no pipe open."""
     parent = tmp_path / ".local/state/slash-agent/runs"
     folder = made(parent, "1", finished=True)
     for number in range(20_000):

@@ -79,7 +79,6 @@ DAMAGES: dict[str, Callable[[RunFolder], object]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Path, damage: str) -> None:
-    """Breaks: bot/session/job/new_conversation.py "spec.folder.keep_header()"."""
     DAMAGES[damage](folder)
     outcome = salvage(folder.root, {}, tmp_path / "out").outcome
     assert [file.path for file in outcome.files] == CHANGED
@@ -105,14 +104,12 @@ def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(
 
 
 def test_a_run_at_work_is_not_salvaged(folder: RunFolder) -> None:
-    """Breaks: bot/recovery/salvage.py "with lock_folder(folder.root):"."""
     with lock_folder(folder.root), pytest.raises(FolderBusy):
         salvage(folder.root, {})
 
 
 @pytest.mark.slow
 def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path) -> None:
-    """Breaks: bot/session/local/fix.py "if folder.has_tree or"."""
     first = ran(tmp_path, VIEW, Turn(EDITS), shell("head -c 6M /dev/urandom > core"), DONE, DONE)
     spoil_a_line(first)
     (first.tree / "later.txt").write_text("by hand\n")
@@ -122,7 +119,6 @@ def test_continue_takes_the_tree_of_a_run_with_a_damaged_journal(tmp_path: Path)
 
 
 def test_of_a_run_that_died_one_tree_stays_and_it_can_be_salvaged(folder: RunFolder, tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "folder.set_aside()"."""
     for name in (
         "tree-checks-before",
         "tree-prepared",
@@ -194,7 +190,6 @@ def test_policy_lets_a_run_that_died_and_who_continues_it_delete_most_files(tmp_
 
 @pytest.mark.slow
 def test_ten_megabytes_of_last_words_are_cut_and_the_bundle_is_read(tmp_path: Path) -> None:
-    """Breaks: bot/session/job/outcome.py "answer=_capped(end.final_text)"."""
     folder = ran(tmp_path, Say("word " * 2_000_000))
     answer = read_bundle(folder.bundle).outcome.answer
     assert len(answer) < 66_000

@@ -45,8 +45,6 @@ BASE = "def early(minutes: int) -> str:\n    return minutes\n"
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_an_error_that_an_edit_brings_is_told_at_once_and_at_the_end(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/job/loop_hooks.py "errors += self.diagnostics.errors_in(";
-    bot/session/workspaces/agent_workspace.py "outcome = self._monitor.take_diagnostics(position, outcome)"."""
     repo = make_repository(tmp_path / "app", {"app.py": BASE, ".github/agent.yml": POLICY, "ty.toml": ""})
     out = tmp_path / "bundle"
     edit = {"path": "app.py", "old": "def early", "new": "print(gone)\n\n\ndef early"}

@@ -99,7 +99,6 @@ def states(outcome: dict[str, Any]) -> list[str]:
 def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """Breaks: bot/session/workspaces/trees.py "if guarded_folder(step.command) not in there"."""
     policy = PYTHON[".github/agent.yml"] + 'setup: [{command: "[ -d .venv ] || (false)", egress: [python]}]\n'
     repo = make_repository(tmp_path / "app", {**PYTHON, ".github/agent.yml": policy})
     editable(repo, "pip")
@@ -112,10 +111,7 @@ def test_setup_as_init_writes_it_makes_no_folder_that_the_checkout_has(
 def test_an_editable_install_tests_the_changed_tree(
     cli: Cli, tmp_path: Path, sandbox: str, style: str
 ) -> None:
-    """Broken only in the changed tree.
-
-    Breaks: bot/workspace/environment.py "if dependencies.import_from and not moved:".
-    """
+    """Broken only in the changed tree."""
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, style)
     view = Call("view", {"path": "src/app/__init__.py"})
@@ -147,8 +143,7 @@ def test_an_editable_install_that_cannot_be_led_into_the_tree_is_never_green(
 def test_a_linked_package_of_the_repository_is_the_changed_one(
     cli: Cli, tmp_path: Path, sandbox: str, target: str
 ) -> None:
-    """As workspaces and `npm link` make it. Breaks: bot/workspace/dependencies/placement.py
-    "if entry.is_symlink():"."""
+    """As workspaces and `npm link` make it."""
     repo = make_repository(tmp_path / "app", NODE)
     (repo / "node_modules/installed").mkdir(parents=True)
     (repo / "node_modules/installed/index.js").write_text("module.exports = 42\n")
@@ -174,7 +169,7 @@ checks: ['.venv/bin/python -m unittest -q tests/test_app.py && test -f made && !
 def test_what_setup_made_is_shared_and_its_editable_install_tests_the_changed_tree(
     cli: Cli, tmp_path: Path, sandbox: str
 ) -> None:
-    """With Landlock it leads to the tree that setup ran in. Breaks: bot/session/workspaces/trees.py "(tree,))"."""
+    """With Landlock it leads to the tree that setup ran in."""
     policy = SETUP % sys.version_info[1]
     files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\nmade\n"}
     repo = make_repository(tmp_path / "app", files)
@@ -190,7 +185,6 @@ def test_what_setup_made_is_shared_and_its_editable_install_tests_the_changed_tr
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_a_brought_environment_is_not_copied_without_setup(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/workspaces/trees.py "issuperset(self.bring)"."""
     policy = "version: 1\nbring: [.venv, cache]\n"
     files = {**PYTHON, ".github/agent.yml": policy, ".gitignore": ".venv\ncache\n"}
     repo = make_repository(tmp_path / "app", files)
@@ -244,7 +238,6 @@ def _contents(folder: Path) -> dict[str, bytes | str]:
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/session/context/briefing.py "*self._hints()"."""
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
     [site] = repo.glob(".venv/lib/python3*/site-packages")
@@ -258,7 +251,6 @@ def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tm
 
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
 def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path) -> None:
-    """Breaks: bot/gate/walk.py "self.links.get(path) == os.fsdecode(target)"."""
     repo = make_repository(tmp_path / "app", PYTHON)
     editable(repo, "pip")
     with ModelServer([shell("rm .venv; ln -s /etc .venv"), DONE, DONE]) as server:

@@ -76,7 +76,6 @@ def test_the_checks_before_and_after_are_in_the_outcome_and_a_replay_reaches_the
 def test_open_items_of_the_list_are_named_only_while_nothing_is_handed_over(
     cli: Cli, repo: Path, described: bool
 ) -> None:
-    """Breaks: bot/session/job/loop_hooks.py "and not described"."""
     items = Call("todo", {"items": [{"text": "Look at the docs", "status": "pending"}]})
     last = DESCRIBE if described else DONE
     with ModelServer([VIEW, Turn(EDITS), items, last, DONE]) as server:

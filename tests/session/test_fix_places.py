@@ -106,9 +106,6 @@ def test_nothing_to_do_is_refused_before_a_model_is_asked(cli: Cli, repo: Path, 
 def test_a_result_that_cannot_be_written_is_refused_before_a_model_is_asked(
     cli: Cli, repo: Path, tmp_path: Path, option: str, where: str, said: str
 ) -> None:
-    """Breaks: bot/session/local/fix.py "check_folder(options.out)";
-    bot/session/local/fix.py "check_file(options.patch".
-    """
     (tmp_path / "a-file").touch()
     place = tmp_path / where
     with ModelServer([DONE]) as server:
@@ -167,7 +164,6 @@ def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
     ],
 )
 def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
-    """Breaks: bot/session/job/spec.py "notes=(note,) if note else ()"."""
     if is_new:
         git(repo, "rm", "-q", "--cached", ".github/agent.yml")
         git(repo, "commit", "-q", "-m", "No policy")
@@ -194,7 +190,6 @@ def test_a_budget_above_the_limit_is_said_with_what_is_used(cli: Cli, repo: Path
 def test_a_git_that_is_too_old_is_named(
     cli: Cli, repo: Path, tmp_path: Path, version: str, code: int
 ) -> None:
-    """Breaks: bot/session/job/run_session.py "require_git()"."""
     programs = tmp_path / "bin"
     programs.mkdir()
     real = shutil.which("git")

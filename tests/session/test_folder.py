@@ -21,7 +21,6 @@ def clear(folder: RunFolder) -> None:
 
 
 def test_what_goes_by_itself_while_all_is_removed_is_no_error(tmp_path: Path) -> None:
-    """Breaks: bot/session/run_folder.py "with suppress(FileNotFoundError):"."""
     remove_tree(tmp_path / "gone")
 
 
@@ -39,8 +38,6 @@ def test_two_that_remove_the_same_at_once_both_come_to_an_end(tmp_path: Path) ->
 def test_half_a_work_tree_is_not_taken_for_what_the_run_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/run_folder.py "for whole in (self.tree, self.history):"."""
-
     def killed(folder: Path) -> None:
         raise KeyboardInterrupt
 

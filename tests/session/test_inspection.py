@@ -118,7 +118,6 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 @pytest.mark.slow
 def test_the_same_tree_is_compared_by_one_diff(begin: Begin) -> None:
-    """Breaks: bot/session/checks/inspection.py "@cached_property"."""
     trial = begin({"a.py": "one = 1\n"})
     changes = TreeChanges(GitTrees(trial.checkout), trial.change({"a.py": "two = 2\n"}), (), None)
     assert changes.change.untouched is not None
@@ -164,7 +163,6 @@ def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begi
 def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(
     begin: Begin,
 ) -> None:
-    """Breaks: bot/session/job/loop_hooks.py "if self.rounds.is_used(error.tool, error.path)"."""
     trial = begin({"a.py": "", "lib/b.py": "", "lib/Makefile": "lint:\n\truff check\n"})
     tree = trial.change({"a.py": "print(gone)\n", "lib/b.py": "print(lost)\n"})
     comparisons = trial.compare(tree)
@@ -197,7 +195,6 @@ def test_a_repository_that_no_checker_is_for_gets_no_workspace(begin: Begin) -> 
 def test_one_that_hangs_and_those_it_leaves_no_time_are_not_known_and_not_run_with_the_change(
     begin: Begin,
 ) -> None:
-    """Breaks: bot/session/checks/check_time.py "min(share / rounds, self.left)"."""
     trial = begin(FAKE | {"a.sh": "\n", "behaviour": "sleep 600\n"}, minutes=0.2, named=("tsc", "bash"))
     comparisons = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: m'\n"}))
     tsc, bash = comparisons["tsc"], comparisons["bash"]
@@ -262,7 +259,6 @@ def test_each_tree_has_another_place_and_the_problem_is_the_same(begin: Begin) -
 
 
 def test_a69_one_that_the_change_blinds_is_not_compared(begin: Begin) -> None:
-    """Breaks: bot/session/checks/inspection.py "incomparable("."""
     trial = begin({"a.py": "import os\n", "b.py": "x = 1\n", "ruff.toml": ""}, named=("ruff",))
     change = {".gitignore": "*.py\n", "b.py": "import json\nimport sys\n"}
     ruff = trial.compare(trial.change(change))["ruff"]

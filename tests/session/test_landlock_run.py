@@ -32,7 +32,6 @@ checks:
 def test_setup_that_needs_the_network_is_left_out_of_a_local_run(
     cli: Cli, tmp_path: Path, there: bool
 ) -> None:
-    """Breaks: bot/session/job/run_environment.py "setup, unset = _possible_setup("."""
     step = "[ -d .venv ] || (pip install -r requirements.txt)"
     policy = (
         f"version: 1\nsetup:\n  - touch before\n  - command: '{step}'\n    egress: [python]\n"
@@ -99,7 +98,6 @@ def test_setup_checks_and_replay_work_behind_landlock(cli: Cli, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_prepare_auto_says_that_nothing_was_installed_and_what_to_do(stage: Stage) -> None:
-    """Breaks: bot/session/job/run_environment.py "return None, (_NOT_PREPARED"."""
     steps = "steps:\n      - run: pip install -r r.txt\n      - run: pytest\n"
     ci = f"on: push\njobs:\n  t:\n    runs-on: ubuntu-24.04\n    {steps}"
     files = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": ci, "r.txt": "pytest\n"}

@@ -57,7 +57,6 @@ def place() -> Iterator[Path]:
     ],
 )
 def test_a_whole_run_comes_to_its_end(world: World, place: Path) -> None:
-    """Breaks: bot/toolhost/confine.py "    _restrict(plan)"."""
     if reason := world.missing():
         pytest.skip(reason)
     make_repository(place / "app", FILES)

@@ -36,10 +36,7 @@ def _hooks(results: ResultTools, used: Any = None) -> Hooks:
 
 
 def test_the_report_is_loaded_while_the_model_thinks() -> None:
-    """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s.
-
-    Breaks: bot/session/job/loop_hooks.py "page.preload()".
-    """
+    """Else its packages and templates are loaded between the model's last word and the result, in 0.2 s."""
     page._template.cache_clear()
     journal_file._adapter.cache_clear()
     run = SimpleNamespace(scan_meanwhile=lambda: None, start_before=lambda: None)
@@ -59,10 +56,7 @@ def test_the_report_is_loaded_while_the_model_thinks() -> None:
 
 @pytest.mark.parametrize("described", [False, True])
 def test_a_run_has_its_result_once_the_change_is_described(described: bool) -> None:
-    """Then the conversation is not summed up any more.
-
-    Breaks: bot/session/job/loop_hooks.py "has_result=self._has_result".
-    """
+    """Then the conversation is not summed up any more."""
     results = ResultTools()
     hooks = _hooks(results)
     if described:

@@ -44,7 +44,6 @@ LOAD = "python3 -c \"import site; site.addsitedir('.venv/lib/python3.11/site-pac
 
 @needs_landlock
 def test_under_landlock_such_a_check_says_nothing_and_why(bench: Bench) -> None:
-    """Breaks: bot/session/checks/runner.py "if self.origin and may_import_package(check.command)"."""
     origin = str(bench.folder / "origin")
     first, second = run(bench, landlock, origin, LOAD, "test -f package.json")
     assert (first.state, second.state) == (CheckState.NOT_RUNNABLE, CheckState.PASSED)
@@ -56,7 +55,6 @@ def test_under_landlock_such_a_check_says_nothing_and_why(bench: Bench) -> None:
 
 @needs_landlock
 def test_what_a_script_finds_missing_of_such_an_install_is_explained(bench: Bench) -> None:
-    """Breaks: bot/session/checks/runner.py 'if "No module named" in run.note'."""
     bench.tree.joinpath("check.sh").write_text(LOAD)
     [runs] = run(bench, landlock, str(bench.folder / "origin"), "sh check.sh")
     assert runs.state is CheckState.NOT_RUNNABLE
@@ -67,10 +65,7 @@ def test_what_a_script_finds_missing_of_such_an_install_is_explained(bench: Benc
 
 @needs_landlock
 def test_a_package_that_is_a_link_to_the_repository_fails_no_check(bench: Bench) -> None:
-    """As `flit install --symlink` makes it.
-
-    Breaks: bot/session/checks/runner.py "denied = mentions_denied_access(output)".
-    """
+    """As `flit install --symlink` makes it."""
     packages = bench.tree / ".venv/lib/python3.11/site-packages"
     (packages / "__editable__.app-1.pth").unlink()
     (packages / "app.py").symlink_to(bench.folder / "origin/src/app.py")
@@ -82,7 +77,6 @@ def test_a_package_that_is_a_link_to_the_repository_fails_no_check(bench: Bench)
 
 @needs_landlock
 def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: Bench) -> None:
-    """Breaks: bot/session/checks/runner.py "if path := denied_path(output, self.origin):"."""
     home = bench.folder / "origin/.venv"
     (home / "bin").mkdir(parents=True)
     (home / "pyvenv.cfg").write_text("home = /usr/bin\n")
@@ -99,7 +93,6 @@ def test_a_program_of_an_environment_that_was_made_there_fails_no_check(bench: B
 
 @needs_landlock
 def test_words_on_that_folder_hide_no_limit_that_was_met(bench: Bench) -> None:
-    """Breaks: bot/session/checks/runner.py "if self.origin and not limit_name else run"."""
     origin = str(bench.folder / "origin")
     workspace = bench.start(landlock(), limits={"processes": 10})
     command = f"echo {origin}/a: Permission denied; for i in $(seq 30); do sleep 60 & done; wait"

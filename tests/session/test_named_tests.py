@@ -115,7 +115,6 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
 
 
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
-    """Breaks: bot/session/checks/before_round.py `self._cancel.fire(_RUN_OVER)`."""
     begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20), "true")
     begun.rounds.start_before()
     results = begun.rounds.results(None)
@@ -444,7 +443,6 @@ def test_the_database_of_coverage_py_is_converted_by_the_repositorys_own_program
 def test_the_files_that_configure_coverage_are_read_by_one_git_process(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/checks/rounds.py "history.texts"."""
     begun = begin({"src/a.py": "one\n", "package.json": '{"nyc": {}}'}, "true")
     begun.results({"src/a.py": "uno\n"})
     run, commands = Git.run, []

@@ -133,7 +133,6 @@ def network(environment: dict[str, str], egress: str = "[python]") -> Network:
 
 
 def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: Path) -> None:
-    """Breaks: bot/session/workspaces/network.py "self._mirrors, self._authorities,"."""
     for name in ("all.pem", "own.pem"):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
     own = {"NODE_EXTRA_CA_CERTS": f"{tmp_path}/own.pem", "PIP_CERT": f"{tmp_path}/gone.pem"}
@@ -152,7 +151,6 @@ def test_commands_with_a_network_trust_the_authorities_of_the_machine(tmp_path: 
 
 
 def test_a13_a_file_of_authorities_that_holds_a_private_key_is_not_shown(tmp_path: Path) -> None:
-    """Breaks: bot/session/workspaces/network.py "PRIVATE KEY"."""
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n-----BEGIN RSA PRIVATE KEY-----\n")
     named = {"SSL_CERT_FILE": f"{tmp_path}/ca.pem"}
     with pytest.raises(UsageError, match=r"SSL_CERT_FILE names .*holds a private key.*certificates alone"):

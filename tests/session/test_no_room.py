@@ -65,7 +65,6 @@ def salvaged(runs: Path, environment: Mapping[str, str], out: Path) -> list[str]
 def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
     tmp_path: Path, no_room: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/local/fix.py "if not result.needs_tree:"."""
     repo = sample_repository(tmp_path / "tidytime", checks=False)
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
@@ -82,7 +81,6 @@ def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
 def test_so_does_a_run_for_an_event_and_its_comment_says_why(
     stage: Stage, tmp_path: Path, no_room: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/session/event/run_request.py "if not ended.needs_tree:"."""
     asked = EventOptions("issue_comment", stage.event_file(stage.sample.event), stage.bundle, model=MODEL)
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {**stage.environment(stage.sample.run_token), **server.environment()}
@@ -99,8 +97,6 @@ def test_so_does_a_run_for_an_event_and_its_comment_says_why(
 def test_an_error_at_the_end_says_where_the_work_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
-    """Breaks: bot/session/local/review.py "note_work_on_error(folder, can_continue=False), "."""
-
     def full(*_arguments: object, **_options: object) -> None:
         raise BundleWriteError("No space left on device.")
 
@@ -139,7 +135,6 @@ def fix_with(tmp_path: Path, *steps: Step) -> tuple[FixResult, list[str]]:
 
 
 def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp_path: Path) -> None:
-    """Breaks: bot/session/job/result.py "bool(verdict.unfit)"."""
     fixed, sent = fix_with(tmp_path, DONE, DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]
@@ -155,7 +150,6 @@ def test_a79_stray_entries_are_withheld_the_rest_goes_out_and_the_tree_stays(tmp
 
 @pytest.mark.slow
 def test_the_model_may_mend_what_the_gate_would_leave_out(tmp_path: Path) -> None:
-    """Breaks: bot/session/job/loop_hooks.py "yield from self._refusals()"."""
     fixed, _ = fix_with(tmp_path, DONE, shell("rm -r core pipe users inner $'a\\xff'"), DONE)
     assert fixed.exit_code == ExitCode.DONE
     assert [file.path for file in fixed.outcome.files] == ["tidytime/format.py"]

@@ -66,7 +66,6 @@ def test_strict_is_bubblewrap_or_nothing(cli: Cli, repo: Path, model: ModelServe
 def test_a_bubblewrap_that_does_not_work_gives_way_to_landlock_with_a_warning(
     cli: Cli, repo: Path, model: ModelServer, tmp_path: Path
 ) -> None:
-    """Breaks: bot/workspace/probe.py "reasons.append(str(error))"."""
     inside = with_program(program(tmp_path, BROKEN), "/usr/bin/bwrap")
     ran = cli(
         "fix", "--repo", repo, "--model", MODEL, "--out", tmp_path / "out", "x", model=model, inside=inside

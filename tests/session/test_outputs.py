@@ -42,7 +42,6 @@ def handed_on(folder: RunFolder, tmp_path: Path) -> tuple[tuple[str, ...], Path]
 
 
 def test_long_outputs_and_transcripts_come_back_masked(folder: RunFolder, tmp_path: Path) -> None:
-    """Breaks: bot/session/job/large_outputs.py "mask(text)"."""
     spilled(folder, 3, f"{LONG}s3cret".encode())
     (folder.archive / "transcript-1.txt").write_text(LONG)
     told, archive = handed_on(folder, tmp_path)
@@ -60,7 +59,6 @@ def test_what_was_shown_whole_and_what_is_no_text_is_left_out(folder: RunFolder)
 
 
 def test_links_and_pipes_that_a_command_put_there_are_not_read(folder: RunFolder, tmp_path: Path) -> None:
-    """Breaks: bot/session/job/large_outputs.py "read_confined(path.parent"."""
     own = tmp_path / "own.txt"
     own.write_text(LONG)
     there = spilled(folder, 1, LONG.encode()).parent
@@ -118,7 +116,6 @@ def test_what_takes_long_to_write_as_json_is_counted_as_that(folder: RunFolder, 
     ],
 )  # fmt: skip
 def test_a_file_that_somebody_made_up_brings_nothing_back(tmp_path: Path, text: str) -> None:
-    """Breaks: bot/session/job/large_outputs.py "_NAME.search(old_path)"."""
     archive = tmp_path / "archive"
     archive.mkdir()
     (tmp_path / OUTPUTS).write_text(text)
@@ -139,7 +136,7 @@ def test_of_a_name_only_what_a_run_gives_is_told(tmp_path: Path) -> None:
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_what_was_printed_before_the_checks_can_be_looked_up_after_them(cli: Cli, tmp_path: Path) -> None:
-    """The tool host is started anew for them. Breaks: bot/session/workspaces/start.py "*spilled"."""
+    """The tool host is started anew for them."""
     policy = "version: 1\nchecks:\n  - test -e made\n"
     repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "made": "", "a.txt": "one\n"})
     places: list[str] = []

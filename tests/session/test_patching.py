@@ -97,7 +97,6 @@ def test_what_was_kept_of_a_refused_patch_is_asked_about_like_the_rest(
 
 @pytest.mark.slow
 def test_what_needs_a_failed_edit_is_not_run_in_the_same_answer(cli: Cli, repo: Path, bundle: Path) -> None:
-    """Breaks: bot/session/tools/toolbox.py "if self._failed and name in _NEEDS_THE_EDITS:"."""
     other = Call("write", {"path": "docs/new.md", "content": "# New\n"})
     answer = Turn((patch(*WRONG), shell("touch ran.txt"), VIEW, DESCRIBE, other))
     journal = run(cli, repo, bundle, answer, shell("echo more >> docs/new.md"))

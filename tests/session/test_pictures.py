@@ -126,7 +126,6 @@ def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
     later = replace(explained.request, verb=Verb.CONTINUE, instruction="and now?")
     came = run(stage, later, [Say("The same.")], resume=bundle)
     assert first_of(came, 0) == explained.first
-    # Breaks: bot/session/job/attachments.py "if image.data not in seen".
     now = came.model_requests[0]["messages"][-1]["content"]
     assert [part["type"] for part in now] == ["text"]
     assert "1568 × 39, shown above already" in now[0]["text"]

@@ -75,7 +75,6 @@ SECRET = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P"
 
 @pytest.mark.parametrize("before", range(60, 110, 3))
 def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
-    """Breaks: bot/session/progress/reporter.py "safe(subject_of(call))"."""
     said: list[str] = []
     log = JobLog(said.append, {"FORGE_TOKEN": SECRET})
     text = f"{'x' * before} {SECRET}"
@@ -88,7 +87,6 @@ def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
 
 
 def test_a_secret_in_a_disguise_is_not_in_the_log_of_a_job() -> None:
-    """Breaks: bot/session/event/progress_comment.py "self._detector.masked(text)"."""
     said: list[str] = []
     packed = base64.b64encode(gzip.compress(f"A=1\nTOKEN={SECRET}\n".encode())).decode()
     JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {packed}")

@@ -51,7 +51,6 @@ def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made
 def test_the_description_that_was_handed_over_is_kept_and_long_outputs_are_masked(
     cli: Cli, repo: Path
 ) -> None:
-    """Breaks: bot/recovery/salvage.py "gather(folder, detector.masked)"."""
     (repo / ".github" / "agent.yml").write_text(
         "version: 1\nchecks: ['git diff --quiet || exec sleep 600']\n"
     )

@@ -41,10 +41,7 @@ def _run(between: str, then: str, seconds: str = "0.1") -> tuple[int, str, str]:
 
 
 def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> None:
-    """Before there is a word of it, and once more after that.
-
-    Breaks: bot/session/progress/interruption.py "self._end()".
-    """
+    """Before there is a word of it, and once more after that."""
     seconds = "71235.5"
     ended = _run("assert cancel.wait(60); time.sleep(0.1)", "time.sleep(600)", seconds)
     assert ended == (
@@ -56,5 +53,4 @@ def test_the_second_ends_the_process_wherever_it_is_and_what_it_started() -> Non
 
 
 def test_one_press_that_arrives_twice_is_one() -> None:
-    """Breaks: bot/session/progress/interruption.py "and now - first > _ONE_PRESS"."""
     assert _run("pass", "pass")[:2] == (0, "ended signal\n")

@@ -71,7 +71,6 @@ def test_a_skill_for_what_no_run_may_do_is_not_offered(
 
 
 def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    """Breaks: bot/skills/find.py "(why := denied_action(skill))"."""
     skills = [a_skill("release", "Open a pull request for the release."), a_skill("hello")]
     found = choose_skills(
         [(Folder(tmp_path, "s"), Discovered(tuple(CheckedSkill(one.folder, one) for one in skills)))]

@@ -40,7 +40,6 @@ def test_ignored_files_are_left_out_at_every_level(bench: Bench) -> None:
 
 @pytest.mark.usefixtures("either")
 def test_bytecode_of_python_is_left_out_unless_the_repository_wants_it(bench: Bench) -> None:
-    """Breaks: bot/toolhost/listing.py "write_bytes(globs.BYTECODE)"; bot/toolhost/globs.py "BYTECODE"."""
     for name in ("a.py", "a.pyc", "b.pyo", "src/__pycache__/b.cpython-311.pyc", "src/kept.pyc"):
         bench.write(name)
     bench.write("src/.gitignore", "!kept.pyc\n")

@@ -60,7 +60,8 @@ def said(script: str) -> list[str]:
 
 def test_a49_a_command_that_starts_too_many_ends_everything() -> None:
     """Another command and a program beside them too, and each says why. What is started next runs, and nobody is left
-    to be waited for. Breaks: bot/toolhost/process_monitor.py "self._end_everything(ExceededLimit("."""
+    to be waited for.
+    """
     script = """
         server = begin("exec sleep 60.42")
         other = []
@@ -79,7 +80,6 @@ def test_a49_a_command_that_starts_too_many_ends_everything() -> None:
 
 
 def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
-    """Breaks: bot/toolhost/process_monitor.py "return descendants.below(host)"."""
     script = """
         begun = begin("(for n in $(seq 100); do setsid sleep 60.42 & done); exec sleep 60")
         print(begun.wait(30), become(0))
@@ -88,7 +88,7 @@ def test_a49_programs_beside_commands_count_with_what_lost_its_parent() -> None:
 
 
 def test_a28_a_command_that_ends_the_process_above_it_ends_everything() -> None:
-    """Nobody knows what it left behind. Breaks: bot/toolhost/process_monitor.py "self._kill(living)"."""
+    """Nobody knows what it left behind."""
     script = """
         begin("exec sleep 60.42")
         become(1)
@@ -99,7 +99,7 @@ def test_a28_a_command_that_ends_the_process_above_it_ends_everything() -> None:
 
 
 def test_a_process_above_commands_that_was_ended_while_it_waited_is_replaced() -> None:
-    """Nothing else is ended for it. Breaks: bot/toolhost/process_monitor.py "            except EOFError:"."""
+    """Nothing else is ended for it."""
     script = """
         begun = begin("exec sleep 60.42")
         run("true")
@@ -121,7 +121,6 @@ def test_one_process_above_commands_serves_one_after_the_other() -> None:
 
 
 def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() -> None:
-    """Breaks: bot/toolhost/process_monitor.py "descendants.sweep_orphans"."""
     script = """
         begun = begin("for n in $(seq 30); do setsid sleep 60.42 & done; sleep 1; exit 3")
         print(become(30), begun.wait(30), become(30))
@@ -132,7 +131,6 @@ def test_a_few_that_outlive_what_started_them_are_ended_when_a_call_is_over() ->
 
 
 def test_a_program_of_the_host_s_own_is_left_alone_then() -> None:
-    """Breaks: bot/toolhost/programs.py "_children.append(process)"."""
     script = """
         from bot.toolhost.programs import start_program
         git = start_program(["sh", "-c", "sleep 1; exit 7"], start_new_session=True)
@@ -143,13 +141,11 @@ def test_a_program_of_the_host_s_own_is_left_alone_then() -> None:
 
 
 def test_where_the_parent_could_be_signalled_only_descendants_are() -> None:
-    """Breaks: bot/toolhost/process_monitor.py "    return False"."""
     assert said("print(ProcessMonitor(limits, confined=True)._bounded)") == ["False"]
 
 
 @pytest.mark.bubblewrap
 def test_a49_the_kernel_counts_them_where_the_user_is_the_sandbox_s_own() -> None:
-    """Breaks: bot/toolhost/resource_limits.py "wanted[resource.RLIMIT_NPROC]"."""
     script = (
         "import resource; from bot.toolhost.resource_limits import ResourceLimits, for_a_child; "
         "for_a_child(ResourceLimits(processes=60))(); print(resource.getrlimit(resource.RLIMIT_NPROC))"

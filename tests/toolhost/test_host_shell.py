@@ -115,7 +115,6 @@ def test_a_command_that_cannot_be_started_raises_and_the_next_one_runs(shell: Sh
 def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/toolhost/shell.py "while self._open and not late:"."""
     monkeypatch.setattr(shell_module, "_LAST_OUTPUT", 0.0)
     output, writing = os.pipe()
     os.set_blocking(output, False)
@@ -131,7 +130,6 @@ def test_what_a_command_wrote_is_there_on_a_machine_that_stands_still_at_its_end
 
 
 def test_an_old_end_that_crossed_the_last_report_does_not_reach_the_next_command(shell: Shell) -> None:
-    """Breaks: bot/toolhost/subreaper.py "            if passed:"."""
     output, there = os.pipe()
     kept = shell.monitor.run(["true"], shell.folder, ENVIRONMENT, there, report_start=False)
     while not kept.done:
@@ -165,7 +163,6 @@ def test_a_command_gets_no_descriptor_and_no_signal_setting_of_ours(shell: Shell
 
 @pytest.mark.parametrize("style", STYLES)
 def test_what_a_command_left_ends_with_it(shell: Shell, style: str, mark: str) -> None:
-    """Breaks: bot/toolhost/subreaper.py "swept += descendants.sweep(codes)"."""
     ended = shell.run(f"{STYLES[style].format(mark)}\nwhile ! pgrep -f 'sleep {mark}' >/dev/null; do :; done")
     assert sleeping(mark) == []
     assert ended.exit_code == 0
@@ -262,14 +259,13 @@ def as_in_a_small_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_command_is_measured_every_50_ms(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/usage.py "_PAUSE = 0.05"."""
     began = time.monotonic()
     assert CommandUsage(ResourceLimits(), DiskUse((tmp_path,), 1)).due - began < 0.5
 
 
 @pytest.mark.usefixtures("as_in_a_small_host")
 def test_memory_of_a_whole_tree_is_limited(shell: Shell) -> None:
-    """Each of them asks for less than one may. Breaks: bot/toolhost/usage.py "held(pids) >"."""
+    """Each of them asks for less than one may."""
     shell.limit(memory=96 * MIB)
     ended = shell.run(f"python3 -S -c '{EATER}'")
     assert ended.limit == ExceededLimit("memory", 96 * MIB)
@@ -300,7 +296,6 @@ def test_one_file_is_limited_holes_and_all(shell: Shell) -> None:
 
 @pytest.mark.parametrize("kept", [True, False], ids=["in the tree", "deleted"])
 def test_what_is_added_to_the_disk_is_limited(shell: Shell, kept: bool) -> None:
-    """Breaks: bot/toolhost/usage.py "self._disk.check"."""
     shell.limit(disk=4 * MIB)
     shell.disk_pause = 0.01
     opened = (
@@ -333,10 +328,7 @@ def test_a_sample_of_this_process_is_what_the_kernel_says(shell: Shell) -> None:
 
 
 def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fork between two processes that are read makes the sum more than was ever held.
-
-    Breaks: bot/toolhost/usage.py "for _ in range(2)".
-    """
+    """A fork between two processes that are read makes the sum more than was ever held."""
     readings = iter([1 << 40, 0])
     monkeypatch.setattr(usage, "held", lambda pids: 1 << 40)
     monkeypatch.setattr(usage, "proportional_memory", lambda pids: next(readings, 0))
@@ -344,10 +336,7 @@ def test_one_reading_of_shared_memory_is_not_believed(shell: Shell, monkeypatch:
 
 
 def test_a49_a_program_of_the_host_has_the_limits_of_a_command() -> None:
-    """A language server, say. Its hard bound on data stays, as a command's does.
-
-    Breaks: bot/toolhost/process_monitor.py "preexec_fn=for_a_child(self.limits), "
-    """
+    """A language server, say. Its hard bound on data stays, as a command's does."""
     monitor = ProcessMonitor(ResourceLimits(memory=512 * MIB, file=4 * MIB, open_files=99))
     shown = "ulimit -Sn; ulimit -Sf; ulimit -Sd; ulimit -Sc"
     process = monitor.start_beside(["bash", "-c", shown], stdout=subprocess.PIPE, env=ENVIRONMENT)

@@ -68,7 +68,6 @@ def test_every_builtin_and_word_of_the_grammar_is_known() -> None:
 
 
 def test_no_command_that_bash_ends_elsewhere_is_left_unasked(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/working_folder.py "(?!\\d+[<>])"."""
     start = tmp_path / "start"
     (start / "sub").mkdir(parents=True)
     (start / "cd").touch()

@@ -45,10 +45,7 @@ def found(folder: Path, files: Mapping[str, str], *changed: str, kind: str = "py
     ],
 )
 def test_only_what_pytest_would_collect_by_itself_is_related(tmp_path: Path, name: str, text: str) -> None:
-    """Benchmarks beside the tests need what a plain run does not have.
-
-    Breaks: bot/toolhost/tools/related_tests.py "or is_collected".
-    """
+    """Benchmarks beside the tests need what a plain run does not have."""
     files = {
         name: text,
         "money.py": "",
@@ -75,7 +72,6 @@ def test_settings_that_say_nothing_leave_out_nothing(tmp_path: Path, text: str) 
 
 
 def test_a_named_pipe_holds_nothing_up(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/tools/related_tests.py "not is_file or", "not file.is_file() or"."""
     os.mkfifo(tmp_path / "pyproject.toml")
     os.mkfifo(tmp_path / "pipe.py")
     assert found(tmp_path, {"a.py": "", "test_a.py": ""}, "a.py") == ["test_a.py"]

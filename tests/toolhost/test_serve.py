@@ -60,7 +60,6 @@ def test_the_worker_that_is_not_busy_takes_each_frame_itself(host: Host) -> None
 
 
 def test_while_it_is_busy_a_cancel_arrives_and_calls_wait_in_their_order(host: Host) -> None:
-    """Breaks: bot/toolhost/serve.py "self._busy.set()"."""
     host.send(call(1))
     assert host.incoming.next() == call(1)
     host.incoming.busy()
@@ -82,7 +81,6 @@ def test_what_comes_when_it_is_busy_no_more_is_its_own_again(host: Host) -> None
 
 
 def test_a_frame_that_came_in_halves_is_read_by_one_of_them(host: Host) -> None:
-    """Breaks: bot/toolhost/serve.py "with self._reading:"."""
     host.incoming.busy()
     frame = wire.encode(call(1))
     os.write(host.supervisor, frame[:2])
@@ -93,7 +91,6 @@ def test_a_frame_that_came_in_halves_is_read_by_one_of_them(host: Host) -> None:
 
 @pytest.mark.parametrize("last", [b"", b"\0", b"\0\0\0\x02{"])
 def test_the_end_of_the_pipe_is_heard_of_while_it_is_busy(host: Host, last: bytes) -> None:
-    """Breaks: bot/toolhost/serve.py "self._gone()"."""
     host.incoming.busy()
     os.write(host.supervisor, last)
     os.close(host.supervisor)

@@ -43,7 +43,6 @@ def test_the_working_folder_carries_over_even_past_an_exit(workspace: Workspace,
 
 
 def test_at_most_one_line_a_second_is_sent_while_a_command_runs(workspace: Workspace) -> None:
-    """Breaks: bot/toolhost/tools/bash.py "_ECHO_PAUSE = 1.0"."""
     lines: list[str] = []
     command = {"command": "for n in {1..20}; do echo $n; sleep 0.1; done"}
     outcome = workspace.call("bash", command, CancelToken(), printed=lines.append)
@@ -89,7 +88,6 @@ def test_a_command_may_delete_the_folder_it_ends_in(workspace: Workspace, tree: 
 
 @pytest.mark.parametrize("command", ["rmdir ../doomed", 'rmdir "$PWD"', "rmdir ../doomed; exec true # cd"])
 def test_a_command_may_delete_the_folder_it_began_in(workspace: Workspace, tree: Path, command: str) -> None:
-    """Breaks: bot/toolhost/tools/bash.py "context.cwd = None"."""
     bash(workspace, "mkdir doomed && cd doomed")
     content = bash(workspace, command).content
     assert content.startswith("(no output)\n[exit code 0]\n[the working folder ")
@@ -108,7 +106,7 @@ def test_where_the_shell_could_not_say_where_it_ended_the_folder_stays_and_that_
 def test_a_program_that_is_the_whole_command_is_run_in_the_shells_place(
     workspace: Workspace, tree: Path
 ) -> None:
-    """So its end is told as it was. Breaks: bot/toolhost/tools/bash.py "moves = context.environment, may_move"."""
+    """So its end is told as it was."""
     (tree / "die.sh").write_text("kill -SEGV $$\n")
     outcome = bash(workspace, "sh die.sh")
     assert outcome.content == "(no output)\n[killed by SIGSEGV]"

@@ -333,7 +333,7 @@ def test_a_tree_whose_name_has_spaces_quotes_and_umlauts(bench: Bench) -> None:
 
 
 def test_the_first_word_waits_for_few_modules() -> None:
-    """Each of these costs the start of every tool host 2 to 8 ms. Breaks: bot/contracts/wire.py "from _json import"."""
+    """Each of these costs the start of every tool host 2 to 8 ms."""
     slow = (
         "collections",
         "contextlib",

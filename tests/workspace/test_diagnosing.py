@@ -63,7 +63,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
 
 
 def test_what_an_edit_breaks_is_in_its_result_with_those_that_use_it(real: Workspace) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "self._condition.wait_for(" of `settle` (taken out)."""
     call(real, "view", path="app.py")
     outcome = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int")
     assert found(outcome)[0].startswith("Diagnostics (ty, ruff; complete): 1 new")
@@ -75,7 +74,6 @@ def test_what_an_edit_breaks_is_in_its_result_with_those_that_use_it(real: Works
 
 
 def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "if more_edits and tool in _EDITS:"."""
     first = {"path": "lib.py", "content": "def f(x: int) -> int:\n    return g(x)\n"}
     assert found(real.call("write", first, CancelToken(), more_edits=True)) == []
     added = "def f(x: int) -> int:\n    return g(x)\n\n\ndef g(x: int) -> int:\n    return x\n"
@@ -93,7 +91,6 @@ def test_of_several_edits_in_one_answer_the_last_tells(real: Workspace) -> None:
 
 
 def test_what_was_shown_is_not_shown_again(real: Workspace) -> None:
-    """Breaks: bot/toolhost/lsp/report.py "if counts[key := _without_line(problem)]:"."""
     call(real, "view", path="app.py")
     outcome = call(real, "edit", path="lib.py", old="x: int", new="x: int, y: int")
     assert "missing-argument" in found(outcome)[1]
@@ -113,7 +110,6 @@ def test_what_was_shown_is_not_shown_again(real: Workspace) -> None:
 
 
 def test_a_line_that_diagnostics_printed_counts_as_viewed(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "count_as_shown(self._context"."""
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", FILES))
     host = bench.start(landlock(), diagnostics={"wait": LONG})
     call(host, "view", path="app.py", limit=1)
@@ -141,7 +137,6 @@ def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(
 
 
 def test_what_a_command_changed_is_looked_at_too(real: Workspace) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "names = self._scanner.touched" (an empty list in its place)."""
     call(real, "view", path="app.py")
     outcome = call(real, "bash", command="sed -i 's/f(1)/f()/' app.py")
     assert "missing-argument" in found(outcome)[1]
@@ -247,7 +242,6 @@ def until_said(workspace: Workspace, path: str, words: str, lines: list[str]) ->
 
 @pytest.mark.slow
 def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_once(played: Played) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "max(0.0, until - time.monotonic())" (with a long limit)."""
     workspace = played.start(0.3, ty=SILENT, ruff=GARBAGE, gopls="/no/such/server")
     began = time.monotonic()
     first = call(workspace, "write", path="app.py", content="y = 1\n")
@@ -274,7 +268,6 @@ def test_a_server_that_floods_holds_no_result_up_and_one_that_died_twice_is_off(
 
 
 def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once_in_words(played: Played) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "self._reported_broken = True"."""
     workspace = played.bench.start(diagnostics={"wait": "no number"}, assume_read=True)
     first = call(workspace, "edit", path="app.py", old="f(1)", new="f(2)")
     (state,) = found(first)
@@ -285,7 +278,6 @@ def test_a_fault_of_its_own_costs_the_diagnostics_and_is_said_once_in_words(play
 
 
 def test_nothing_runs_before_a_file_of_its_language_is_read(played: Played) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "return is_checked(name) or" (`True or`)."""
     workspace = played.start(LONG, ty=pulls([["items", []]]), clangd=pulls([["items", []]]))
     call(workspace, "ls", path=".")
     call(workspace, "write", path="notes.md", content="x")
@@ -307,7 +299,6 @@ def test_before_a_file_was_read_no_command_is_looked_after_at_once(played: Playe
 
 @pytest.mark.slow
 def test_what_comes_late_is_told_with_the_next_result(played: Played) -> None:
-    """Breaks: bot/toolhost/diagnosing.py "or service.late_report()"."""
     answer = [["sleep", 1.0], ["items", [item("late and wrong")]]]
     workspace = played.start(0.3, ty=pulls([["items", []]], answer))
     call(workspace, "view", path="app.py")
@@ -375,7 +366,6 @@ def test_a_server_that_was_ended_by_a_command_is_started_again(played: Played) -
 
 @pytest.mark.slow
 def test_commands_of_the_model_do_not_end_what_looks_on(played: Played) -> None:
-    """Breaks: bot/toolhost/process_monitor.py "pid not in programs"."""
     workspace = played.start(LONG, ty=pulls([["items", []]]))
     call(workspace, "view", path="app.py")
     assert eventually(lambda: (played.folder / "ty.log").exists())

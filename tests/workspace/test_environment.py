@@ -59,7 +59,7 @@ def test_no_pager_prompt_or_editor_can_hang_a_command() -> None:
 
 
 def test_tests_of_coloured_output_pass_as_in_ci() -> None:
-    """As those of sharkdp/hexyl, whose program obeys NO_COLOR. Breaks: bot/workspace/environment.py "TERM"."""
+    """As those of sharkdp/hexyl, whose program obeys NO_COLOR."""
     found, _ = environment.build({"NO_COLOR": "1"}, HOME, TMP)
     assert "NO_COLOR" not in found
     assert found["TERM"] == "dumb"
@@ -78,7 +78,6 @@ def test_commands_see_exactly_that(bench: Bench, monkeypatch: pytest.MonkeyPatch
 
 
 def test_checks_are_told_that_this_is_ci_and_the_model_is_not(workspace: Workspace, bench: Bench) -> None:
-    """Breaks: bot/workspace/environment.py "if checks else" (both ways)."""
     assert bash(workspace, 'echo "CI is $CI"').content.startswith("CI is \n")
     assert bash(bench.start(checks=True), 'echo "CI is $CI"').content.startswith("CI is 1\n")
 
@@ -90,7 +89,6 @@ def test_python_leaves_no_bytecode_in_the_tree(workspace: Workspace) -> None:
 
 
 def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) -> None:
-    """Breaks: bot/workspace/start.py "environment.of_tree(tree, root"."""
     program = bench.tree / ".venv/bin/greet"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho hello from $VIRTUAL_ENV\n")
@@ -99,7 +97,6 @@ def test_programs_of_the_environment_that_setup_made_come_first(bench: Bench) ->
 
 
 def test_a_link_is_no_environment_that_setup_made(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/environment.py "folder.is_symlink()"."""
     (tmp_path / "elsewhere/bin").mkdir(parents=True)
     (tmp_path / ".venv").symlink_to(tmp_path / "elsewhere")
     assert environment.of_tree(tmp_path, "/tree", "/usr/bin") == {}

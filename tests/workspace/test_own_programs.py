@@ -17,7 +17,6 @@ HERE = Path(os.path.realpath(os.path.join(sys.prefix, "bin")))
 
 @pytest.mark.parametrize("wall", [pytest.param("bubblewrap", marks=pytest.mark.bubblewrap), "landlock"])
 def test_ruff_and_ty_run_inside_and_what_lies_beside_them_is_not_there(bench: Bench, wall: str) -> None:
-    """Breaks: bot/workspace/start.py "mounts.append((path, paths[name]))" (with its folder)."""
     confinement = bubblewrap() if wall == "bubblewrap" else landlock()
     workspace = bench.start(confinement)
     places = start.find_own_programs(start.PROGRAMS, moved=confinement.moves, writable=()).paths

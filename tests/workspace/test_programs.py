@@ -98,7 +98,6 @@ def test_output_that_comes_through_a_process_substitution_is_not_lost() -> None:
 def test_what_a_program_wrote_is_there_on_a_machine_that_stands_still_at_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Breaks: bot/toolhost/programs.py "while sinks and not late:"."""
     monkeypatch.setattr(programs, "_DRAIN_GRACE", 0.0)
     taken = Buffer(1000)
     for held_open in (False, True):

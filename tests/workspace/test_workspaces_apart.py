@@ -1,4 +1,4 @@
-"""Two workspaces in one process share nothing: what one has seen, where its shell stands, what it was asked (S-004)."""
+"""Two workspaces in one process share nothing: what one has seen, where its shell stands, what it was asked."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ _MAX_ROWS = 20
 
 @dataclass(slots=True, kw_only=True)
 class StopHook:
-    """The message to a model that says it is done (S-037): a missing plan, open items of its list, files that the gate
+    """The message to a model that says it is done: a missing plan, open items of its list, files that the gate
     leaves out, new syntax errors, new errors of checkers, failing checks. The loop asks at most twice a session; what
     the model did nothing about is not repeated. `check_syntax` returns a line for each text that no longer parses; a
     check that the `instruction` names must pass."""

@@ -156,10 +156,7 @@ def test_a_signal_while_something_is_drawn_is_said_in_a_line_of_its_own(repo: Pa
 
 
 def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lies(repo: Path) -> None:
-    """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not.
-
-    Breaks: bot/session/progress/interruption.py "_for_a_moment(self._cut_off)".
-    """
+    """What runs in the sandbox ends with the process; `tests/session/test_signals.py` has what does not."""
     seconds = "71234.5"  # by which it is known among all that sleep here
     steps = [shell(f"echo kept > new.txt; setsid sleep {seconds} & sleep {seconds}"), DONE]
     with ModelServer(steps) as server, fix(repo, server) as terminal:
@@ -184,7 +181,6 @@ def test_the_second_ctrl_c_ends_all_of_it_at_once_and_says_where_what_it_had_lie
 
 @pytest.mark.slow
 def test_ctrl_c_while_the_change_is_checked_is_a_cancelled_run(repo: Path) -> None:
-    """Breaks: bot/session/job/result.py "if inputs.stop.fired and"."""
     (repo / ".github" / "agent.yml").write_text("version: 1\nchecks: ['test ! -e new.txt || sleep 600']\n")
     commit_all(repo)
     with ModelServer([shell("echo kept > new.txt"), DONE]) as server, fix(repo, server) as terminal:

@@ -226,7 +226,6 @@ def test_what_the_terminals_encoding_lacks_is_an_escape(encoding: str) -> None:
 
 
 def test_a_line_that_one_thread_has_begun_is_not_ended_by_another() -> None:
-    """Breaks: bot/cli/terminal/live.py "threading.local()"."""
     screen = Screen(80, 40)
     live = LiveViewer(screen.stream)
     out = live.stream(screen.stream)
@@ -298,7 +297,6 @@ def test_with_v_a_log_says_below_a_call_how_many_problems_are_new() -> None:
 
 @pytest.mark.parametrize("before", range(930, 1_010, 7))
 def test_a_secret_across_the_end_of_what_is_shown_of_a_result_is_masked_whole(before: int) -> None:
-    """Breaks: bot/session/progress/reporter.py "near = self._mask"."""
     secret, told = "glpat-Zq8vT2rWx5Ky7Lm3Nb4P", list[str]()
     detector = Detector(Redactor({"FORGE_TOKEN": secret}))
     tell = ProgressReporter(lambda event: told.extend(plain_lines(event, verbose=True)), detector.masked)

@@ -20,7 +20,6 @@ def test_what_only_moved_is_not_new() -> None:
 
 
 def test_the_same_once_more_is_new_and_it_is_the_right_one() -> None:
-    """Breaks: bot/toolhost/lsp/baseline.py "if unmatched[key := _identity(problem)]:"."""
     before = [problem(line=1, snippet="old()")]
     change = compare(before, [problem(line=1, snippet="new()"), problem(line=5, snippet="old()")])
     assert [one.snippet for one in change.new] == ["new()"]

@@ -69,14 +69,12 @@ def test_what_a_change_breaks_is_new_in_the_files_that_use_it_too(looked: Looked
 
 
 def test_what_a_new_error_hides_is_not_fixed(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "certain(merge(changes)) if answer is"."""
     looked.read("a.rs", "an error\n")
     assert said(looked.change("a.rs", "another error\n"))[0] == "Diagnostics (cargo; complete): 1 new"
     assert said(looked.change("a.rs", "fn a() {}\n")) == ["Diagnostics: no new problems (cargo), 1 fixed"]
 
 
 def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/cargo.py "else self._base.get(file.name, ())"."""
     (looked.root / "b.rs").write_text("error in b\n")
     looked.base["b.rs"] = "error in b\n"
     looked.read("a.rs", "fn a() {}\n")
@@ -84,7 +82,6 @@ def test_a_file_that_was_not_read_before_is_held_against_the_first_look(looked: 
 
 
 def test_where_a_change_came_first_it_looks_at_the_commit_before_it(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/cargo.py "if not unchanged and not isinstance(problems, str):"."""
     looked.base |= {"a.rs": "old error\n", "b.rs": "an error in b\n"}
     (looked.root / "b.rs").write_text("an error in b\n")
     lines = said(looked.change("a.rs", "old error\nnew error\n"))
@@ -132,7 +129,6 @@ def test_a_project_that_cannot_be_checked_is_no_clean_one(looked: Looked) -> Non
 
 
 def test_a_build_script_that_the_run_wrote_is_not_run(looked: Looked) -> None:
-    """Breaks: bot/toolhost/lsp/cargo.py "if reason := self._refusal():"."""
     (looked.root / "build.rs").write_text("fn main() {}\n")
     looked.base["build.rs"] = "fn main() {}\n"
     for name in ("Cargo.toml", "Cargo.lock"):

@@ -161,7 +161,6 @@ def test_one_that_is_not_there_is_off(loop: ServerLoop, tmp_path: Path, argv: tu
 
 
 def test_one_that_never_answers_is_unknown_begun_again_without_the_file_and_then_off(play: Play) -> None:
-    """Breaks: bot/toolhost/lsp/server.py "self.process.restart(reason)", "not self.process.may_restart"."""
     server = play(pulls([], start=[]), timeouts=replace(QUICK, answer=SHORT))
     server.open()
     server.open("x", "small.py")
@@ -184,7 +183,6 @@ def test_one_that_never_answers_is_unknown_begun_again_without_the_file_and_then
 
 
 def test_one_slow_file_is_left_out_and_the_others_are_looked_at(play: Play) -> None:
-    """Breaks: bot/toolhost/lsp/server.py "key=lambda document: len(document.text)" (`-len`)."""
     found: list[Any] = [["items", [item("found")]]]
     server = play(pulls([], lives={"1": pulls(found)}), timeouts=replace(QUICK, answer=SHORT))
     server.open("large " * 100, "generated.py")
@@ -223,8 +221,6 @@ BUSY = [["progress", "t", "begin"]]
 
 
 def test_one_that_says_it_is_busy_is_given_time_however_often_it_is_asked(play: Play) -> None:
-    """Breaks: bot/toolhost/lsp/server.py "if seconds > 0 and not self.loading", and "if self.loading" in
-    `_patiently`."""
     done = [["sleep", 0.2], ["progress", "t", "end"], ["items", [item("found")]]]
     server = play(
         script(PULL, {"initialized": [BUSY], "textDocument/diagnostic": [done]}),
@@ -240,7 +236,6 @@ def test_one_that_says_it_is_busy_is_given_time_however_often_it_is_asked(play: 
 
 
 def test_one_that_is_busy_for_too_long_is_not_waited_for(play: Play) -> None:
-    """Breaks: bot/toolhost/lsp/server.py "waited < limit" (`limit > 0` in its place)."""
     server = play(
         script(PULL, {"initialized": [BUSY], "textDocument/diagnostic": [[]]}),
         timeouts=replace(QUICK, answer=SHORT, loading=SHORT),

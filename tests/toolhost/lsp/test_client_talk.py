@@ -279,10 +279,7 @@ def test_a_saved_file_is_told_to_those_that_want_to_know(play: Play) -> None:
 
 
 def test_files_on_disk_are_told_to_those_that_want_to_know(play: Play) -> None:
-    """But not that one changed which is open: what it was sent counts, and ty would be asked twice for it.
-
-    Breaks: bot/toolhost/lsp/client.py "kind in _KINDS and not".
-    """
+    """But not that one changed which is open: what it was sent counts, and ty would be asked twice for it."""
     watch = [[["send", registers("workspace/didChangeWatchedFiles")]]]
     server = play(script(PULL, {"initialized": watch, "textDocument/diagnostic": [NOTHING]}))
     server.open()

@@ -160,12 +160,10 @@ def test_an_answer_stands_when_no_word_follows_that_it_was_too_early(
 
 
 def test_a_later_answer_is_not_waited_upon() -> None:
-    """Breaks: bot/toolhost/lsp/settling.py "and (first or refreshes.late)" (left out)."""
     assert Answers("answer").run(2 * LONG, first=False) == "answer"
 
 
 def test_a_later_answer_of_one_that_was_belated_before_is_waited_upon() -> None:
-    """Breaks: bot/toolhost/lsp/settling.py "self.late = self.late or not self.pending"."""
     server = Answers(("too early",), "second", ("too early again",), "fourth")
     assert server.run() == "second"
     assert server.run(first=False) == "fourth"
@@ -185,8 +183,7 @@ def test_what_is_taken_back_before_it_is_answered_is_asked_for_again_at_once() -
 
 
 def test_a_clean_answer_before_the_settings_were_read_is_waited_upon(play: Play) -> None:
-    """As oxlint answers on a busy machine, long after the usual pause. Breaks: bot/toolhost/lsp/settling.py "while
-    refreshes.count == seen and unready(answer)"."""
+    """As oxlint answers on a busy machine, long after the usual pause."""
     version_argv = ["send", {"id": 0, "method": "workspace/configuration", "params": {"items": [{}]}}]
     refresh = ["send", {"id": 1, "method": "workspace/diagnostic/refresh"}]
     early = [["items", []], version_argv, ["sleep", 0.2], refresh]

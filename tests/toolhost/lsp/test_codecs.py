@@ -69,7 +69,6 @@ def test_it_says_its_version_and_that_it_can_be_asked() -> None:
 
 
 def test_a_change_replaces_the_whole_text_by_lines_as_it_counts_them(codec: TsserverCodec) -> None:
-    """Breaks: bot/toolhost/lsp/codecs.py "\\u2028\\u2029]" (left out), "utf-16-le" (utf-8 in its place)."""
     for text, line, column in (("c\n", 3, 4), ("", 2, 1)):
         (change,) = sent(codec, "textDocument/didChange", {**NAMED, "contentChanges": [{"text": text}]})
         assert change["command"] == "change"
@@ -106,7 +105,6 @@ def test_it_is_asked_twice_and_answers_once(codec: TsserverCodec) -> None:
     ],
 )
 def test_what_is_no_answer_is_not_a_clean_file(codec: TsserverCodec, half: dict[str, Any]) -> None:
-    """Breaks: bot/toolhost/lsp/codecs.py "if None in parts:" (never)."""
     sent(codec, "textDocument/diagnostic", NAMED, 9)
     assert heard(codec, half) == []
     (answer,) = heard(codec, response(5, [], message="said"))

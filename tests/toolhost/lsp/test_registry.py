@@ -133,7 +133,6 @@ def test_typescript_is_the_project_s_own(
 
 
 def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/lsp/registry.py "runs=tuple(path for path in files if isfile(path))"."""
     library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript", "tsc")}
     project(tmp_path, {**package("5.4.5"), **library}, ("path/node",))
     start = spec("typescript").find(location(tmp_path))

@@ -40,7 +40,6 @@ def test_nothing_new_is_one_line() -> None:
 
 
 def test_silence_is_never_clean() -> None:
-    """Breaks: bot/toolhost/lsp/report.py "if not complete:"."""
     late = (("ty", Answer.TIMED_OUT),)
     assert (
         report_module.text(Report(late, Change(), limit=3.0))

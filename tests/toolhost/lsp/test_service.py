@@ -110,7 +110,6 @@ def said(report: Report | None) -> str:
 def test_a_server_over_its_memory_is_ended_and_that_is_said_once(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/toolhost/lsp/worker_pool.py "worker.stop()"."""
     monkeypatch.setattr(worker_pool, "_MEMORY_INTERVAL", 0.02)
     looked = begin(memory=1 << 20, ty=pulls(CLEAN))
     looked.read("a.py", "a\n")
@@ -145,7 +144,6 @@ def test_no_more_than_three_servers_are_started(begin: Begin) -> None:
 
 
 def test_what_is_late_is_asked_again_with_the_next_edit_which_may_have_mended_it(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "self._resend_late(files_of)", "if worker not in files_of]" (left out)."""
     late: list[Any] = [["sleep", 0.3], ["items", [item("no longer true")]]]
     again: list[Any] = [["until", "go"], ["items", [item("asked again")]]]
     looked = begin(0.1, ty=pulls(CLEAN, CLEAN, late, [["items", [item("at once")]]], again))
@@ -167,7 +165,6 @@ def test_what_is_late_is_asked_again_with_the_next_edit_which_may_have_mended_it
 
 
 def test_one_that_reads_the_project_is_waited_for_once_and_answers_later(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "or self._is_known_to_load(worker)"."""
     ready: list[Any] = [
         ["progress", "t", "begin"],
         ["until", "ready"],
@@ -192,7 +189,6 @@ def test_one_that_reads_the_project_is_waited_for_once_and_answers_later(begin: 
 
 
 def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "if worker not in files_of]" (left out)."""
     late: list[Any] = [["sleep", 0.3], ["items", [item("late")]]]
     looked = begin(0.1, ty=pulls(CLEAN, late, CLEAN))
     looked.read("a.py", "a\n")
@@ -204,7 +200,6 @@ def test_what_came_late_of_a_text_that_is_no_more_is_not_told(begin: Begin) -> N
 
 
 def test_a_file_that_a_server_takes_too_long_over_is_named_once(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "self._workers.skips(spec, name) else" (`if False`)."""
     looked = begin(ty=pulls(CLEAN))
     looked.read("a.py", "a\n")
     looked.read("b.py", "b\n")
@@ -220,7 +215,6 @@ def test_a_file_that_a_server_takes_too_long_over_is_named_once(begin: Begin) ->
 
 
 def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/worker_pool.py "{command.root}" (taken out of the key)."""
     looked = begin(
         ty=pulls(
             CLEAN, CLEAN, [["items", [item("new")]]], lives={"1": pulls(CLEAN, [["items", [item("b")]]])}
@@ -261,7 +255,7 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
 def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
     begin: Begin, text: str, is_asked: bool
 ) -> None:
-    """By whatever alias. Breaks: bot/toolhost/lsp/workers.py "(folders - {""}, _AS_A_WHOLE)"."""
+    """By whatever alias."""
     looked = begin(ty=pulls(CLEAN))
     (looked.root / "pkg").mkdir()
     looked.read("pkg/used.py", "a\n")
@@ -272,7 +266,6 @@ def test_what_names_a_changed_file_or_its_folder_is_looked_at_with_it(
 
 
 def test_a_bundle_is_looked_through_in_no_time(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/workers.py "pattern.search(line, match.end())" (with `.*` before both)."""
     looked = begin(ty=pulls(CLEAN))
     looked.read("used.py", "a\n")
     looked.read("bundle.py", "x = 1; import " + "import use " * 60_000)
@@ -282,7 +275,6 @@ def test_a_bundle_is_looked_through_in_no_time(begin: Begin) -> None:
 
 
 def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/baseline.py "p.path not in first, " (left out), "or key in seen"."""
     answers = {"textDocument/diagnostic": [CLEAN, CLEAN, [["items", [item("two"), item("two")]]]]}
     looked = begin(ty=script(PULL, answers))
     looked.read("a.py", "import b\n")
@@ -293,7 +285,6 @@ def test_what_is_said_of_the_changed_file_comes_first_and_of_one_line_once(begin
 
 
 def test_a_change_of_the_settings_is_told_to_those_whose_they_may_be(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/service.py "self._report_settings(files)"."""
     watch: dict[str, Any] = {"registrations": [{"id": "w", "method": "workspace/didChangeWatchedFiles"}]}
     version_argv = ["send", {"id": 0, "method": "client/registerCapability", "params": watch}]
     looked = begin(ruff=script(PULL, {"initialized": [[version_argv]], "textDocument/diagnostic": [CLEAN]}))
@@ -306,7 +297,6 @@ def test_a_change_of_the_settings_is_told_to_those_whose_they_may_be(begin: Begi
 
 
 def test_a_file_is_made_only_once(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/workers.py "is_new = name in self._deleted" ("file.before is None" in its place)."""
     watch: dict[str, Any] = {"registrations": [{"id": "w", "method": "workspace/didChangeWatchedFiles"}]}
     version_argv = ["send", {"id": 0, "method": "client/registerCapability", "params": watch}]
     looked = begin(ty=script(PULL, {"initialized": [[version_argv]], "textDocument/diagnostic": [CLEAN]}))
@@ -359,7 +349,6 @@ def test_a_file_changed_before_it_was_read_is_held_against_what_the_run_began_wi
 
 
 def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/workers.py "self.server.open(file.name, file.before or" (only where not open)."""
     old: list[Any] = [["items", [item("old")]]]
     looked = begin(ty=pulls([["error", -32603]], [["error", -32603]], old, old, old))
     looked.read("a.py", "a\n")
@@ -375,7 +364,6 @@ def test_a_text_before_that_was_not_answered_for_is_asked_about_again(begin: Beg
 
 
 def test_a_server_that_died_is_not_started_again_as_another_program(begin: Begin) -> None:
-    """Breaks: bot/toolhost/lsp/launch.py "if reason := self.refusal():"."""
     looked = begin(ty=pulls(CLEAN, [["exit", 1]]))
     server, command = looked.root / "server.sh", looked.session.settings.servers["ty"]["command"]
     looked.base["server.sh"] = f"#!/bin/sh\nexec {command}\n"

@@ -48,13 +48,11 @@ def test_a_finder_leads_into_the_tree_if_names_and_folders_agree(site: Path, tmp
 
 @pytest.mark.parametrize("line", ["{top}/build/made", "{top}/.git", "{top}/src\n{top}/elsewhere"])
 def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path, line: str) -> None:
-    """Breaks: bot/workspace/dependencies/editable.py "known.issuperset(leads)"."""
     (site / "app.pth").write_text(line.format(top=tmp_path / "app"))
     assert imports(tmp_path) == ((), frozenset())
 
 
 def test_a_package_that_is_installed_without_e_is_named(site: Path, tmp_path: Path) -> None:
-    """Breaks: bot/workspace/dependencies/editable.py "if _is_copy(site / name)"."""
     for name in ("app", "tests", "other"):
         (site / name).mkdir()
         (site / name / "__init__.py").touch()

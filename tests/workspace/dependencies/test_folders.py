@@ -48,13 +48,11 @@ def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path) -
 
 
 def test_a_folder_that_git_does_not_ignore_is_never_used(top: Path) -> None:
-    """Breaks: bot/workspace/dependencies/folders.py "in ignored]"."""
     virtual(top / "venv")
     assert found(top) == {}
 
 
 def test_nor_one_that_holds_a_file_of_the_commit(top: Path) -> None:
-    """Breaks: bot/workspace/dependencies/folders.py "if path not in inside"."""
     (top / "vendor").mkdir()
     (top / "vendor/kept.go").touch()
     git(top, "add", "--force", "vendor/kept.go")
@@ -62,7 +60,6 @@ def test_nor_one_that_holds_a_file_of_the_commit(top: Path) -> None:
 
 
 def test_nor_a_link(top: Path, tmp_path: Path) -> None:
-    """Breaks: bot/workspace/dependencies/folders.py "os.path.realpath(folder) != folder"."""
     (tmp_path / "secrets").mkdir()
     (top / "node_modules").symlink_to(tmp_path / "secrets")
     (top / "web/node_modules").symlink_to("../../secrets")
@@ -113,7 +110,6 @@ def test_poetry_and_pdm_keep_theirs_elsewhere(top: Path, tmp_path: Path) -> None
 
 
 def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, tmp_path: Path) -> None:
-    """Breaks: bot/workspace/dependencies/folders.py 'if ".pdm-python" not in tracked:'."""
     (tmp_path / "home").mkdir()
     (top / ".pdm-python").write_text(f"{tmp_path}/home/bin/python\n")
     assert found(top) == {}

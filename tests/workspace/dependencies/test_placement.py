@@ -48,7 +48,6 @@ def links_in(tree: Path) -> dict[str, str]:
 def test_links_to_packages_of_the_repository_lead_into_the_tree(
     node: EnvironmentFolder, tree: Path, moves: bool
 ) -> None:
-    """Breaks: bot/workspace/dependencies/placement.py "if entry.is_symlink():"."""
     assert place_folders(tree, [node], moves=moves) == (node,)
     found = links_in(tree)
     assert found == dict(sorted(links([node], moves=moves).items()))
@@ -64,7 +63,6 @@ def test_links_to_packages_of_the_repository_lead_into_the_tree(
 
 @BOTH
 def test_a_link_on_the_way_is_never_followed(tmp_path: Path, tree: Path, moves: bool) -> None:
-    """Breaks: bot/workspace/dependencies/placement.py "os.O_DIRECTORY | os.O_NOFOLLOW"."""
     (tmp_path / "home").mkdir()
     (tree / "web").symlink_to(tmp_path / "home")
     (tree / "venv").symlink_to(tmp_path / "home")
@@ -101,7 +99,6 @@ def test_git_of_the_tree_does_not_see_them_and_its_own_word_stays(tmp_path: Path
 def test_no_names_are_read_through_a_link(
     tmp_path: Path, node: EnvironmentFolder, tree: Path, moves: bool
 ) -> None:
-    """Breaks: bot/workspace/dependencies/placement.py "and entry.is_dir(follow_symlinks=False):"."""
     (tmp_path / "home/id_rsa").mkdir(parents=True)
     (node.source / "@keys").symlink_to(tmp_path / "home")
     (node.source / ".bin2").symlink_to("../../home")

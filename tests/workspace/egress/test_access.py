@@ -79,7 +79,6 @@ def test_a_package_manager_gets_its_package_and_nothing_else_is_reached(inside: 
 
 
 def test_a41_a_packages_own_scripts_are_not_run_unasked(inside: Workspace) -> None:
-    """Breaks: bot/workspace/egress/access.py "PIP_ONLY_BINARY"."""
     install = f"{RUN_PIP} install --no-cache-dir --target there"
     assert bash(inside, f"{install} tidyevil 2>&1").metadata["exit_code"] != 0
     assert bash(inside, "test -e /tmp/canary").metadata["exit_code"] != 0

@@ -49,7 +49,6 @@ def test_the_host_is_the_first_process_of_its_namespace(inside: Workspace) -> No
 
 
 def test_the_temporary_folder_has_a_short_path_that_tools_and_sockets_take(inside: Workspace) -> None:
-    """Breaks: bot/workspace/start.py "seen_tmp = Path(TMP)"."""
     script = """
         import os, socket
         path = os.path.join(os.environ["TMPDIR"], "a" * 60)
@@ -172,10 +171,7 @@ def test_there_is_no_way_to_the_network_at_all(inside: Workspace) -> None:
 
 @pytest.mark.node
 def test_the_network_interfaces_are_those_of_the_sandbox(inside: Workspace) -> None:
-    """As many Node.js servers ask for them.
-
-    Breaks: bot/workspace/sandbox/seccomp.py ", _INTERNET_6, _NETLINK))".
-    """
+    """As many Node.js servers ask for them."""
     names = bash(inside, "node -p 'Object.keys(os.networkInterfaces()).join()'")
     assert names.metadata["exit_code"] == 0, names.content
     assert names.content.splitlines()[0] in ("", "lo")

@@ -147,7 +147,7 @@ def tried(world: World, inside: Inside) -> Iterator[Tried]:
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_it_does_not_get_through(tried: Tried, world: World, name: str) -> None:
-    """A-10, A-13, A-14, A-39, A-45, A-48. Breaks: bot/toolhost/confine.py "_restrict(plan)"."""
+    """A-10, A-13, A-14, A-39, A-45, A-48."""
     assert name not in tried.inside
     excused = name in NOT_EVERYWHERE or (name in ELSEWHERE_FORBIDDEN and is_restricted())
     if not (excused or (name in NEEDS_ROOT and world.account != 0)):

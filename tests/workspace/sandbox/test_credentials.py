@@ -34,7 +34,7 @@ def test_the_settings_of_one_version_of_a_tool_are_credentials(tmp_path: Path, n
 
 
 def test_channels_of_conda_are_credentials(tmp_path: Path) -> None:
-    """Their addresses hold tokens. Breaks: bot/workspace/sandbox/hidden_paths.py ".condarc condarc"."""
+    """Their addresses hold tokens."""
     (tmp_path / ".condarc").write_text("channels: [https://conda.example/t/x/main]")
     assert list(credentials_in(tmp_path)) == [tmp_path / ".condarc"]
 
@@ -53,10 +53,7 @@ def test_settings_without_a_secret_can_be_read(tmp_path: Path) -> None:
 def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It lies in /opt, which is shown with the system.
-
-    Breaks: bot/workspace/sandbox/hidden_paths.py "yield from _of_tools()".
-    """
+    """It lies in /opt, which is shown with the system."""
     settings = tmp_path / "hostedtoolcache/node/20.1.0/x64/etc/npmrc"
     settings.parent.mkdir(parents=True)
     settings.write_text("//registry.example/:_authToken=x")
@@ -67,7 +64,6 @@ def test_credentials_in_the_tool_cache_of_a_hosted_runner_are_hidden(
 def test_settings_of_npm_and_pip_for_all_users_are_hidden_if_they_hold_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/workspace/sandbox/hidden_paths.py "and holds_secret(Path(path))"."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/npmrc").write_text("cafile=/etc/ssl/cert.pem")
     (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://me:x@pypi.example/simple")
@@ -85,7 +81,6 @@ def interpreter(folder: Path) -> Mounts:
 
 
 def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/sandbox/bubblewrap.py "for secret in credentials_in(path) for word in"."""
     command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
         ["true"], interpreter(tmp_path), lambda content: "9"
     )
@@ -94,7 +89,6 @@ def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> N
 
 
 def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/sandbox/landlock.py "if path.is_file():"."""
     given: list[bytes] = []
 
     def add_file(content: bytes) -> str:

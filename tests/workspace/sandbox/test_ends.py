@@ -53,7 +53,7 @@ def seconds_for(first: int, *what: object) -> str:
 
 @back_ends
 def test_a28_nothing_outlives_a_command_that_ran_out_of_time(back_end: str, tmp_path: Path) -> None:
-    """Five ways at once. Breaks: bot/toolhost/subreaper.py "descendants.sweep(codes)"."""
+    """Five ways at once."""
     seconds = seconds_for(4, back_end, str(tmp_path))
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a.txt": "one\n"}))
     try:
@@ -92,8 +92,6 @@ def test_a28_nothing_outlives_the_workspace_or_its_supervisor(
 
     The supervisor is a process of its own, so that it can be killed. A command that stops its own subreaper leaves its
     daemons to whoever is above.
-
-    Breaks: bot/toolhost/confine.py "        while True:"
     """
     (make_tree(tmp_path / "tree", {"a.txt": "one\n"}) / "hops.pl").write_text(_HOPS)
     seconds = seconds_for(5, back_end, how, str(tmp_path))

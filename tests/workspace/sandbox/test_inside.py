@@ -30,7 +30,7 @@ def test_a_program_can_look_up_its_own_host(inside: Inside) -> None:
 
 
 def test_no_environment_inside_holds_a_variable_of_the_supervisor(inside: Inside) -> None:
-    """A-11, A-15. Breaks: bot/workspace/process.py "env=dict(environment)"."""
+    """A-11, A-15."""
     said = inside.run(
         "env; set; export -p; cat /proc/*/environ /proc/*/task/*/environ | tr '\\0' '\\n'"
     ).content
@@ -129,7 +129,7 @@ def test_no_capability_is_left_and_none_can_be_had(inside: Inside, world: World)
     ["unshare -Ur true", "mount -t tmpfs none /tmp", "umount /etc", "chroot / true", "nsenter -t 1 -n true"],
 )
 def test_namespaces_and_mounts_are_out_of_reach(inside: Inside, command: str) -> None:
-    """A-48. Breaks: bot/workspace/sandbox/seccomp.py "unshare"."""
+    """A-48."""
     assert inside.run(command).metadata["exit_code"] != 0
 
 

@@ -47,7 +47,7 @@ def plan(mounts: Mounts) -> dict[str, Any]:
 
 
 def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> None:
-    """A-13. Breaks: bot/workspace/sandbox/landlock.py "if path in holes:"."""
+    """A-13."""
     cargo = tmp_path / ".cargo"
     (cargo / "bin").mkdir(parents=True)
     (cargo / "credentials.toml").write_text("token = 'x'")
@@ -66,7 +66,6 @@ def test_a_toolchain_without_credentials_is_granted_whole(tmp_path: Path) -> Non
 
 
 def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/sandbox/landlock.py "if not entry.is_symlink():"."""
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / ".npmrc").touch()
@@ -76,8 +75,7 @@ def test_nothing_is_granted_through_a_link_beside_a_hole(tmp_path: Path) -> None
 
 
 def test_the_folder_that_the_tree_stands_for_is_not_granted_with_what_it_lies_in(tmp_path: Path) -> None:
-    """What leads there would find the code as it was. Breaks: bot/workspace/sandbox/landlock.py "if holes and (path ==
-    origin or path in on_the_way):"."""
+    """What leads there would find the code as it was."""
     tools = tmp_path / ".pyenv"
     repository = tools / "work/app"
     (repository / ".venv/bin").mkdir(parents=True)
@@ -101,7 +99,6 @@ def test_where_the_tree_lies_in_that_folder_it_is_granted(tmp_path: Path) -> Non
 def test_beside_a_folder_that_cannot_be_listed_nothing_is_granted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Breaks: bot/workspace/sandbox/landlock.py "except PermissionError:"."""
     (tmp_path / ".pyenv/work/app").mkdir(parents=True)
     (tmp_path / ".pyenv/shims").mkdir()
     scandir = os.scandir
@@ -124,10 +121,7 @@ def test_no_secret_setting_of_the_system_is_granted() -> None:
 
 
 def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: Path) -> None:
-    """As of a package manager at work.
-
-    Breaks: bot/workspace/sandbox/hidden_paths.py "continue  # a package manager".
-    """
+    """As of a package manager at work."""
     for name in "abc":
         (tmp_path / name).touch(0o600)
     listing = hidden_paths._not_for_others(str(tmp_path), ())
@@ -139,7 +133,6 @@ def test_a_setting_that_goes_while_they_are_listed_need_not_be_hidden(tmp_path: 
 
 
 def test_where_commands_could_change_the_program_itself_it_is_refused() -> None:
-    """Breaks: bot/workspace/sandbox/landlock.py "raise NoSandboxError("."""
     with pytest.raises(NoSandboxError, match=r"Install Slash Agent outside of the repository"):
         plan(Mounts(Path(__file__).resolve().parents[3], "/x"))
 
@@ -161,7 +154,6 @@ def test_each_version_is_asked_for_what_it_knows(bench: Bench, abi: int) -> None
 
 
 def test_a_host_that_cannot_confine_itself_is_a_missing_sandbox(bench: Bench) -> None:
-    """Breaks: bot/toolhost/confine.py "raise OSError"."""
     with pytest.raises(NoSandboxError, match=r"Landlock ABI 7.*could not be started.*") as refused:
         bench.start(Broken(7))
     assert HOW_TO_FIX in str(refused.value)
@@ -190,7 +182,7 @@ def guardians(bench: Bench) -> list[int]:
 
 @pytest.mark.parametrize("who", ["host", "host by a command"])
 def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: str, tmp_path: Path) -> None:
-    """A-28. Breaks: bot/toolhost/confine.py "_end_all(_kill"."""
+    """A-28."""
     inside = bench.start(here())
     seconds = f"6{abs(hash((who, str(tmp_path)))) % 10**9}"
     bash(inside, f"setsid env -i /bin/sleep {seconds} > /dev/null 2>&1 &\nsleep 60", background=True)
@@ -204,7 +196,6 @@ def test_the_guardian_ends_what_a_killed_host_leaves_behind(bench: Bench, who: s
 
 
 def test_no_command_reaches_the_guardian(bench: Bench) -> None:
-    """Breaks: bot/toolhost/confine.py "_ALL_SCOPES = 0b11"."""
     inside = bench.start(here())
     [guardian] = guardians(bench)
     assert host_of(guardian) == inside.facts.pid
@@ -213,7 +204,7 @@ def test_no_command_reaches_the_guardian(bench: Bench) -> None:
 
 
 def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
-    """Never a silent loss. Breaks: bot/workspace/client.py "not confinement.supports_egress"."""
+    """Never a silent loss."""
     with pytest.raises(
         NoSandboxError, match=r"gives this run egress \(python\).*Landlock ABI \d+\) can give none"
     ):
@@ -221,7 +212,6 @@ def test_asking_for_a_way_out_is_an_error(bench: Bench) -> None:
 
 
 def test_a_program_that_is_no_host_of_ours_may_end_when_it_has_read_all(tmp_path: Path) -> None:
-    """Breaks: bot/toolhost/confine.py "poll.poll(_OWN_WAY_OUT * 1000)"."""
     process = HostProcess(
         here(), ["/bin/sh", "-c", "cat; sleep 0.2; echo end"], Mounts(tmp_path, str(tmp_path)), {}
     )

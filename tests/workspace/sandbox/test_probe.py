@@ -74,7 +74,6 @@ def test_a_wall_that_is_none_is_found_out() -> None:
 def test_a_canary_that_is_silent_in_the_open_makes_the_probe_a_broken_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Breaks: bot/workspace/probe.py "if silent:"."""
     monkeypatch.setattr(canaries, "reached", lambda *said, **more: set(NAMES) - {"TCP", "io_uring"})
     with pytest.raises(NoSandboxError, match=r"itself broken here.*could not reach: TCP\."):
         probe(NoWall())
@@ -107,7 +106,6 @@ def test_where_none_holds_all_reasons_are_said() -> None:
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has capabilities to keep")
 @pytest.mark.parametrize("capability", [PERFMON, SYS_ADMIN])
 def test_a10_a_root_that_keeps_a_capability_is_refused(capability: int) -> None:
-    """Breaks: bot/toolhost/confine.py "_drop_capabilities("."""
     with pytest.raises(
         NoSandboxError, match=r"another process's environment can be read.*capabilities are left"
     ):
@@ -165,7 +163,6 @@ def test_a_probe_takes_little(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_ends_as_soon_as_it_is_asked_to_was_there_all_the_same(tmp_path: Path) -> None:
-    """Breaks: bot/workspace/canaries.py "path.unlink()  # not before"."""
     with canaries.plant(tmp_path / "canaries", tmp_path, all_of_them=True) as planted:
         assert planted.lock
         for number in range(50):

@@ -58,7 +58,6 @@ def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
     "sign", ["conda-meta/history", "lib/python3.12/os.py", "lib/node_modules/npm/package.json"]
 )
 def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: str) -> None:
-    """Breaks: bot/workspace/sandbox/toolchains.py "is_one = "."""
     entry = made(home / "tools/bin")
     made((home / "tools" / sign).parent)
     (home / "tools" / sign).touch()
@@ -67,14 +66,12 @@ def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: s
 
 @pytest.mark.parametrize("folder", [".local/bin", "bin", "tools/sbin"])
 def test_a_folder_of_somebody_s_own_is_not_shown_with_it(home: Path, folder: str) -> None:
-    """Breaks: bot/workspace/sandbox/toolchains.py 'if folder.name != "bin" or prefix.name == ".local"'."""
     entry = made(home / folder)
     made(entry.parent / "lib/node_modules/npm")
     assert toolchains.find(str(entry), never=()).folders == (entry,)
 
 
 def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Path) -> None:
-    """Breaks: bot/workspace/sandbox/toolchains.py "yield python"."""
     base = made(home / "python/bin")
     made(home / "python/lib/python3.12")
     (home / "python/lib/python3.12/os.py").touch()
@@ -85,7 +82,6 @@ def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Pat
 
 
 def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
-    """Breaks: bot/workspace/sandbox/toolchains.py "and (python := _whole(base))"."""
     environment = made(home / "project/.venv")
     (environment / "pyvenv.cfg").write_text(f"home = {made(home / '.ssh')}\n")
     found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
@@ -93,7 +89,6 @@ def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
 
 
 def test_the_pythons_of_uv_are_shown(home: Path) -> None:
-    """Breaks: bot/workspace/sandbox/toolchains.py '".local/share/uv/python"'."""
     folder = made(home / ".local/share/uv/python")
     assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == (folder,)
 
