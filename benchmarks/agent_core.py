@@ -4,9 +4,6 @@ conversation costs a turn, and whether the recording makes the same patch again.
 from __future__ import annotations
 
 import json
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -16,7 +13,7 @@ from benchmarks.long_script import LongScript, first_words
 from benchmarks.long_session import FORMATS, MIN_CACHEABLE, SKILLS, Recorded, Sent, hold_long, unused
 from benchmarks.prefix_cache import PrefixCache
 from benchmarks.prefixes import described, prefixes
-from benchmarks.session import COMMAND, SessionFailedError, clean_environment
+from benchmarks.session import SessionFailedError
 from benchmarks.table import Row
 
 WINDOW = 200_000
@@ -25,7 +22,6 @@ SHARE = 0.95
 FIRST_BYTES = 16_000
 RATIO = 1.3
 MS_A_MB = 20.0
-REPLAY_SECONDS = 10.0
 _ALIKE = 0.1
 _MB = 1_000_000
 _SHOWN = 3
@@ -34,7 +30,7 @@ _DENSE = 3
 
 
 def sessions(folder: Path, turns: int, window: int, say: Callable[[str], None]) -> Iterator[Row]:
-    """One session in each format; of the first also what a cache would serve, and its replay."""
+    """One session in each format; of the first also what a cache would serve."""
     for number, (name, model) in enumerate(FORMATS.items()):
         say(f"long session, {name}")
         script = LongScript(turns, TURN_BYTES)
@@ -44,7 +40,6 @@ def sessions(folder: Path, turns: int, window: int, say: Callable[[str], None]) 
         yield extending(name, recorded, say)
         if number == 0:
             yield _cached(recorded)
-            yield _replayed(recorded, folder / f"long-{number}" / "repository")
 
 
 def first_requests(folder: Path, window: int) -> Iterator[Row]:
@@ -120,31 +115,6 @@ def cached_share(sent: Sequence[Sent], summaries: Sequence[int], minimum: int) -
         lost += served.read < there.get(conversation, 0)
         there[conversation] = served.read + served.written
     return Share(tokens, read, lost)
-
-
-def _replayed(recorded: Recorded, repository: Path) -> Row:
-    seconds, words = replayed(recorded.bundle / "journal.jsonl", repository)
-    return Row(
-        f"replay of a {recorded.script.turns}-turn journal",
-        f"{seconds:.1f} s",
-        words,
-        "",
-        f"the same patch, under {REPLAY_SECONDS:g} s",
-        words.startswith("The same patch") and seconds < REPLAY_SECONDS,
-    )
-
-
-def replayed(journal: Path, repository: Path) -> tuple[float, str]:
-    """Seconds, and what the replay says of the patch."""
-    with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as home:
-        started = time.monotonic()
-        completed = subprocess.run(
-            [COMMAND, "replay", str(journal), "--repo", str(repository)],
-            env=clean_environment(Path(home)), capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        seconds = time.monotonic() - started
-    output = (completed.stdout or completed.stderr).strip().partition("\n")[0].lstrip("✔✘ ")
-    return seconds, output if completed.returncode == 0 else output or f"ended with {completed.returncode}"
 
 
 def context(folder: Path, turns: int, window: int) -> Iterator[Row]:

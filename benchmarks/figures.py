@@ -267,7 +267,7 @@ def sandbox(bench: Bench) -> Iterator[Row]:
 
 
 def session(bench: Bench) -> Iterator[Row]:
-    """What stays the same over a long session, what a cache makes of that, and the session's replay."""
+    """What stays the same over a long session, and what a cache makes of that."""
     return agent_core.sessions(bench.folder, bench.scale.session_turns, bench.scale.session_window, bench.say)
 
 

@@ -1,23 +1,25 @@
-"""Restore one file to one of the versions that a run made of it. `replay JOURNAL --versions` lists them: 0 is the file
-before the run's first change. Only the work tree is changed; nothing is committed."""
+"""Restore one file to one of the versions that a run made of it. Version 0 is the file before the run's first change.
+Without --version nothing is changed: the versions are listed, with --path also what each one changed."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
 
-from bot.contracts.errors import ExitCode
-from bot.recovery.restore import RestoreOptions, restore
+from bot.contracts.errors import ExitCode, UsageError
+from bot.github.actions import Actions
+from bot.recovery.restore import RestoreOptions, list_versions, restore
 
-EXAMPLE = "slash-agent restore bundle/journal.jsonl --path src/app.py --version 2 --repo ."
+EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
+         slash-agent restore bundle/journal.jsonl --path src/app.py --version 2"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
-    parser.add_argument(
-        "--path", required=True, metavar="P", help="the file, relative to the repository's top"
-    )
-    parser.add_argument("--version", required=True, type=int, metavar="N", help="which version, from 0")
+    parser.add_argument("--path", default="", metavar="P", help="the file, relative to the repository's root")
+    parser.add_argument("--version", type=int, metavar="N", help="which version, from 0")
     parser.add_argument(
         "--repo",
         type=Path,
@@ -29,6 +31,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
+    if arguments.version is None:
+        say = Actions(os.environ, sys.stdout).print
+        for line in list_versions(arguments.journal, arguments.repo, arguments.path):
+            say(line)
+        return ExitCode.DONE
+    if not arguments.path:
+        raise UsageError("--version needs --path: name the file to restore.")
     print(
         restore(
             RestoreOptions(

@@ -17,7 +17,7 @@ PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
 SECRET_VERBS = frozenset(
-    {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "replay", "tool"}
+    {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "tool"}
 )
 """Verbs that use a secret, or that start a workspace while they were given one."""
 

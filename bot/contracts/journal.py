@@ -311,7 +311,7 @@ class SessionEnded(NamedTuple):
 
 
 class RunEnded(NamedTuple):
-    """The run has ended and the gate has decided. `patch_sha256` is the hash that a replay must reproduce."""
+    """The run has ended and the gate has decided. `patch_sha256` is the hash of the patch."""
 
     status: str
     stop_reason: str

@@ -54,8 +54,8 @@ class Variation(NamedTuple):
 
     Errors and results without a change are never varied; numbers, paths and what programs read stay the same.
     The choice depends only on the run's `seed` and the call's arguments, so equal calls get equal text (the
-    guard against repeated calls compares them), also from a restarted tool host. The journal records the chosen
-    text for a replay. Without a `seed` the first phrasing is chosen.
+    guard against repeated calls compares them), also from a restarted tool host. The journal records
+    the chosen text. Without a `seed` the first phrasing is chosen.
     """
 
     seed: str = ""

@@ -1,4 +1,4 @@
-"""`slash-agent restore`: write one file of a checkout as it was at one version of a run, from the run's journal.
+"""`slash-agent restore`: write one file of a checkout as it was at one version of a run, or list the versions.
 
 The journal may come from another job: paths must stay in the checkout, and bytes must match their hashes. The present
 content must be a version of the run or committed, unless forced. Every folder of the path is opened without following
@@ -115,7 +115,7 @@ def _blob(git: Git, commit: str, path: str) -> bytes | None:
 def _known_path(history: Versions, path: str) -> str:
     if path not in history:
         close = difflib.get_close_matches(path, history, n=1)
-        hint = f" Did you mean {close[0]}?" if close else " Its files are listed by replay --versions."
+        hint = f" Did you mean {close[0]}?" if close else " Without --path, its files are listed."
         raise UsageError(f"The run changed no file {path}.{hint}")
     return path
 

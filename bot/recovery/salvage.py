@@ -107,7 +107,7 @@ def _salvage(
         *((reviewing.tool,) if reviewing else ()),
         propose=propose_writes(policy, request, task, lambda line: None),
     )
-    results.replay(recording)
+    results.restore(recording)
     submission = results.submission(reviewing.review("") if reviewing else None)
     evidence = recorded_evidence(recording)
     outcome = run_outcome.outcome(

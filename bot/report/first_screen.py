@@ -13,7 +13,7 @@ from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.findings import REPORT_FINDING
 from bot.agent.handover import ASK_USER, DESCRIBE_CHANGE, SUBMIT_PLAN, AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
-from bot.agent.replay import RecordedCall, recorded_calls
+from bot.agent.recorded_calls import RecordedCall, recorded_calls
 from bot.contracts.cancel import CancelToken
 from bot.contracts.formatting import count_of, duration
 from bot.contracts.journal import Evidence

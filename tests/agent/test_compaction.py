@@ -17,10 +17,9 @@ from bot.agent.context_budget import tokens_of, usable_tokens
 from bot.agent.loop import Hooks, LoopEnd
 from bot.agent.message_history import REMOVED_RESULT, HistoryError, MessageHistory
 from bot.agent.repair import rebuild_conversation
-from bot.agent.replay import RecordedCompactions, first_difference
 from bot.agent.summary import MAX_SECTION, carry_over_sections
 from bot.contracts.cancel import CancelToken
-from bot.contracts.journal import CompactionRecord, RequestSent, Result
+from bot.contracts.journal import CompactionRecord, Result
 from bot.contracts.messages import Message, Text, ToolCall, ToolResult, Usage
 from bot.contracts.model import Complete, Event, Failed, ModelRequest
 from bot.contracts.outcome import StopReason
@@ -229,20 +228,6 @@ def test_old_views_are_left_out_before_a_summary_is_asked_for(tmp_path: Path) ->
         *here.provider.requests[-1],
         says("Done.").message,
     )
-
-
-def test_a_replay_leaves_the_same_results_out_at_the_same_request(tmp_path: Path) -> None:
-    script = [says(call("view", f'{{"n": {n % 20}}}', f"v{n}")) for n in range(21)]
-    here = bench(tmp_path, [*script, says("Done.")])
-    here.tools = {"view": view}
-    ran(here)
-    (tmp_path / "again").mkdir()
-    again = bench(tmp_path / "again", [*script, says("Done.")])
-    again.tools, again.compaction = here.tools, lambda model: RecordedCompactions(here.journal())
-    ran(again)
-    assert first_difference(here.journal(), again.journal()) == ""
-    assert compactions(again) == compactions(here)
-    assert list(again.journal().records(RequestSent)) == list(here.journal().records(RequestSent))
 
 
 def test_commands_are_summed_up_although_views_could_be_left_out(tmp_path: Path) -> None:

@@ -222,6 +222,5 @@ def test_the_page_has_a_row_for_every_target() -> None:
         "context held over",
         "turns of equal size",
         "a MB of body more,",
-        "replay of a 200-turn journal",
     ):
         assert f"| {words}" in page or f"| slash-agent {words}" in page

@@ -1,4 +1,4 @@
-"""`tool`, `policy`, `report`, `replay`, `salvage` and `publish`, as a person types them."""
+"""`tool`, `policy`, `report`, `salvage` and `publish`, as a person types them."""
 
 from __future__ import annotations
 
@@ -238,16 +238,7 @@ def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     assert_one_sentence(cli("report", RECORDING, "-o", tmp_path / "no" / "page.html"), 2, "cannot be written")
 
 
-# -- replay, salvage, publish
-
-
-def test_a_replay_of_a_base_that_is_not_there_is_one_sentence(repo: Path, tmp_path: Path) -> None:
-    journal = tmp_path / "journal.jsonl"
-    lines = RECORDING.read_text().splitlines(keepends=True)
-    header = json.loads(lines[0])
-    header["base_sha"] = "0" * 39 + "1"
-    journal.write_text(json.dumps(header) + "\n" + "".join(lines[1:]))
-    assert_one_sentence(cli("replay", journal, "--repo", repo), 2, "0000001")
+# -- salvage, publish
 
 
 def test_salvage_wants_to_know_which_run(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from bot.session.tools.approvals import (
     Approvals,
     approved_paths,
     earlier_approvals,
-    recorded_person,
 )
 from bot.session.tools.toolbox import Gatekeeper
 from bot.workspace.client import Question
@@ -254,17 +253,3 @@ def test_a_bundle_from_elsewhere_says_nothing_of_what_a_person_let_be_written(tm
     assert earlier_approvals(runs / "20261101" / "bundle", runs) == {"docs/a.md"}
     for elsewhere in (downloaded, runs / "linked", runs / ".." / "downloaded", None):
         assert earlier_approvals(elsewhere, runs) == frozenset()
-
-
-def test_a_replay_hears_the_answers_of_the_recording_in_order(tmp_path: Path) -> None:
-    said = [Reply("once"), Reply("words", "look first"), Reply("no")]
-    gatekeeper = keeper(Somebody(*said))
-    with Journal(tmp_path / "journal.jsonl", str) as journal:
-        journal.write(header())
-        for number in range(3):
-            one = gatekeeper.permit("bash", {"command": f"git log -{number}"})
-            journal.write(PermissionDecision("bash", one.allow, one.rule, one.reason, f"c{number}"))
-    person = recorded_person(read_journal(tmp_path / "journal.jsonl"))
-    assert person is not None
-    inquiry = Inquiry("bash", "", "", "")
-    assert [person(inquiry, CancelToken()) for _ in said] == said

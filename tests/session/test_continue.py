@@ -137,17 +137,15 @@ def bare(value: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_what_went_on_can_be_gone_on_with_and_replays(cli: Cli, repo: Path) -> None:
+def test_what_went_on_can_be_gone_on_with(cli: Cli, repo: Path) -> None:
     first = first_run(cli, repo)
     second, _ = go_on(cli, repo, first, steps=[Say("Not yet.")])
-    third, asked = go_on(cli, repo, Path(second.json["bundle"]).parent, "and now?")
+    _, asked = go_on(cli, repo, Path(second.json["bundle"]).parent, "and now?")
     said = json.dumps(asked[0]["messages"])
     assert [text in said for text in ("fix the rounding", "Half of it.", "Not yet.", "and now?")] == [
         True
     ] * 4
     assert "Go on where the last run ended" in said
-    replayed = cli("replay", "--repo", repo, Path(third.json["bundle"]) / "journal.jsonl")
-    assert replayed.code == 0, replayed.output
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The built-in list of dangerous commands in a whole run: where it looks, and that a replay decides alike."""
+"""The built-in list of dangerous commands in a whole run: where it looks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
 
 
 def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, repo: Path) -> None:
-    """Also if another call went there. The replay does not know where the tree was, nor where commands ended."""
+    """Also if another call went there."""
     (repo / ".github" / "agent.yml").write_text("version: 1\n")
     commit_all(repo)
     steps = [
@@ -50,5 +50,3 @@ def test_git_is_denied_in_the_tree_and_not_in_a_folder_outside_of_it(cli: Cli, r
         True,
     ]
     assert results[2].startswith("x\n")
-    replayed = cli("replay", "--repo", repo, Path(ran.json["bundle"]) / "journal.jsonl")
-    assert replayed.code == 0, replayed.output

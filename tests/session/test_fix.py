@@ -50,9 +50,7 @@ def test_a_fix_ends_as_a_new_branch_with_one_commit_and_a_bundle(
 
 
 @pytest.mark.checks
-def test_the_checks_before_and_after_are_in_the_outcome_and_a_replay_reaches_the_same_patch(
-    cli: Cli, repo: Path, tmp_path: Path
-) -> None:
+def test_the_checks_before_and_after_are_in_the_outcome(cli: Cli, repo: Path, tmp_path: Path) -> None:
     out = tmp_path / "bundle"
     more = shell("echo '# more' >> README.md; rm CHANGELOG.md; printf 'a\\0' > b")
     with ModelServer([VIEW, Turn(EDITS), more, DONE]) as server:
@@ -65,10 +63,6 @@ def test_the_checks_before_and_after_are_in_the_outcome_and_a_replay_reaches_the
         "unittest's output",
     )
     assert (tests["before"]["failed"], tests["after"]["failed"]) == (1, 0)
-    patch = tmp_path / "again.patch"
-    ran = cli("replay", out / "journal.jsonl", "--repo", repo, "--patch", patch)
-    assert ran.code == 0, ran.out
-    assert patch.read_bytes() == (out / "changes.patch").read_bytes()
 
 
 @pytest.mark.slow
@@ -313,7 +307,6 @@ def test_an_answer_that_is_cut_is_asked_for_again_and_nothing_of_it_runs(
     journal = read_journal(out / "journal.jsonl")
     assert [line.turn for line in journal.records(ProviderRetry)] == [2]
     assert "never" not in (out / "changes.patch").read_text()
-    assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
 
 
 @pytest.mark.slow
@@ -517,23 +510,6 @@ def test_most_files_are_deleted_only_where_a_person_says_so(cli: Cli, repo: Path
         assert ran.code == 0, ran.output
         assert (out / "changes.patch").read_bytes().count(b"deleted file") == deleted
         assert ("--allow-deletions" in ran.output) == (not flags)
-        assert cli("replay", out / "journal.jsonl", "--repo", repo).code == 0
-
-
-@pytest.mark.slow
-def test_a_replay_of_a_changed_recording_names_the_first_difference(
-    cli: Cli, repo: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "bundle"
-    with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
-        cli("fix", "--repo", repo, "--model", MODELS[0], "--out", out, "x", model=server)
-    journal = tmp_path / "journal.jsonl"
-    journal.write_text(
-        (out / "journal.jsonl").read_text().replace("round(abs(seconds))", "ceil(abs(seconds))")
-    )
-    ran = cli("replay", journal, "--repo", repo)
-    assert ran.code == 1
-    assert "turn 2, edit" in ran.out
 
 
 def _wait_for(condition: object) -> None:

@@ -1,11 +1,10 @@
-"""A run that fills its model's window: made shorter, looked up in the archive, replayed to the same patch."""
+"""A run that fills its model's window: made shorter, looked up in the archive."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,8 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import CompactionRecord, Result
 from bot.contracts.outcome import Status
 from bot.contracts.request import Verb
-from bot.recovery.replay_run import ReplayOptions, replay
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
 from tests.support.model_script import Call, Say, ScriptRequest, Step, Tokens, Turn
-from tests.support.repositories import git
 from tests.support.stage import Stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
 
@@ -78,12 +75,3 @@ def test_the_model_cannot_change_the_transcript(stage: Stage) -> None:
         one for one in read_journal(stage.bundle / "journal.jsonl").records(Result) if one.name == "bash"
     ]
     assert "Read-only file system" in wrecked.content
-
-
-@pytest.mark.slow
-def test_such_a_run_is_replayed_to_the_same_patch(stage: Stage, tmp_path: Path) -> None:
-    came = long_run(stage)
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
-    assert (again.difference, again.patch) == ("", came.bundle.patch)

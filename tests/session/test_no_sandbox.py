@@ -107,7 +107,6 @@ def test_a_person_may_go_without_and_the_result_says_so(cli: Cli, repo: Path, mo
     [
         ("fix", "x", "--model", MODEL),
         ("review", "--model", MODEL),
-        ("replay", "journal.jsonl"),
         ("tool", "bash", '{"command": "touch here"}'),
     ],
     ids=lambda verb: verb[0],

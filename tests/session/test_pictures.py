@@ -1,4 +1,4 @@
-"""A picture and a file in a thread, to the model, and in what is left of the run: journal, replay, and whoever goes on
+"""A picture and a file in a thread, to the model, and in what is left of the run: journal, and whoever goes on
 from it.
 
 That an event's run looks for them at all is shown in `tests/attacks/test_text_into_the_model.py`.
@@ -21,7 +21,6 @@ from bot.agent.repair import rebuild_conversation
 from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.messages import Image
 from bot.contracts.request import Request, Thread, Verb
-from bot.recovery.replay_run import ReplayOptions, replay
 from bot.session.context.github_env import read_github_environment
 from bot.session.job.attachments import github_attachments
 from slash_forge import Forge
@@ -29,7 +28,6 @@ from slash_forge.bundled import MAINTAINER
 from tests.attachments.archives import zipped
 from tests.attachments.pictures import noise, opened
 from tests.support.model_script import Call, Say, Script, ScriptRequest, Step
-from tests.support.repositories import git
 from tests.support.stage import Stage, open_stage
 from tests.support.verb_runs import VerbRun, request_in, run_verb
 
@@ -116,13 +114,8 @@ def test_the_journal_in_the_bundle_brings_the_same_message_back(explained: Expla
     assert "An image in the issue is not shown to the model: it is broken or cut off." in notes
 
 
-def test_a_replay_and_a_run_that_goes_on_have_it_from_the_journal(
-    explained: Explained, tmp_path: Path
-) -> None:
+def test_a_run_that_goes_on_has_it_from_the_journal(explained: Explained, tmp_path: Path) -> None:
     stage, bundle = explained.stage, explained.bundle
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    assert replay(ReplayOptions(bundle / "journal.jsonl", clone), {}).difference == ""
     later = replace(explained.request, verb=Verb.CONTINUE, instruction="and now?")
     came = run(stage, later, [Say("The same.")], resume=bundle)
     assert first_of(came, 0) == explained.first

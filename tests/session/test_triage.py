@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -277,13 +276,3 @@ def test_the_journal_has_each_proposal(stage: Stage, old: int) -> None:
     lines = [json.loads(line) for line in (stage.bundle / "journal.jsonl").read_text().splitlines()]
     proposed = [(line["number"], line["accepted"]) for line in lines if line["type"] == "write"]
     assert proposed == [(old, True), (9999, False)]
-
-
-@pytest.mark.slow
-def test_a_recorded_run_replays_as_it_was(stage: Stage, old: int) -> None:
-    run(stage, [propose("comment", old, body=ASKING), propose("comment", 9999, body="Hello")])
-    clone = stage.folder / "clone"
-    git = ["git", "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone)]
-    subprocess.run(git, check=True, timeout=60, capture_output=True)
-    again = stage.cli("replay", stage.bundle / "journal.jsonl", "--repo", clone)
-    assert again.code == 0, again.output

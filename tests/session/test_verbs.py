@@ -18,7 +18,6 @@ from bot.contracts.pulls import FailedCheck, FailedStep, ReviewThread, Side
 from bot.contracts.request import Verb
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.markers import thread_ref_of
-from bot.recovery.replay_run import ReplayOptions, replay
 from bot.report.page import render_page
 from bot.session.job.outcome import exit_code
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
@@ -249,9 +248,6 @@ def test_an_explanation_runs_only_what_the_policy_allows(stage: Stage, tmp_path:
     for denied in came.results[1:]:
         assert "it runs only commands that a rule of the policy allows" in denied
     assert came.outcome.status is Status.ANSWERED
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    assert replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {}).difference == ""
 
 
 @pytest.mark.slow
@@ -371,28 +367,17 @@ def test_going_on_where_the_change_is_there_already_changes_nothing_twice(
 
 
 @pytest.mark.slow
-def test_a_run_that_went_on_is_replayed_to_the_same_patch(
-    stage: Stage, changed: Path, tmp_path: Path
-) -> None:
+def test_a_run_that_went_on_has_both_changes(stage: Stage, changed: Path, tmp_path: Path) -> None:
     came = go_on(stage, changed, shell("echo more > more.txt"))
     assert {file.path for file in came.outcome.files} == {"tidytime/format.py", "more.txt"}
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
-    assert again.difference == ""
-    assert again.patch == came.bundle.patch
 
 
-# replay and report
+# report
 
 
 @pytest.mark.slow
-def test_a_plan_run_is_replayed_and_its_page_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
+def test_the_page_of_a_plan_run_shows_the_plan(stage: Stage, tmp_path: Path) -> None:
     came = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
-    assert (again.difference, again.patch) == ("", b"")
     page = render_page(stage.bundle / "journal.jsonl")
     assert "Round before splitting off the larger units." in page
     assert came.bundle.plan is not None
@@ -400,11 +385,8 @@ def test_a_plan_run_is_replayed_and_its_page_shows_the_plan(stage: Stage, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_question_is_replayed_and_shown(stage: Stage, tmp_path: Path) -> None:
+def test_a_question_is_on_the_page(stage: Stage, tmp_path: Path) -> None:
     run_verb(stage, request_in(stage, Verb.FIX), [VIEW, Turn((*EDITS, ASK))])
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    assert replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {}).difference == ""
     assert "Should 59.6 seconds become one minute?" in render_page(stage.bundle / "journal.jsonl")
 
 
@@ -494,8 +476,8 @@ def test_an_exit_code_is_never_nought_for_nothing(stop: StopReason, status: Stat
     assert exit_code(stop, status) is expected
 
 
-def test_a_run_on_a_pull_request_is_replayed_by_the_policy_of_its_base(stage: Stage, tmp_path: Path) -> None:
-    """The head's own policy lets nothing be written; the base's is the one that was kept."""
+def test_a_run_on_a_pull_request_is_judged_by_the_policy_of_its_base(stage: Stage, tmp_path: Path) -> None:
+    """The head's own policy lets nothing be written; the base's applies."""
     stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
     strict = "version: 1\nrules:\n  - {effect: deny, paths: ['**'], tools: [edit, write]}\n"
     stage.forge.commit(stage.repo, {".github/agent.yml": strict}, branch="topic")
@@ -503,20 +485,3 @@ def test_a_run_on_a_pull_request_is_replayed_by_the_policy_of_its_base(stage: St
     stage.forge.commit(stage.repo, {"later.md": "on main\n"})
     came = run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
     assert came.outcome.status is Status.CHANGED
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(stage.forge.git_folder(stage.repo)), str(clone))
-    again = replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})
-    assert (again.difference, again.patch) == ("", came.bundle.patch)
-
-
-@pytest.mark.slow
-def test_a_replay_without_the_commit_of_the_policy_says_which_to_fetch(stage: Stage, tmp_path: Path) -> None:
-    stage.forge.commit(stage.repo, {"notes.md": "x\n"}, branch="topic")
-    number = stage.forge.open_pull(stage.repo, "mira-okafor", "topic")
-    policy = stage.forge.commit(stage.repo, {"later.md": "on main\n"})
-    run_verb(stage, request_on(stage, number, Verb.FIX), fix_steps())
-    clone = tmp_path / "clone"
-    served = str(stage.forge.git_folder(stage.repo))
-    git(tmp_path, "clone", "-q", "--no-local", "--single-branch", "--branch", "topic", served, str(clone))
-    with pytest.raises(UsageError, match=f"The policy of this run is that of {policy[:12]} on main"):
-        replay(ReplayOptions(stage.bundle / "journal.jsonl", clone), {})

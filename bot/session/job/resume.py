@@ -16,8 +16,8 @@ from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.first_message import LastRun
 from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal
 from bot.agent.prompt import system_prompt
+from bot.agent.recorded_calls import recalled_messages
 from bot.agent.repair import RebuiltConversation, rebuild_conversation
-from bot.agent.replay import recalled_messages
 from bot.agent.todo import Item, Todo
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source

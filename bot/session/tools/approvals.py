@@ -7,7 +7,7 @@ run; a sentence goes to the model.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from bot.contracts.journal import PermissionDecision
 from bot.contracts.progress import Inquiry, Person, Reply
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision
-from bot.session.context.profiles import WRITING
 from bot.session.progress.reporter import masked
 
 BY_PERSON = "a person at the terminal"
@@ -180,26 +179,3 @@ def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:
         return read_journal(bundle / JOURNAL)
     except AgentError:
         return None
-
-
-def recorded_person(recorded: JournalFile) -> Person | None:
-    """For a replay: a person who gives each command its recorded reply."""
-    replies = list(_recorded_replies(recorded))
-    if not replies and not approved_paths(recorded):
-        return None
-    left = iter(replies)
-    return lambda inquiry, cancel: next(left, Reply("gone"))
-
-
-def _recorded_replies(recorded: JournalFile) -> Iterator[Reply]:
-    for line in recorded.records(PermissionDecision):
-        if not line.call_id or not line.rule.endswith(BY_PERSON_SUFFIX) or line.tool in WRITING:
-            continue
-        if line.allow:
-            yield Reply("once")
-        elif line.reason == _SAID_NO:
-            yield Reply("no")
-        elif line.reason.startswith(_SAID_WORDS):
-            yield Reply("words", line.reason.removeprefix(_SAID_WORDS))
-        else:
-            yield Reply("gone")

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from bot.agent.arguments import BadArgumentsError, parse_arguments
 from bot.agent.handover import AskUser, DescribeChange, SubmitPlan
 from bot.agent.journal_file import JournalFile
-from bot.agent.replay import recorded_calls
+from bot.agent.recorded_calls import recorded_calls
 from bot.agent.todo import Todo
 from bot.agent.writes import ProposeWrite
 from bot.contracts import journal as lines
@@ -90,8 +90,8 @@ class ResultTools:
         writes = self.propose.writes if self.propose else None
         return (f"{count_of(writes.writes, 'write')} on threads proposed.",) if writes else ()
 
-    def replay(self, recorded: JournalFile) -> None:
-        """Run the submissions of a recorded run again."""
+    def restore(self, recorded: JournalFile) -> None:
+        """Take over the submissions of a recorded run."""
         for call in recorded_calls(recorded):
             tool = self._tools.get(call.call.name)
             if tool is not None and call.handed_over:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Any
 
-from bot.agent.journal_file import JournalFile
-from bot.agent.replay import recorded_calls
 from bot.checkout.clone import Checkout
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import PermissionDecision
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import Policy
 from bot.providers.connect import apply_overrides
@@ -21,7 +16,6 @@ from bot.providers.replay import RECORDED
 from bot.session.context.profiles import Profile
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
-from bot.session.tools.toolbox import PRE_APPROVED, PreApproved
 from bot.skills.find import SkillSet, commit_skills, session_skills
 from bot.skills.grants import ActiveGrants
 from bot.skills.tool import NAME, SkillFolder, SkillTool
@@ -34,30 +28,6 @@ def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[Skill
     whose environment is `user` come first; an empty one has none."""
     commit = checkout.policy_sha or checkout.base_sha
     return Background(lambda: session_skills(user, commit_skills(checkout.git, commit)), "skills")
-
-
-def recorded_pre_approvals(recorded: JournalFile) -> PreApproved:
-    """For a replay: the skill that approved each recorded call, where the policy asks."""
-    rules = {line.call_id: line.rule for line in recorded.records(PermissionDecision) if line.allow}
-    approved: dict[tuple[str, str], str] = {}
-    for call in recorded_calls(recorded):
-        _, by_skill, skill = rules.get(call.call.id, "").partition(PRE_APPROVED)
-        if by_skill:
-            approved[call.call.name, _canonical(_arguments_of(call.call.arguments))] = skill
-    return lambda tool, arguments: approved.get((tool, _canonical(arguments)), "")
-
-
-def _arguments_of(text: str) -> Mapping[str, Any]:
-    """A call's arguments; those that the toolbox had to repair match nothing, and the call stays denied."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _canonical(arguments: Mapping[str, Any]) -> str:
-    return json.dumps(arguments, sort_keys=True)
 
 
 Connect = Callable[[str], Provider]
