@@ -1,26 +1,24 @@
 """Claude at Amazon Bedrock and Google Vertex AI: the Messages API behind those clouds' endpoints and
 signatures.
 
-Uses the clients of the `anthropic` package, which know the clouds' addresses and signatures; the extras bring it.
+Uses the clients of the `anthropic` package, which know the clouds' addresses and signatures; the extras bring what they
+sign with.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+from anthropic import AnthropicBedrock, AnthropicVertex
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
-from bot.providers.anthropic_messages import AnthropicMessages
+from bot.providers.anthropic_messages import AnthropicMessages, Client
 from bot.providers.endpoint import Endpoint, read_endpoint
-from bot.providers.failures import StatusError
-
-if TYPE_CHECKING:
-    import httpx2
-
-    from bot.providers.streaming import Frame
 
 _CLOUD_ERRORS = (
     ("botocore.exceptions", "BotoCoreError"),
@@ -45,7 +43,7 @@ _HEADERS = frozenset(
 
 def bedrock(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages:
     """Return Claude at Bedrock. Raises `UsageError` if the extra, the region or the credentials are missing."""
-    _require_packages("bedrock", "anthropic", "boto3")
+    _require_package("bedrock", "boto3")
     region = environment.get("AWS_REGION", "").strip() or environment.get("AWS_DEFAULT_REGION", "").strip()
     if not region:
         raise UsageError(f"bedrock/{info.name} needs a region: set AWS_REGION.")
@@ -95,82 +93,64 @@ def vertex(info: ModelInfo, environment: Mapping[str, str]) -> AnthropicMessages
         "ANTHROPIC_VERTEX_ACCESS_TOKEN",
         f"https://{host}.googleapis.com/v1",
     )
-    _require_packages("vertex", "anthropic", *(() if endpoint.key else ("google.auth",)))
+    if not endpoint.key:
+        _require_package("vertex", "google.auth")
     return _Vertex(
         endpoint, info, {"region": region, "project_id": project, "access_token": endpoint.key or None}
     )
 
 
-def _require_packages(extra: str, *packages: str) -> None:
-    for package in packages:
-        try:
-            spec = importlib.util.find_spec(package)
-        except ModuleNotFoundError:
-            spec = None
-        if spec is None:
-            raise UsageError(
-                f"{extra}/ models need the package {package}, which the extra `{extra}` brings: "
-                f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
-            )
+def _require_package(extra: str, package: str) -> None:
+    try:
+        spec = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None:
+        raise UsageError(
+            f"{extra}/ models need the package {package}, which the extra `{extra}` installs: "
+            f"pip install 'slash-agent[{extra}]', in the action `extras: {extra}`."
+        )
+
+
+class _SignedRequests:
+    """For the clouds' clients: no header but those of the content is there to be signed."""
+
+    def _prepare_request(self, request: httpx2.Request) -> None:
+        for name in [name for name in request.headers if name not in _HEADERS]:
+            del request.headers[name]
+        super()._prepare_request(request)  # type: ignore[misc]  # of the package's client
+
+
+class _BedrockClient(_SignedRequests, AnthropicBedrock):
+    """The package's client."""
+
+
+class _VertexClient(_SignedRequests, AnthropicVertex):
+    """The package's client."""
 
 
 class _Cloud(AnthropicMessages):
-    """`client_options` are for the package's client, `client_class` is its name."""
+    """`credentials` are the options of the package's client that name region and credentials."""
 
-    client_class: ClassVar[str]
-
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, client_options: Mapping[str, Any]) -> None:
-        import anthropic
-
-        super().__init__(endpoint, info)
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, credentials: Mapping[str, Any]) -> None:
+        self._credentials = credentials
         # What finding and refreshing credentials may raise, beside the package's own errors.
-        self.errors = (*self.errors, anthropic.AnthropicError, *_credential_errors(), RuntimeError)
+        self.errors = (*AnthropicMessages.errors, *_credential_errors(), RuntimeError)
+        super().__init__(endpoint, info)
 
-        class Client(getattr(anthropic, self.client_class)):  # type: ignore[misc]  # which class is known only here
-            def _prepare_request(self, request: httpx2.Request) -> None:
-                # Before the signature: it is over the headers too.
-                for name in [name for name in request.headers if name not in _HEADERS]:
-                    del request.headers[name]
-                super()._prepare_request(request)
-
-        self._package_client = Client(
-            **client_options,
-            base_url=self.endpoint.url,
-            max_retries=0,
-            open_telemetry=False,
-            http_client=self._client,
-        )
-
-    def headers(self) -> dict[str, str]:
-        return {}  # the package's client adds what its cloud wants
-
-    def send(self, body: bytes) -> httpx2.Response:
-        import anthropic
-        import httpx2
-
-        # The clients move the model from the body to the URL, so they want the body as an object. They write it
-        # out again in the same order, so that it stays a prefix of the next.
-        try:
-            response: httpx2.Response = self._package_client.post(
-                self.path, cast_to=httpx2.Response, body=json.loads(body), stream=True
-            )
-        except anthropic.APIStatusError as error:
-            raise StatusError(error.status_code, error.body, error.response.headers) from error
-        return response
+    def headers(self, endpoint: Endpoint) -> dict[str, str] | None:
+        return None  # the package's client signs what its cloud wants
 
 
 class _Bedrock(_Cloud):
-    client_class = "AnthropicBedrock"
-
-    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        """Decode Amazon's binary event stream with the package's decoder."""
-        from anthropic.lib.bedrock._stream_decoder import AWSEventStreamDecoder
-
-        return iter(AWSEventStreamDecoder().iter_bytes(response.iter_bytes()))
+    def open(self, options: dict[str, Any]) -> Client:
+        return _BedrockClient(**{**options, "api_key": None, **self._credentials}, open_telemetry=False)
 
 
 class _Vertex(_Cloud):
-    client_class = "AnthropicVertex"
+    def open(self, options: dict[str, Any]) -> Client:
+        del options["api_key"]
+        return _VertexClient(**options, **self._credentials, open_telemetry=False)
 
 
 def _credential_errors() -> tuple[type[Exception], ...]:

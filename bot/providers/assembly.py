@@ -48,6 +48,44 @@ class CallBlock:
 
 Block = TextBlock | ThinkingBlock | CallBlock
 _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
+# Of all formats: servers that speak one of them use the words of another.
+_WHOLE = frozenset(
+    {
+        "end_turn",
+        "stop",
+        "stop_sequence",
+        "tool_use",
+        "tool_calls",
+        "function_call",
+        "pause_turn",
+        "completed",
+    }
+)
+_CUT = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "model_context_window_exceeded",
+        "incomplete",
+    }
+)
+_REFUSED = frozenset(
+    {
+        "refusal",
+        "content_filter",
+        "content_filtered",
+        "safety",
+        "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
+        "sensitive",
+        "cancelled",
+        "failed",
+    }
+)
 _BlockType = TypeVar("_BlockType", TextBlock, ThinkingBlock, CallBlock)
 
 
@@ -125,18 +163,21 @@ class Assembly:
             parts += self._part(block, suspicious=truncated and block is self._blocks[-1])
         return Message("assistant", tuple(parts))
 
-    def complete(self, finish: FinishReason, raw_reason: str) -> Complete:
-        """Return the terminal event. The presence of calls overrides the vendor's reason: some servers report
-        "stop" with calls, and a response with truncated calls is truncated."""
-        message = self.message(truncated=finish is FinishReason.MAX_TOKENS)
-        if finish in (FinishReason.END_TURN, FinishReason.TOOL_USE):
-            if not message.calls:
-                finish = FinishReason.END_TURN
-            elif all(call.complete for call in message.calls):
-                finish = FinishReason.TOOL_USE
-            else:
-                finish = FinishReason.MAX_TOKENS
-        return Complete(message, finish, clean(raw_reason), self.total)
+    def complete(self, word: str) -> Complete:
+        """Return the terminal event for the vendor's word for the end.
+
+        The presence of calls overrides it: some servers report "stop" with calls, and a response with truncated calls
+        is truncated. A word that no vendor documents means nothing: whole text ends the turn, and whole calls run.
+        """
+        known = word.lower()
+        message = self.message(truncated=known not in _WHOLE)
+        if known in _CUT or not all(call.complete for call in message.calls):
+            finish = FinishReason.MAX_TOKENS
+        elif known in _REFUSED:
+            finish = FinishReason.ERROR
+        else:
+            finish = FinishReason.TOOL_USE if message.calls else FinishReason.END_TURN
+        return Complete(message, finish, clean(word), self.total)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces) + block.half)

@@ -1,4 +1,4 @@
-"""From `--model provider/name` and the environment to a provider. No HTTP client is imported before that."""
+"""From `--model provider/name` and the environment to a provider. No vendor's package is imported before that."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bot.providers.presets import PLAIN, VENDORS, Dialect, Format, Vendor, endpo
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
-    from bot.providers.streaming import Wire
+    from bot.providers.wire import Wire
 
 _NO_KEY = "To see it work without a key, run: slash-agent demo"
 
@@ -100,18 +100,21 @@ def prewarm(model: str) -> None:
     import importlib
 
     _, _, vendor = _split(model)
-    for name in ("httpx2", *_ADAPTERS[vendor.format]):
+    for name in _ADAPTERS[vendor.format]:
         importlib.import_module(name)
 
 
-_CHAT, _RESPONSES = "bot.providers.openai_chat", "bot.providers.openai_responses"
+# With what the packages import at the first request.
+_MESSAGES = ("anthropic.resources.messages",)
+_CHAT = ("bot.providers.openai_chat", "openai.resources.chat.completions")
+_RESPONSES = ("bot.providers.openai_responses", "openai.resources.responses")
 _ADAPTERS: Mapping[Format, tuple[str, ...]] = {
-    "messages": ("bot.providers.anthropic_messages",),
-    "openai": (_CHAT, _RESPONSES),
-    "responses": (_RESPONSES,),
-    "chat": (_CHAT,),
-    "bedrock": ("bot.providers.anthropic_clouds",),
-    "vertex": ("bot.providers.anthropic_clouds",),
+    "messages": ("bot.providers.anthropic_messages", *_MESSAGES),
+    "openai": (*_CHAT, *_RESPONSES),
+    "responses": _RESPONSES,
+    "chat": _CHAT,
+    "bedrock": ("bot.providers.anthropic_clouds", *_MESSAGES),
+    "vertex": ("bot.providers.anthropic_clouds", *_MESSAGES),
 }
 
 

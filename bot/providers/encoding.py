@@ -1,5 +1,5 @@
-"""Encode requests: each call paired with its result, JSON that vendors accept, each message encoded only once, and the
-vendor's data in a part's `extra`.
+"""Encode requests and read responses: each call paired with its result, text that vendors accept, and the vendor's data
+in a part's `extra`.
 
 The loop gives each call exactly one result, directly after it; a conversation from elsewhere may not, and every vendor
 refuses all of it for one stray result. A missing result is replaced by a note, a stray one is removed.
@@ -13,15 +13,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, cast
+
+from pydantic import BaseModel
 
 from bot.contracts.messages import Image, Message, Part, ToolCall, ToolResult
-from bot.contracts.model import ModelRequest
-
-Encoded = TypeVar("Encoded")
 
 
 def dumps(value: Any) -> bytes:
@@ -102,6 +101,28 @@ def data_url(image: Image) -> str:
     return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
 
 
+def field(value: Any, *names: str) -> Any:
+    """Follow `names` into an object of a vendor's package; `None` where the server left one out or sent another type.
+
+    The packages do not validate what they read, so an attribute may be missing or of any type.
+    """
+    for name in names:
+        if isinstance(value, dict):
+            value = value.get(name)
+        else:
+            value = getattr(value, name, None) if isinstance(value, BaseModel) else None
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Return an object of a vendor's package as the JSON that the server sent."""
+    return (
+        value.model_dump(mode="json", exclude_unset=True, warnings=False)
+        if isinstance(value, BaseModel)
+        else value
+    )
+
+
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return `value` if it is an object, else an empty one."""
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
@@ -126,54 +147,6 @@ def count(value: Any, otherwise: int = 0) -> int:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")
-
-
-class RequestPrefix:
-    """The bytes of a request before its messages: rendered once, constant for the session."""
-
-    def __init__(self, render: Callable[[ModelRequest], bytes]) -> None:
-        self._render = render
-        self._cached: tuple[ModelRequest, bytes] | None = None
-
-    def of(self, request: ModelRequest) -> bytes:
-        if self._cached is None or not _same_prefix(self._cached[0], request):
-            self._cached = (replace(request, messages=()), self._render(request))
-        return self._cached[1]
-
-
-def _same_prefix(one: ModelRequest, other: ModelRequest) -> bool:
-    return (
-        one.tools is other.tools
-        and one.system == other.system
-        and one.session == other.session
-        and one.max_output == other.max_output
-    )
-
-
-class EncodedHistory(Generic[Encoded]):
-    """Encodes each message once, by identity: messages never change, and every turn sends all of them again.
-
-    At 200 turns this saves 2 ms a request.
-    """
-
-    def __init__(self, encode: Callable[[Message, int], Encoded]) -> None:
-        self._encode = encode
-        self._cached: dict[int, tuple[Message, Encoded]] = {}
-
-    def encoded(self, messages: Sequence[Message]) -> list[Encoded]:
-        """Return one entry per message, in order. Messages that left the history are removed from the cache."""
-        cached = self._cached
-        if len(cached) > len(messages) + 8:
-            present = {id(message) for message in messages}
-            self._cached = cached = {key: entry for key, entry in cached.items() if key in present}
-        entries: list[Encoded] = []
-        for position, message in enumerate(messages):
-            entry = cached.get(id(message))
-            if entry is None:
-                # The message is kept beside its bytes: an id is only unique while its object lives.
-                entry = cached[id(message)] = (message, self._encode(message, position))
-            entries.append(entry[1])
-        return entries
 
 
 _NOTHING: Mapping[str, Any] = {}
@@ -208,42 +181,6 @@ def is_foreign(extra: str, writer: str) -> bool:
 
 
 NO_RESULT = "No result of this call was kept: it may or may not have run."
-
-
-class ResultPairing:
-    """Checks each message once: a conversation grows at its end, and every turn sends all of it again."""
-
-    def __init__(self) -> None:
-        self._count = 0
-        self._last: Message | None = None
-        self._open: list[str] = []
-        self._seen: set[str] = set()
-
-    def of(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Return `messages` itself if every call has its result, otherwise a corrected conversation."""
-        if self._count > len(messages) or (self._count and messages[self._count - 1] is not self._last):
-            self._forget()
-        if self._is_complete(messages[self._count :]) and not self._open:
-            self._count, self._last = len(messages), messages[-1] if messages else None
-            return messages
-        self._forget()
-        return pair_results(messages)
-
-    def _is_complete(self, messages: Iterable[Message]) -> bool:
-        for message in messages:
-            results = [part.call_id for part in message.parts if isinstance(part, ToolResult)]
-            if results != self._open or (results and message.role != "tool"):
-                return False
-            self._open = [call.id for call in message.calls]
-            if self._open and (message.role != "assistant" or not self._seen.isdisjoint(self._open)):
-                return False
-            self._seen.update(self._open)
-            if len(set(self._open)) != len(self._open) or "" in self._open:
-                return False
-        return True
-
-    def _forget(self) -> None:
-        self._count, self._last, self._open, self._seen = 0, None, [], set()
 
 
 def pair_results(messages: Sequence[Message]) -> list[Message]:

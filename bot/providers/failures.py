@@ -1,4 +1,4 @@
-"""Translate the errors of HTTP and of streams into a `FailedAttempt` for people, and detect context overflow.
+"""Translate the errors of the packages and of streams into a `FailedAttempt` for people, and detect context overflow.
 
 Every vendor words an overflow differently, most without a code. A rate limit in tokens (429) reads similarly
 but is none: too much a minute is not too much for the model.
@@ -16,9 +16,6 @@ from bot.providers.endpoint import Endpoint
 from bot.providers.models import similar_name
 from bot.providers.retry import FailedAttempt, is_retryable, requested_wait
 
-MAX_EVENT = 16 * 2**20
-"""Bytes of one stream event."""
-
 _MAX_MESSAGE = 400
 # Errors inside a stream that began with 200 have a word in place of a status.
 _STATUS_OF_KIND = {
@@ -30,6 +27,7 @@ _STATUS_OF_KIND = {
     "internal_server_error": 500,
     "timeout_error": 504,
     "invalid_request_error": 400,
+    "BadRequestError": 400,
     "authentication_error": 401,
     "permission_error": 403,
     "not_found_error": 404,
@@ -37,16 +35,6 @@ _STATUS_OF_KIND = {
 }
 # An account without money answers 429 too, and waiting does not help it.
 _NO_FUNDS = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit_reached"})
-
-
-class StatusError(Exception):
-    """The server answered with another status than success. `body` is parsed if it was JSON, otherwise text."""
-
-    def __init__(self, status_code: int, body: Any, headers: Mapping[str, str]) -> None:
-        super().__init__(f"HTTP {status_code}")
-        self.status_code = status_code
-        self.body = body
-        self.headers = headers
 
 
 class StreamError(Exception):
@@ -69,14 +57,23 @@ class StreamTooLong(Exception):
         self.seconds = seconds
 
 
+class NoStream(Exception):
+    """The server answered with success, but not with a stream of events."""
+
+
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
-    """Return the failure for an exception of the HTTP client or of reading the stream."""
-    if isinstance(error, StatusError):
-        return _http_failure(error, endpoint, model)
-    if isinstance(error, StreamError):
-        return _stream_failure(error.body, endpoint, model)
+    """Return the failure for an exception of a vendor's package, of its HTTP client or of reading the stream."""
+    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
+    if isinstance(status, int) and status >= 300:
+        return _http_failure(status, body, error.response.headers, endpoint, model)  # type: ignore[attr-defined]  # set with the status
+    if body is not None:
+        return _stream_failure(body, endpoint, model)
     if isinstance(error, StreamCut):
         return FailedAttempt("the stream ended before the answer was whole", retryable=True)
+    if isinstance(error, NoStream):
+        return FailedAttempt(
+            f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {error}"
+        )
     if isinstance(error, StreamTooLong):
         return FailedAttempt(
             f"{endpoint} was still answering after {error.seconds:.0f} s, the limit of one request"
@@ -84,9 +81,20 @@ def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttemp
     return _connection_failure(error, endpoint)
 
 
-def _http_failure(error: StatusError, endpoint: Endpoint, model: str) -> FailedAttempt:
-    status, headers = error.status_code, error.headers
-    kind, message = _error_object(error.body)
+def reported_error(data: Any) -> Any:
+    """Return the error that a stream's event reports instead of a part of the answer; `None` if it reports none."""
+    if not isinstance(data, dict):
+        return None
+    if error := data.get("error"):
+        return error
+    is_error = data.get("object") == "error" or data.get("type") == "error" or "detail" in data
+    return data if is_error or ("message" in data and "choices" not in data) else None
+
+
+def _http_failure(
+    status: int, body: Any, headers: Mapping[str, str], endpoint: Endpoint, model: str
+) -> FailedAttempt:
+    kind, message = _error_object(body)
     retryable = is_retryable(status) and kind not in _NO_FUNDS and headers.get("x-should-retry") != "false"
     wait = requested_wait(headers, datetime.now(UTC), is_rate_limit=status == 429) if retryable else None
     if 300 <= status < 400:
@@ -124,20 +132,10 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
         return FailedAttempt(
             f"{endpoint} did not answer in time ({name})", retryable=True, unanswered=name == "ReadTimeout"
         )
-    if name == "SSEError" and "exceeded" in message:
-        limit = MAX_EVENT // 2**20
-        return FailedAttempt(
-            f"{endpoint} sent one event of over {limit} MiB, more than any answer of a model needs"
-        )
-    if name == "SSEError":
-        message = (
-            f"{endpoint} did not answer with an event stream; is {endpoint.url_variable} right? {message}"
-        )
-        return FailedAttempt(message, retryable=False)
-    if isinstance(error, ValueError):
-        return FailedAttempt(
-            f"{endpoint} sent what is not valid in an event stream: {message}", retryable=True
-        )
+    if name == "ResponseTooLargeError":
+        return FailedAttempt(f"{endpoint} sent {message}, more than any answer of a model needs")
+    if isinstance(error, ValueError | RecursionError):
+        return FailedAttempt(f"{endpoint} sent an event that is not JSON: {message}", retryable=True)
     return FailedAttempt(f"the connection to {endpoint} failed: {message}", retryable=True)
 
 
@@ -170,7 +168,7 @@ def _error_object(body: Any) -> tuple[str, str]:
         error = inner if isinstance(inner, dict) else body
         code = error.get("code")
         kind = code if isinstance(code, str) and code else error.get("type")
-        message = error.get("message") or (inner if isinstance(inner, str) else "")
+        message = error.get("message") or error.get("detail") or (inner if isinstance(inner, str) else "")
         return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""
     return "", body if isinstance(body, str) else ""
 

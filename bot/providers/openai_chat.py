@@ -1,8 +1,5 @@
-"""Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`): requests, and the reader that
-translates chunks into the event grammar.
-
-Bodies are bytes, and the history's are kept: no turn encodes the messages of earlier turns again.
-"""
+"""Chat Completions (OpenAI, self-hosted servers, OpenRouter, Azure's `/openai/v1`): requests for the `openai` package,
+and the reader that translates chunks into the event grammar."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bot.contracts.messages import (
-    FinishReason,
     Image,
     Message,
     Part,
@@ -22,42 +18,38 @@ from bot.contracts.messages import (
     ToolResult,
     Usage,
 )
-from bot.contracts.model import Complete, Event, ModelInfo, ModelRequest
+from bot.contracts.model import Event, ModelInfo, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, CallBlock, TextBlock, ThinkingBlock
 from bot.providers.encoding import (
-    EncodedHistory,
-    RequestPrefix,
     argument_object,
     clean,
     count,
     data_url,
     decode_extra,
-    dumps,
+    field,
     fitting_id,
     image_note,
     mapping,
+    plain,
     result_text,
     sendable_arguments,
     string,
 )
 from bot.providers.endpoint import Endpoint
-from bot.providers.failures import StreamError
-from bot.providers.http_wire import HttpWire
-from bot.providers.openai_responses import cache_key
+from bot.providers.failures import StreamError, reported_error
+from bot.providers.openai_wire import OpenAIWire, cache_key
 from bot.providers.presets import PLAIN, Dialect
 from bot.providers.tool_choice import openai_choice
+from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[\x21-\x7e]{1,40}")
 
 
-class OpenAIChat(HttpWire):
-    """A `bot.providers.streaming.Wire`."""
+class OpenAIChat(OpenAIWire):
+    """Chat Completions through the `openai` package."""
 
     format = "chat"
-    path = "/chat/completions"
-    # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
-    idle = 300.0
 
     def __init__(
         self,
@@ -70,59 +62,48 @@ class OpenAIChat(HttpWire):
     ) -> None:
         super().__init__(endpoint, info, patience=patience, idle=idle)
         self._dialect = dialect
-        self._history = EncodedHistory(self._message)
-        self._prefix = RequestPrefix(self._render)
+
+    def send(self, params: Params) -> Stream:
+        create: Any = self.client.chat.completions.create
+        stream: Stream = create(**params, stream=True)
+        return stream
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
         return ChatReader(assembly, len(request.messages))
 
-    def encode(self, request: ModelRequest) -> bytes:
-        """Return the body. What changes from turn to turn comes last: messages, then tool choice."""
-        rows = b",".join(row for row in self._history.encoded(request.messages) if row)
-        choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
-        tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
-        if request.messages[-1].role == "assistant":
-            tail += b"".join(
-                b",%s:%s" % (dumps(name), dumps(on)) for name, on in self._dialect.prefill_fields
-            )
-        return b"%s%s]%s}" % (self._prefix.of(request), rows, tail)
-
-    def _render(self, request: ModelRequest) -> bytes:
-        """Return everything before the first message of the history."""
-        body: dict[str, Any] = {
-            "model": self.info.name,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
+    def params(self, request: ModelRequest) -> Params:
+        params: dict[str, Any] = {"model": self.info.name, "stream_options": {"include_usage": True}}
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.
-            body["prompt_cache_key"] = cache_key(request.session)
+            params["prompt_cache_key"] = cache_key(request.session)
         if request.max_output:
             # The newer name, which OpenAI insists on; others know the older one only.
             name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"
-            body[name] = request.max_output
+            params[name] = request.max_output
         if request.tools:
-            body["tools"] = [_tool(spec) for spec in request.tools]
+            params["tools"] = [_tool(spec) for spec in request.tools]
             if self._dialect.asks_parallel:
-                body["parallel_tool_calls"] = True
-        system = b""
+                params["parallel_tool_calls"] = True
+        choice = openai_choice(request, self.info, nested=True, takes_named=self._dialect.named_choice)
+        if choice is not None:
+            params["tool_choice"] = choice
+        if request.messages[-1].role == "assistant" and self._dialect.prefill_fields:
+            params["extra_body"] = dict(self._dialect.prefill_fields)
+        messages: list[dict[str, Any]] = []
         if request.system.strip():
-            # With the comma: a conversation has at least one message.
-            system = dumps({"role": "system", "content": clean(request.system)}) + b","
-        return dumps(body)[:-1] + b',"messages":[' + system
+            messages.append({"role": "system", "content": clean(request.system)})
+        for message in request.messages:
+            messages += self._message(message)
+        return {**params, "messages": messages}
 
-    def _message(self, message: Message, position: int) -> bytes:
-        """Return the wire messages, joined by commas: one, or one for each result; empty if nothing is left."""
+    def _message(self, message: Message) -> list[dict[str, Any]]:
+        """Return the messages of the format: one, or one for each result; empty if nothing is left."""
         if message.role == "assistant":
-            rows = self._assistant(message)
-        else:
-            rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-            # A result is text alone, so the pictures of results follow all of them, as the user's.
-            images = [
-                image for part in message.parts if isinstance(part, ToolResult) for image in part.images
-            ]
-            rows += self._user([*images, *message.parts])
-        return b",".join(dumps(row) for row in rows)
+            return self._assistant(message)
+        rows = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
+        # A result is text alone, so the pictures of results follow all of them, as the user's.
+        images = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
+        return rows + self._user([*images, *message.parts])
 
     def _user(self, parts: list[Part]) -> list[dict[str, Any]]:
         """Return one user message: a string if it is only text, which every server accepts."""
@@ -178,53 +159,50 @@ def _result(part: ToolResult) -> dict[str, Any]:
 
 
 REASONING = ("reasoning_content", "reasoning", "reasoning_text")
-_FINISH = {
-    "stop": FinishReason.END_TURN,
-    "tool_calls": FinishReason.TOOL_USE,
-    "function_call": FinishReason.TOOL_USE,
-    "length": FinishReason.MAX_TOKENS,
-}
+# The server has no room now.
+_BUSY = frozenset({"insufficient_system_resource", "overloaded", "error"})
 
 
 class ChatReader:
-    """A `bot.providers.streaming.Reader`. Parallel calls are identified by their `index`."""
+    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`."""
 
     def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
         self._turn = turn
-        self._calls: dict[int, CallBlock] = {}
+        self._calls: dict[str, CallBlock] = {}
         self._finish = ""
         self._refused = False
 
-    def end(self) -> Complete | None:
+    def end(self) -> Iterator[Event]:
         if not self._finish:
-            return None
-        if self._refused:
-            return self._assembly.complete(FinishReason.ERROR, "refusal")
-        return self._assembly.complete(_FINISH.get(self._finish, FinishReason.ERROR), self._finish)
-
-    def read(self, event: str, data: Any) -> Iterator[Event]:
-        data = mapping(data)
-        if data.get("error"):
-            raise StreamError(data["error"])
-        self._count(mapping(data.get("usage")))
-        choices = data.get("choices")
-        if not isinstance(choices, list) or not choices:
             return
-        choice = mapping(choices[0])
-        yield from self._delta(mapping(choice.get("delta")))
-        finish = choice.get("finish_reason")
-        if isinstance(finish, str) and finish and not self._finish:
-            self._finish = finish
-            for call in self._assembly.calls:
-                yield from self._assembly.end_call(call)
+        # Not when the reason comes: some servers send it beside reasoning, before a call.
+        for call in self._assembly.calls:
+            yield from self._assembly.end_call(call)
+        yield self._assembly.complete("refusal" if self._refused else self._finish)
 
-    def _delta(self, delta: Mapping[str, Any]) -> Iterator[Event]:
+    def read(self, event: Any) -> Iterator[Event]:
+        self._count(field(event, "usage"))
+        choices = field(event, "choices")
+        if not isinstance(choices, list) or not choices:
+            if error := reported_error(plain(event)):
+                raise StreamError(error)
+            return
+        if error := field(choices[0], "error"):
+            raise StreamError(plain(error))
+        yield from self._delta(field(choices[0], "delta"))
+        finish = string(field(choices[0], "finish_reason"))
+        if finish in _BUSY:
+            raise StreamError({"type": "overloaded_error", "message": f"the answer ended with {finish!r}"})
+        self._finish = self._finish or finish
+
+    def _delta(self, delta: Any) -> Iterator[Event]:
+        content, thoughts = _content(field(delta, "content"))
         # Some servers send the same reasoning under two names: the first that says something counts.
         name, reasoning = next(
-            ((name, text) for name in REASONING if (text := string(delta.get(name)))), ("", "")
+            ((name, text) for name in REASONING if (text := string(field(delta, name)))), ("", thoughts)
         )
-        details = delta.get("reasoning_details")
+        details = field(delta, "reasoning_details")
         if reasoning or (isinstance(details, list) and details):
             last = self._assembly.last
             thinking = last if isinstance(last, ThinkingBlock) else self._assembly.add(ThinkingBlock())
@@ -232,66 +210,72 @@ class ChatReader:
                 thinking.extra["field"] = name
             yield from self._assembly.thinking(thinking, reasoning)
             for detail in details if isinstance(details, list) else ():
-                _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(detail))
-        refusal = string(delta.get("refusal"))
+                _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
+        refusal = string(field(delta, "refusal"))
         self._refused = self._refused or bool(refusal)
-        text = string(delta.get("content")) + refusal
+        text = content + refusal
         if text:
             last = self._assembly.last
             block = last if isinstance(last, TextBlock) else self._assembly.add(TextBlock())
             yield from self._assembly.text(block, text)
-        calls = delta.get("tool_calls")
+        calls = field(delta, "tool_calls")
         for piece in calls if isinstance(calls, list) else ():
-            yield from self._call(mapping(piece))
+            yield from self._call(piece)
 
-    def _call(self, piece: Mapping[str, Any]) -> Iterator[Event]:
-        function = mapping(piece.get("function"))
-        id, name = string(piece.get("id")), string(function.get("name"))
-        index = piece.get("index")
-        call = self._known(index if isinstance(index, int) else None, id, name)
+    def _call(self, piece: Any) -> Iterator[Event]:
+        id, name = string(field(piece, "id")), string(field(piece, "function", "name"))
+        index = field(piece, "index")
+        key = str(index) if isinstance(index, int | str) else ""
+        call = self._known(key, id, name)
         if call is None:
-            key = index if isinstance(index, int) else len(self._assembly.calls)
             call, event = self._assembly.start_call(
                 id or f"call_{self._turn}_{len(self._assembly.calls)}", name
             )
-            self._calls[key] = call
             yield event
-        if mapping(piece.get("extra_content")):
+        self._calls[key] = call
+        if content := mapping(plain(field(piece, "extra_content"))):
             # Gemini's signature, without which it refuses its own call.
-            call.extra["extra_content"] = piece["extra_content"]
-        yield from self._assembly.arguments(call, _as_text(function.get("arguments")))
+            call.extra["extra_content"] = content
+        yield from self._assembly.arguments(call, _as_text(field(piece, "function", "arguments")))
 
-    def _known(self, index: int | None, id: str, name: str) -> CallBlock | None:
+    def _known(self, index: str, id: str, name: str) -> CallBlock | None:
         """Return the call that a piece continues, or `None` if it starts one.
 
-        Some servers repeat id and name on every piece, some leave out the index, some count every call as 0: a
-        new id with a name is a new call whatever the index is. Without an id, a name starts a call if the
-        arguments of the previous one are complete.
+        Some servers repeat id and name on every piece, some leave out the index, some count every call as 0: an id
+        decides first, and with a name a new one starts a call. Without an id, a name starts a call if the arguments
+        of the one with that index are complete.
         """
-        if id and name:
-            return next((call for call in self._assembly.calls if call.id == id), None)
-        if index is not None:
-            call = self._calls.get(index)
-            return None if call and name and _is_whole(call) else call
         calls = self._assembly.calls
-        return calls[-1] if calls and not name else None
+        same = next((call for call in calls if id and call.id == id), None)
+        if same is not None or (id and name):
+            return same
+        call = self._calls.get(index, calls[-1] if calls and not index else None)
+        return None if call and name and (not index or _is_whole(call)) else call
 
-    def _count(self, usage: Mapping[str, Any]) -> None:
+    def _count(self, usage: Any) -> None:
         """`prompt_tokens` includes cached tokens, `completion_tokens` the reasoning. A field that a later chunk
         leaves out keeps its value."""
         old = self._assembly.usage
-        prompt = mapping(usage.get("prompt_tokens_details"))
-        completion = mapping(usage.get("completion_tokens_details"))
-        read = count(prompt.get("cached_tokens"), old.cache_read)
-        written = count(prompt.get("cache_write_tokens"), old.cache_write)
-        whole = count(usage.get("prompt_tokens"), old.input + old.cache_read + old.cache_write)
+        prompt = field(usage, "prompt_tokens_details")
+        read = count(field(prompt, "cached_tokens"), old.cache_read)
+        written = count(field(prompt, "cache_write_tokens"), old.cache_write)
+        whole = count(field(usage, "prompt_tokens"), old.input + old.cache_read + old.cache_write)
         self._assembly.usage = Usage(
             max(0, whole - read - written),
             read,
             written,
-            count(usage.get("completion_tokens"), old.output),
-            count(completion.get("reasoning_tokens"), old.reasoning),
+            count(field(usage, "completion_tokens"), old.output),
+            count(field(usage, "completion_tokens_details", "reasoning_tokens"), old.reasoning),
         )
+
+
+def _content(content: Any) -> tuple[str, str]:
+    """Return the text and the thinking of a delta's content: some servers send a list of typed pieces."""
+    if not isinstance(content, list):
+        return string(content), ""
+    text = "".join(string(piece) or string(field(piece, "text")) for piece in content)
+    inner = [field(piece, "thinking") for piece in content]
+    return text, "".join(_content(piece)[0] for piece in inner)
 
 
 def _as_text(arguments: Any) -> str:

@@ -1,8 +1,8 @@
-"""The Responses API (OpenAI, Azure's `/openai/v1`) without state at the server: requests, and the reader that
-translates its events into the event grammar.
+"""The Responses API (OpenAI, Azure's `/openai/v1`) without state at the server: requests for the `openai` package, and
+the reader that translates its events into the event grammar.
 
 Nothing is stored there (`store: false`): reasoning comes encrypted and is sent back unchanged, before the item
-that it led to. Bodies are bytes, for the reason given in `openai_chat.py`.
+that it led to.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 from typing import Any
 
 from bot.contracts.messages import (
-    FinishReason,
     Image,
     Message,
     Part,
@@ -24,91 +22,75 @@ from bot.contracts.messages import (
     ToolResult,
     Usage,
 )
-from bot.contracts.model import Complete, Event, ModelInfo, ModelRequest
+from bot.contracts.model import Event, ModelRequest
 from bot.contracts.tools import ToolSpec
 from bot.providers.assembly import Assembly, Block, CallBlock, TextBlock, ThinkingBlock
 from bot.providers.encoding import (
-    EncodedHistory,
-    RequestPrefix,
     clean,
     count,
     data_url,
     decode_extra,
-    dumps,
     dumps_or_empty,
     fitting_id,
     image_note,
     is_foreign,
     mapping,
+    plain,
     result_text,
     sendable_arguments,
     string,
 )
-from bot.providers.endpoint import Endpoint
-from bot.providers.failures import StreamError
-from bot.providers.http_wire import HttpWire
+from bot.providers.failures import StreamError, reported_error
+from bot.providers.openai_wire import OpenAIWire, cache_key
 from bot.providers.tool_choice import openai_choice
+from bot.providers.wire import Params, Stream
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_MAX_KEY = 64
 # The least the API takes for `max_output_tokens`.
 _MIN_OUTPUT = 16
 
 
-class OpenAIResponses(HttpWire):
-    """A `bot.providers.streaming.Wire`."""
+class OpenAIResponses(OpenAIWire):
+    """The Responses API through the `openai` package."""
 
     format = "responses"
-    path = "/responses"
-    idle = 300.0
 
-    def __init__(
-        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
-    ) -> None:
-        super().__init__(endpoint, info, patience=patience, idle=idle)
-        self._history = EncodedHistory(self._message)
-        self._prefix = RequestPrefix(self._render)
+    def send(self, params: Params) -> Stream:
+        create: Any = self.client.responses.create
+        stream: Stream = create(**params, stream=True)
+        return stream
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ResponsesReader:
         return ResponsesReader(assembly, len(request.messages))
 
-    def encode(self, request: ModelRequest) -> bytes:
-        """Return the body. What changes from turn to turn comes last: the input, then tool choice."""
-        rows = b",".join(row for row in self._history.encoded(request.messages) if row)
-        choice = openai_choice(request, self.info, nested=False)
-        tail = b"" if choice is None else b',"tool_choice":' + dumps(choice)
-        return b"%s%s]%s}" % (self._prefix.of(request), rows, tail)
-
-    def _render(self, request: ModelRequest) -> bytes:
-        body: dict[str, Any] = {"model": self.info.name, "stream": True, "store": False}
+    def params(self, request: ModelRequest) -> Params:
+        params: dict[str, Any] = {"model": self.info.name, "store": False}
         if self.info.thinking != "off" or not self.info.known:
             # Models known not to reason refuse to be asked for it.
-            body["include"] = ["reasoning.encrypted_content"]
+            params["include"] = ["reasoning.encrypted_content"]
         if request.session:
-            body["prompt_cache_key"] = cache_key(request.session)
+            params["prompt_cache_key"] = cache_key(request.session)
         if request.max_output:
-            body["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
+            params["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
         if request.tools:
-            body["tools"] = [_tool(spec) for spec in request.tools]
+            params["tools"] = [_tool(spec) for spec in request.tools]
         if request.system.strip():
-            body["instructions"] = clean(request.system)
-        return dumps(body)[:-1] + b',"input":['
+            params["instructions"] = clean(request.system)
+        choice = openai_choice(request, self.info, nested=False)
+        if choice is not None:
+            params["tool_choice"] = choice
+        return {**params, "input": [item for message in request.messages for item in self._items(message)]}
 
-    def _message(self, message: Message, position: int) -> bytes:
-        """Return the input items, joined by commas; empty if nothing is left."""
+    def _items(self, message: Message) -> list[dict[str, Any]]:
+        """Return the input items of a message; empty if nothing is left."""
         if message.role == "assistant":
-            items = self._assistant(message.parts)
-        else:
-            items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
-            images = [
-                image for part in message.parts if isinstance(part, ToolResult) for image in part.images
-            ]
-            content = [
-                item for part in (*images, *message.parts) if (item := self._content(part)) is not None
-            ]
-            if content:
-                items.append(_user(content))
-        return b",".join(items)
+            return self._assistant(message.parts)
+        items = [_result(part) for part in message.parts if isinstance(part, ToolResult)]
+        images = [image for part in message.parts if isinstance(part, ToolResult) for image in part.images]
+        content = [item for part in (*images, *message.parts) if (item := self._content(part)) is not None]
+        if content:
+            items.append({"type": "message", "role": "user", "content": content})
+        return items
 
     def _content(self, part: Part) -> dict[str, Any] | None:
         if isinstance(part, Image):
@@ -119,32 +101,29 @@ class OpenAIResponses(HttpWire):
             return {"type": "input_text", "text": clean(part.text)}
         return None
 
-    def _assistant(self, parts: tuple[Part, ...]) -> list[bytes]:
+    def _assistant(self, parts: tuple[Part, ...]) -> list[dict[str, Any]]:
         """Return the model's own items. Reasoning is refused without the item it led to, so it is held until
         that."""
-        items: list[bytes] = []
-        pending: list[bytes] = []
+        items: list[dict[str, Any]] = []
+        pending: list[dict[str, Any]] = []
         for part in parts:
             if isinstance(part, Thinking):
-                reasoning = self._reasoning(part)
-                pending += [reasoning] if reasoning else []
-                continue
-            item = self._item(part)
-            if item is not None:
-                items += [*pending, dumps(item)]
+                pending += self._reasoning(part)
+            elif (item := self._item(part)) is not None:
+                items += [*pending, item]
                 pending = []
         return items
 
-    def _reasoning(self, part: Thinking) -> bytes:
+    def _reasoning(self, part: Thinking) -> list[dict[str, Any]]:
         """Return the item unchanged, if this model wrote it and its content is included."""
         if part.signature is None or is_foreign(part.extra, self.writer):
-            return b""
+            return []
         try:
             item = json.loads(part.signature)
         except (ValueError, RecursionError):
-            return b""
+            return []
         complete = mapping(item).get("type") == "reasoning" and mapping(item).get("encrypted_content")
-        return part.signature.encode("utf-8", "replace") if complete else b""
+        return [item] if complete else []
 
     def _item(self, part: Part) -> dict[str, Any] | None:
         if isinstance(part, Text) and part.text.strip():
@@ -164,11 +143,6 @@ class OpenAIResponses(HttpWire):
         return None
 
 
-def cache_key(session: str) -> str:
-    """Return the session's id as a `prompt_cache_key` of at most 64 characters."""
-    return session if len(session) <= _MAX_KEY else sha256(session.encode()).hexdigest()
-
-
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {
         "type": "function",
@@ -179,44 +153,35 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def _user(content: list[dict[str, Any]]) -> bytes:
-    return dumps({"type": "message", "role": "user", "content": content})
-
-
-def _result(part: ToolResult) -> bytes:
+def _result(part: ToolResult) -> dict[str, Any]:
     output = clean(result_text(part))
-    return dumps({"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output})
+    return {"type": "function_call_output", "call_id": fitting_id(part.call_id, _ID), "output": output}
 
 
-# Some servers give no reason; an answer that is not whole was cut.
-_INCOMPLETE = {"max_output_tokens": FinishReason.MAX_TOKENS, "incomplete": FinishReason.MAX_TOKENS}
 _TEXT = ("response.output_text.delta", "response.refusal.delta")
 _THINKING = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
 class ResponsesReader:
-    """A `bot.providers.streaming.Reader`. `turn` is for the ids of calls without one."""
+    """A `bot.providers.wire.Reader`. `turn` is for the ids of calls without one."""
 
     def __init__(self, assembly: Assembly, turn: int) -> None:
         self._assembly = assembly
         self._turn = turn
         self._open: dict[int, Block] = {}
         self._indexes: dict[str, int] = {}
-        self._end: tuple[FinishReason, str] | None = None
+        self._end = ""
         self._refused = False
 
-    def end(self) -> Complete | None:
-        if self._end is None:
-            return None
-        finish, raw = self._end
-        if self._refused:
-            return self._assembly.complete(FinishReason.ERROR, "refusal")
-        return self._assembly.complete(finish, raw)
+    def end(self) -> Iterator[Event]:
+        if self._end:
+            yield self._assembly.complete("refusal" if self._refused else self._end)
 
-    def read(self, event: str, data: Any) -> Iterator[Event]:
-        data = mapping(data)
-        kind = string(data.get("type")) or event
+    def read(self, event: Any) -> Iterator[Event]:
+        # As the JSON that was sent: an item goes back to the server as it came.
+        data = mapping(plain(event))
+        kind = string(data.get("type"))
         if kind in _TEXT:
             self._refused = self._refused or kind == "response.refusal.delta"
             yield from self._text(data)
@@ -232,8 +197,8 @@ class ResponsesReader:
             yield from self._done(data, mapping(data.get("item")))
         elif kind in _ENDS:
             yield from self._finish(kind, mapping(data.get("response")))
-        elif kind == "error":
-            raise StreamError(data.get("error") or data)
+        elif error := reported_error(data):
+            raise StreamError(error)
 
     def _index(self, data: Mapping[str, Any]) -> int:
         """Return the item's index; without one, the index that its id had first."""
@@ -318,13 +283,7 @@ class ResponsesReader:
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if index not in self._open:
                 yield from self._done({"output_index": index}, mapping(item))
-        if status == "completed":
-            self._end = (FinishReason.END_TURN, status)
-        elif status == "incomplete":
-            reason = string(mapping(response.get("incomplete_details")).get("reason")) or status
-            self._end = (_INCOMPLETE.get(reason, FinishReason.ERROR), reason)
-        else:
-            self._end = (FinishReason.ERROR, status)
+        self._end = string(mapping(response.get("incomplete_details")).get("reason")) or status
 
     def _count(self, usage: Mapping[str, Any]) -> None:
         """`input_tokens` includes cached tokens, `output_tokens` the reasoning."""

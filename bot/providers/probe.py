@@ -7,15 +7,15 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpx2
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import Provider
-from bot.providers.endpoint import ActiveConnection, Endpoint, key_headers, messages_headers, open_client
+from bot.providers.endpoint import Endpoint, key_headers, messages_headers
+from bot.providers.http_client import ActiveConnection, open_client
 from bot.providers.presets import VENDORS, endpoint_of
-
-if TYPE_CHECKING:
-    import httpx2
 
 _PATIENCE = 10.0
 
@@ -46,8 +46,6 @@ def has_key(provider: str, environment: Mapping[str, str]) -> bool:
 
 def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult:
     """Request the list of models from `provider`, for at most 10 seconds. Never raises for network errors."""
-    import httpx2
-
     vendor = VENDORS[provider]
     try:
         endpoint = endpoint_of(vendor, environment)
@@ -102,8 +100,6 @@ def with_served_window(provider: Provider) -> Provider:
 def served_window(endpoint: Endpoint, model: str, vendor: str = "") -> int:
     """Return the context window of `model` in tokens as the server reports it; 0 if it does not within 5
     seconds."""
-    import httpx2
-
     connection = ActiveConnection()
     try:
         with open_client(

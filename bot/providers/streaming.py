@@ -11,66 +11,17 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
 from bot.providers.assembly import Assembly
-from bot.providers.encoding import ResultPairing
-from bot.providers.endpoint import ActiveConnection, Endpoint
-from bot.providers.failures import StreamCut, StreamError, StreamTooLong, failure_of
+from bot.providers.encoding import pair_results
+from bot.providers.endpoint import Endpoint
+from bot.providers.failures import NoStream, StreamCut, StreamError, StreamTooLong, failure_of, reported_error
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
-
-if TYPE_CHECKING:
-    import httpx2
-
-
-class Frame(Protocol):
-    """One server-sent event, or the vendor's equivalent."""
-
-    @property
-    def event(self) -> str | None: ...
-
-    @property
-    def data(self) -> str: ...
-
-
-class Reader(Protocol):
-    """Reads one response. Whatever a server sends, it raises only `StreamError`."""
-
-    def read(self, event: str, data: Any) -> Iterator[Event]: ...
-
-    def end(self) -> Complete | None:
-        """The terminal event, or `None` if the response is incomplete."""
-        ...
-
-
-class Wire(Protocol):
-    """One vendor's format."""
-
-    endpoint: Endpoint
-    connection: ActiveConnection
-    info: ModelInfo
-    # The wire format and the model, as parts name them that only these two can read.
-    writer: str
-    # What sending and reading may raise.
-    errors: tuple[type[Exception], ...]
-
-    def encode(self, request: ModelRequest) -> bytes: ...
-
-    def send(self, body: bytes) -> httpx2.Response:
-        """The streamed response. Raises one of `errors` for anything but success."""
-        ...
-
-    def frames(self, response: httpx2.Response) -> Iterator[Frame]:
-        """All events of the response."""
-        ...
-
-    def reader(self, assembly: Assembly, request: ModelRequest) -> Reader: ...
-
-    def close(self) -> None: ...
-
+from bot.providers.wire import Params, Stream, Wire
 
 _PAUSED = "pause_turn"
 _MAY_STILL_ANSWER = (
@@ -99,10 +50,15 @@ class StreamingProvider:
         """`model` is the name it was connected with, `provider/name`."""
         self.model = model
         self._wire = wire
-        self._errors: tuple[type[Exception], ...] = (*wire.errors, StreamError, StreamCut, StreamTooLong)
+        self._errors: tuple[type[Exception], ...] = (
+            *wire.errors,
+            StreamError,
+            StreamCut,
+            StreamTooLong,
+            NoStream,
+        )
         self._policy = policy
         self._random_fraction = random_fraction
-        self._pairs = ResultPairing()
         self._clock = clock
 
     @property
@@ -123,26 +79,24 @@ class StreamingProvider:
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
         """Yield events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
-        messages = self._pairs.of(request.messages)
-        if messages is not request.messages:
-            request = replace(request, messages=messages)
-        body = self._wire.encode(request)
+        request = replace(request, messages=pair_results(request.messages))
+        params = self._wire.params(request)
         self._wire.connection.arm()
         forget = cancel.on_fire(self._wire.connection.cut)
         try:
-            yield from self._attempts(request, body, cancel)
+            yield from self._attempts(request, params, cancel)
         finally:
             forget()
 
-    def _attempts(self, request: ModelRequest, body: bytes, cancel: CancelToken) -> Iterator[Event]:
+    def _attempts(self, request: ModelRequest, params: Params, cancel: CancelToken) -> Iterator[Event]:
         attempt, pauses, interrupted = 1, 0, 0
-        first_body = body
+        first_params = params
         deadline = self._clock() + max(self._policy.deadline, self._wire.info.timeout)
         assembly = Assembly(self._wire.writer)
         while True:
             try:
                 complete: Complete | None = None
-                for event in self._attempt(request, body, assembly, cancel, deadline):
+                for event in self._attempt(request, params, assembly, cancel, deadline):
                     if isinstance(event, Complete):
                         complete = event
                     else:
@@ -154,12 +108,12 @@ class StreamingProvider:
                         return
                     pauses += 1
                     assembly.end_response()
-                    body = self._wire.encode(_continued(request, complete.message))
+                    params = self._wire.params(_continued(request, complete.message))
                     continue
                 failure = FailedAttempt("the request was canceled")
             except self._errors as error:
                 failure = failure_of(error, self._wire.endpoint, self._wire.info.name)
-                failure = _overflow_by_size(failure, body, self._wire.info)
+                failure = _overflow_by_size(failure, error, self._wire.info)
             if cancel.fired:
                 yield _canceled(assembly)
                 return
@@ -175,7 +129,7 @@ class StreamingProvider:
                 return
             yield Retrying(attempt, wait, failure.message, partial, assembly.total)
             interrupted += partial is not None
-            attempt, pauses, body = attempt + 1, 0, first_body
+            attempt, pauses, params = attempt + 1, 0, first_params
             assembly = Assembly(self._wire.writer)
             if cancel.wait(wait):
                 yield _canceled(assembly)
@@ -184,7 +138,7 @@ class StreamingProvider:
     def _attempt(
         self,
         request: ModelRequest,
-        body: bytes,
+        params: Params,
         assembly: Assembly,
         cancel: CancelToken,
         deadline: float,
@@ -192,27 +146,27 @@ class StreamingProvider:
         """Send one request and yield its response. Ends without `Complete` only when the token fired."""
         if cancel.wait(0):
             return
-        response = self._wire.send(body)
+        stream = self._wire.send(params)
+        broken: Exception | None = None
         try:
+            _check_type(stream)
             reader = self._wire.reader(assembly, request)
             try:
-                for frame in self._wire.frames(response):
+                for event in stream:
                     if cancel.fired:
                         return
                     if self._clock() > deadline:
                         raise StreamTooLong(self._policy.deadline)
-                    if frame.data and frame.data != "[DONE]":
-                        yield from reader.read(frame.event or "", _parsed(frame.data))
-            except self._errors:
-                # The answer may be whole although the connection then broke, or was never ended.
-                if reader.end() is None:
-                    raise
-            complete = reader.end()
+                    yield from reader.read(event)
+            except self._errors as error:
+                broken = error
+            # The answer may be whole although the connection then broke, or was never ended.
+            last = list(reader.end())
         finally:
-            response.close()
-        if complete is None:
-            raise StreamCut
-        yield complete
+            stream.close()
+        if not last:
+            raise broken or StreamCut
+        yield from last
 
     def _check_window(self, complete: Complete) -> Complete | Failed:
         """Fail if the prompt exceeds the window and the response is empty: some servers cut a long conversation
@@ -226,22 +180,33 @@ class StreamingProvider:
         return Failed(message, partial=None, usage=usage, overflow=True)
 
 
-def _parsed(data: str) -> Any:
+def _check_type(stream: Stream) -> None:
+    """Raise what a response says that is not a stream: the server's error, or `NoStream` with its first words."""
+    response = stream.response
+    kind = response.headers.get("content-type", "")
+    if "event-stream" in kind or "eventstream" in kind:
+        return
+    data = response.read()
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise StreamError({"message": f"an event is not JSON: {error}"}) from error
+        error = reported_error(json.loads(data))
+    except (ValueError, RecursionError):
+        error = None
+    if error is not None:
+        raise StreamError(error)
+    raise NoStream(f"It sent {kind or 'no content type'}.")
 
 
 def _continued(request: ModelRequest, message: Message) -> ModelRequest:
     return replace(request, messages=(*request.messages, message))
 
 
-def _overflow_by_size(failure: FailedAttempt, body: bytes, info: ModelInfo) -> FailedAttempt:
+def _overflow_by_size(failure: FailedAttempt, error: Exception, info: ModelInfo) -> FailedAttempt:
     """Treat a refusal without a message as an overflow if the request is long: some vendors report no more."""
-    long = len(body) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
-    without_message = failure.status == 400 and not failure.server_message
-    return replace(failure, overflow=True) if without_message and long else failure
+    if failure.status != 400 or failure.server_message or isinstance(error, StreamError):
+        return failure
+    refused: Any = error  # by its status: an error of a package, which has the request
+    long = len(refused.request.content) / _BYTES_A_TOKEN > info.context_window * _LONG_SHARE
+    return replace(failure, overflow=True) if long else failure
 
 
 def _failed(failure: FailedAttempt, end: GiveUp, assembly: Assembly) -> Failed:

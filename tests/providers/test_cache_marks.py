@@ -76,7 +76,7 @@ def test_each_request_is_served_up_to_where_the_one_before_it_was_marked(
     request = ask()
     before = 0
     for at, turn in enumerate(turns):
-        body = json.loads(wire.encode(ask(*history, tools=request.tools)))
+        body = json.loads(json.dumps(wire.params(ask(*history, tools=request.tools))))
         served, newest = cache.read(body)
         assert served >= before, "the marks left a gap that the lookup does not bridge"
         before = newest
@@ -89,9 +89,9 @@ def test_a_request_that_failed_leaves_no_gap_behind_it() -> None:
     wire = AnthropicMessages(Endpoint("http://127.0.0.1:1", "k", "U", "K"), model_info("claude-sonnet-5-5"))
     cache, history = Cache(), [user("do it")]
     tools = ask().tools
-    _, newest = cache.read(json.loads(wire.encode(ask(*history, tools=tools))))
+    _, newest = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
     for at in range(2):
         grown(history, at, (25, 1, False, False))
-    served, _ = cache.read(json.loads(wire.encode(ask(*history, tools=tools))))
+    served, _ = cache.read(json.loads(json.dumps(wire.params(ask(*history, tools=tools)))))
     wire.close()
     assert served == newest

@@ -119,9 +119,9 @@ def test_a_filtered_answer_is_an_error(model: str, door: CaseServer) -> None:
     assert isinstance(end, Failed) or end.finish is FinishReason.ERROR
 
 
-def test_a_reason_that_nobody_knows_is_an_error_that_keeps_the_word(model: str, door: CaseServer) -> None:
+def test_a_whole_answer_with_an_unknown_reason_ends_the_turn(model: str, door: CaseServer) -> None:
     end = completed(played(door, model, "odd"))
-    assert (end.finish, end.raw_reason) == (FinishReason.ERROR, "a_reason_of_next_year")
+    assert (end.finish, end.raw_reason) == (FinishReason.END_TURN, "a_reason_of_next_year")
     assert stop_word(model, "a_reason_of_next_year") == "a_reason_of_next_year"
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.contracts.messages import Message, Part, Text, ToolCall, ToolResult
-from bot.providers.encoding import NO_RESULT, ResultPairing, pair_results
+from bot.providers.encoding import NO_RESULT, pair_results
 from tests.support.model_script import Say
 from tests.support.provider_runs import MODELS, ask, completed, run, user
 
@@ -63,18 +63,6 @@ GO = user("go")
 )
 def test_every_call_has_its_one_result_right_behind_it(history: list[Message], wanted: list[str]) -> None:
     assert shape(pair_results(history)) == wanted
-    assert shape(list(ResultPairing().of(history))) == wanted
-
-
-def test_a_whole_conversation_is_sent_as_it_is_and_looked_at_once() -> None:
-    history = [GO, calls("a"), results("a")]
-    pairs = ResultPairing()
-    assert pairs.of(history) is history
-    longer = [*history, calls("b"), results("b")]
-    assert pairs.of(longer) is longer
-    broken = [*longer, calls("a"), results("a")]
-    assert shape(list(pairs.of(broken)))[-2:] == ["a_2", "=a_2"], "an id from long ago is still known"
-    assert pairs.of(history) is history, "another conversation is looked at anew"
 
 
 PARTS = st.lists(
@@ -105,7 +93,7 @@ def test_whatever_comes_in_what_goes_out_pairs_and_stays_when_seen_again(history
         seen += open_ids
     assert not open_ids
     assert len(set(seen)) == len(seen)
-    assert ResultPairing().of(whole) is whole
+    assert pair_results(whole) == whole
     said: list[Part] = [part for message in history for part in message.parts if isinstance(part, Text)]
     assert [part for message in whole for part in message.parts if isinstance(part, Text)] == said
 

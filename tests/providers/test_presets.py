@@ -349,9 +349,7 @@ def test_what_vertex_needs_is_named(missing: str) -> None:
 @pytest.mark.parametrize(
     ("model", "package", "extra"),
     [
-        ("bedrock/anthropic.claude-opus-5-5", "anthropic", "bedrock"),
         ("bedrock/anthropic.claude-opus-5-5", "boto3", "bedrock"),
-        ("vertex/claude-opus-5-5", "anthropic", "vertex"),
         ("vertex/claude-opus-5-5", "google", "vertex"),
     ],
 )

@@ -22,7 +22,7 @@ from bot.contracts.tools import ToolSpec
 from bot.providers.connect import connect
 from tests.support.model_script import Call, Say, Think, Turn
 from tests.support.model_server import ModelServer
-from tests.support.provider_runs import MODELS, ask, completed, run, user
+from tests.support.provider_runs import MODELS, ask, completed, raw_values, run, user
 
 MESSAGES, CHAT, RESPONSES = MODELS
 ROOT = Path(__file__).parents[2]
@@ -60,75 +60,63 @@ def session(model: str, turns: int) -> list[bytes]:
         return [request.body for request in server.requests]
 
 
-def test_the_first_messages_request_word_for_word() -> None:
+TOOL = {
+    "name": "bash",
+    "description": "Run a command.",
+}
+SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": []}
+
+
+def test_the_first_messages_request() -> None:
     _, requests = run(MESSAGES, [Say("ok")], ask(user("hello")))
     assert requests[0].path == "/v1/messages"
-    assert requests[0].body.decode() == (
-        '{"model":"claude-sonnet-5-5","max_tokens":128000,"stream":true,'
-        '"thinking":{"type":"adaptive","display":"summarized"},'
-        '"tools":[{"name":"bash","description":"Run a command.","input_schema":'
-        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}],'
-        '"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],'
-        '"messages":[{"role":"user","content":[{"type":"text","text":"hello","cache_control":{"type":"ephemeral"}}]}]}'
-    )
+    assert requests[0].json == {
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 128000,
+        "stream": True,
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "tools": [{**TOOL, "input_schema": SCHEMA}],
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": MARK}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hello", "cache_control": MARK}]}],
+    }
 
 
-def test_the_first_chat_request_word_for_word() -> None:
+def test_the_first_chat_request() -> None:
     _, requests = run(CHAT, [Say("ok")], ask(user("hello")))
     assert requests[0].path == "/v1/chat/completions"
-    assert requests[0].body.decode() == (
-        '{"model":"gpt-6.2-sol","stream":true,"stream_options":{"include_usage":true},'
-        '"tools":[{"type":"function","function":{"name":"bash","description":"Run a command.","parameters":'
-        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]}}}],'
-        '"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hello"}]}'
-    )
+    assert requests[0].json == {
+        "model": "gpt-6.2-sol",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [{"type": "function", "function": {**TOOL, "parameters": SCHEMA}}],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}],
+    }
 
 
-def test_the_first_responses_request_word_for_word() -> None:
+def test_the_first_responses_request() -> None:
     request = replace(ask(user("hello")), session="session-1")
     _, requests = run(RESPONSES, [Say("ok")], request)
     assert requests[0].path == "/v1/responses"
-    assert requests[0].body.decode() == (
-        '{"model":"gpt-6.2-sol","stream":true,"store":false,"include":["reasoning.encrypted_content"],'
-        '"prompt_cache_key":"session-1",'
-        '"tools":[{"type":"function","name":"bash","description":"Run a command.","parameters":'
-        '{"type":"object","properties":{"command":{"type":"string"}},"required":[]},"strict":false}],'
-        '"instructions":"Be brief.",'
-        '"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}]}'
-    )
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_every_request_without_its_marks_is_a_byte_prefix_of_the_next(model: str) -> None:
-    bodies = [body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for body in session(model, 6)]
-    for earlier, later in itertools.pairwise(bodies):
-        assert later.startswith(earlier.removesuffix(b"]}"))
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_only_known_headers_leave_whatever_the_process_environment_says(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: 1\nauthorization: Bearer other")
-    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Leak: 1\nauthorization: Bearer other")
-    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
-    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-1")
-    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "other")
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    _, requests = run(model, [Say("ok")])
-    headers = requests[0].headers
-    assert headers["authorization"] == "Bearer test-key"
-    known = {
-        "host",
-        "accept-encoding",
-        "connection",
-        "accept",
-        "content-type",
-        "user-agent",
-        "content-length",
+    assert requests[0].json == {
+        "model": "gpt-6.2-sol",
+        "stream": True,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+        "prompt_cache_key": "session-1",
+        "tools": [{"type": "function", **TOOL, "parameters": SCHEMA, "strict": False}],
+        "instructions": "Be brief.",
+        "input": [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}],
     }
-    assert set(headers) - known <= {"authorization", "x-api-key", "anthropic-version"}
-    assert headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_request_without_its_marks_extends_the_one_before(model: str) -> None:
+    """Byte for byte, as the provider's prompt cache needs it."""
+    bodies = [body.replace(b',"cache_control":{"type":"ephemeral"}', b"") for body in session(model, 6)]
+    growing = "input" if model == RESPONSES else "messages"
+    for earlier, later in ((raw_values(one), raw_values(two)) for one, two in itertools.pairwise(bodies)):
+        assert later.pop(growing).startswith(earlier.pop(growing).removesuffix("]"))
+        assert list(later.items()) == list(earlier.items())
 
 
 def _packages_headers(model: str) -> Mapping[str, str]:
@@ -170,14 +158,15 @@ def test_a_server_of_ones_own_needs_no_key(model: str) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_tool_choice_none_changes_no_byte_before_the_last_message(model: str) -> None:
+def test_tool_choice_none_changes_nothing_else(model: str) -> None:
     request = ask(user("hello"))
     masked = ModelRequest(request.system, request.tools, request.messages, "none")
     _, plain = run(model, [Say("ok")], request)
     _, none = run(model, [Say("ok")], masked)
-    assert none[0].body.startswith(plain[0].body.removesuffix(b"}"))
+    masked_values = raw_values(none[0].body)
     # Anthropic's cache would hold no messages: the toolbox refuses there.
-    assert json.loads(none[0].body).get("tool_choice") == (None if model == MESSAGES else "none")
+    assert masked_values.pop("tool_choice", None) == (None if model == MESSAGES else '"none"')
+    assert masked_values == raw_values(plain[0].body)
 
 
 def test_thinking_goes_back_as_it_came_signed_and_redacted() -> None:
@@ -374,29 +363,6 @@ def test_the_responses_request_is_what_the_vendors_own_types_describe() -> None:
 
     for body in session(RESPONSES, 3):
         TypeAdapter(ResponseCreateParamsStreaming).validate_python(json.loads(body))
-
-
-def test_a_message_is_encoded_once_in_a_session() -> None:
-    from bot.providers.encoding import EncodedHistory
-
-    encoded: list[Message] = []
-    history = EncodedHistory(lambda message, _: encoded.append(message))
-    messages = [user("one"), user("one")]
-    history.encoded(messages)
-    history.encoded([*messages, user("two")])
-    assert [message.text for message in encoded] == ["one", "one", "two"]
-
-
-def test_messages_no_longer_in_the_history_are_forgotten() -> None:
-    from bot.providers.encoding import EncodedHistory
-
-    encoded: list[Message] = []
-    history = EncodedHistory(lambda message, _: encoded.append(message))
-    first = user("first")
-    history.encoded([first, *(user(str(number)) for number in range(50))])
-    history.encoded([user("summary")])
-    history.encoded([first])
-    assert encoded.count(first) == 2
 
 
 def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_it_is_tied_to_it() -> None:

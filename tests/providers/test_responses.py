@@ -137,7 +137,7 @@ def test_ids_that_are_too_long_are_replaced_in_call_and_result_alike() -> None:
         ("", FinishReason.END_TURN, "completed"),
         ("max_output_tokens", FinishReason.MAX_TOKENS, "max_output_tokens"),
         ("content_filter", FinishReason.ERROR, "content_filter"),
-        ("a_reason_of_next_year", FinishReason.ERROR, "a_reason_of_next_year"),
+        ("a_reason_of_next_year", FinishReason.END_TURN, "a_reason_of_next_year"),
         ("cancelled", FinishReason.ERROR, "cancelled"),
     ],
 )

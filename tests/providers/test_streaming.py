@@ -90,7 +90,11 @@ def test_a_failure_after_a_pause_drops_what_came_before_it_and_begins_anew() -> 
 
 
 def body(*frames: dict[str, Any]) -> Raw:
-    return Raw(b"".join(b"data: " + json.dumps(frame).encode() + b"\n\n" for frame in frames))
+    return Raw(
+        b"".join(
+            f"event: {frame.get('type', 'chunk')}\ndata: {json.dumps(frame)}\n\n".encode() for frame in frames
+        )
+    )
 
 
 def test_usage_that_a_later_event_leaves_out_stays_for_messages() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -67,6 +68,17 @@ def run(
         finally:
             provider.close()
         return events, server.requests
+
+
+def raw_values(body: bytes) -> dict[str, str]:
+    """The values of a JSON object, each as it was written."""
+    text, decoder, at = body.decode(), json.JSONDecoder(), 1
+    values: dict[str, str] = {}
+    while text[at - 1] != "}":
+        name, at = decoder.raw_decode(text, at)
+        _, end = decoder.raw_decode(text, at + 1)
+        values[name], at = text[at + 1 : end], end + 1
+    return values
 
 
 def provider_with_timeouts(

@@ -31,7 +31,6 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.decide import may_write
 from bot.providers.connect import apply_overrides
-from bot.providers.probe import with_served_window
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
 from bot.session.job.attachments import Attachments, start_loading
@@ -66,6 +65,13 @@ def run_session(spec: RunSpec, stop: CancelToken) -> RunResult:
             raise
 
 
+def _connect(spec: RunSpec) -> Provider:
+    # With the HTTP client: imported on the thread that imports the package.
+    from bot.providers.probe import with_served_window
+
+    return with_served_window(spec.connect())
+
+
 def _run(spec: RunSpec, stop: CancelToken) -> RunResult:
     """Start what may run on threads while the base is checked out."""
     if spec.request.verb is Verb.APPROVE and spec.request.plan is None:
@@ -73,7 +79,7 @@ def _run(spec: RunSpec, stop: CancelToken) -> RunResult:
     require_git()
     sandboxes = candidates(spec.sandbox)
     last = _last_bundle(spec)
-    provider = Background(lambda: with_served_window(spec.connect()), "connect")
+    provider = Background(lambda: _connect(spec), "connect")
     redactor = Redactor(known_secrets(spec.environment))
     prepared = Background(Detector(redactor).prepare, "detector")
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")

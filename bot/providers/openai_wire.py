@@ -1,0 +1,37 @@
+"""What the two formats of the `openai` package have in common."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import httpx2
+from openai import OpenAI, OpenAIError
+
+from bot.contracts.errors import UsageError
+from bot.contracts.model import ModelInfo
+from bot.providers.endpoint import Endpoint, key_headers
+from bot.providers.wire import Wire, client_options
+
+_MAX_KEY = 64
+
+
+class OpenAIWire(Wire):
+    """A `Wire` with the package's client."""
+
+    # Longer than for the Messages API: there are no pings here, and a model that reasons is silent meanwhile.
+    idle = 300.0
+    errors = (*Wire.errors, OpenAIError)
+
+    def __init__(
+        self, endpoint: Endpoint, info: ModelInfo, *, patience: float | None = None, idle: float | None = None
+    ) -> None:
+        super().__init__(endpoint, info, key_headers(endpoint), patience=patience, idle=idle)
+        try:
+            self.client = OpenAI(**client_options(endpoint, self.http))
+        except httpx2.InvalidURL as error:
+            raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
+
+
+def cache_key(session: str) -> str:
+    """Return the session's id as a `prompt_cache_key` of at most 64 characters."""
+    return session if len(session) <= _MAX_KEY else sha256(session.encode()).hexdigest()

@@ -1,0 +1,101 @@
+"""What an adapter for one wire format is: it makes requests and reads events with the vendor's own package."""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx2
+
+from bot.contracts.model import Event, ModelInfo, ModelRequest
+from bot.providers.assembly import Assembly
+from bot.providers.endpoint import Endpoint
+from bot.providers.http_client import ActiveConnection, open_client
+
+NO_KEY = "none"
+"""For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
+
+Params = Mapping[str, Any]
+"""The arguments of the package's method that sends a request."""
+
+
+class Stream(Protocol):
+    """A package's stream of events."""
+
+    @property
+    def response(self) -> httpx2.Response: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def close(self) -> None: ...
+
+
+class Reader(Protocol):
+    """Reads the events of one response into an `Assembly`. Whatever a server sends, it raises only `StreamError`."""
+
+    def read(self, event: Any) -> Iterator[Event]: ...
+
+    def end(self) -> Iterator[Event]:
+        """The last events, `Complete` among them; none if the response is incomplete. Called once."""
+        ...
+
+
+class Wire(ABC):
+    """An adapter. `writer` names the format and the model, whose own data only these two can read; `errors` are what
+    sending and reading raise."""
+
+    format: ClassVar[str]
+    idle: ClassVar[float]
+    """The longest pause in seconds inside an answer."""
+    errors: tuple[type[Exception], ...] = (httpx2.HTTPError, httpx2.StreamError, ValueError, RecursionError)
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        info: ModelInfo,
+        headers: Mapping[str, str] | None,
+        *,
+        patience: float | None = None,
+        idle: float | None = None,
+    ) -> None:
+        """`headers`, `patience` and `idle` are those of `open_client`; without the last two, the model's and the
+        format's."""
+        self.endpoint = endpoint
+        self.info = info
+        self.writer = f"{self.format}/{info.name}"
+        self.connection = ActiveConnection()
+        self.http = open_client(
+            endpoint, self.connection, headers, patience=patience or info.timeout, idle=idle or self.idle
+        )
+
+    @abstractmethod
+    def params(self, request: ModelRequest) -> Params:
+        """Return the request in the package's terms: equal requests give equal bytes."""
+
+    @abstractmethod
+    def send(self, params: Params) -> Stream:
+        """Send the request once. Raises one of `errors` for anything but success."""
+
+    @abstractmethod
+    def reader(self, assembly: Assembly, request: ModelRequest) -> Reader: ...
+
+    def close(self) -> None:
+        self.http.close()
+        self.connection.close()
+
+
+def client_options(endpoint: Endpoint, http: httpx2.Client) -> dict[str, Any]:
+    """Return the options that keep a package's client from its own retries and from the process environment."""
+    for name in ("anthropic", "openai", "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # a variable has the packages print requests
+    parts = urlsplit(endpoint.url)  # its query stays: Azure's has the API version
+    return {
+        "api_key": endpoint.key or NO_KEY,
+        "base_url": parts._replace(query="", fragment="").geturl(),
+        "default_query": dict(parse_qsl(parts.query)),
+        "max_retries": 0,
+        "http_client": http,
+    }
