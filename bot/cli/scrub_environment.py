@@ -16,9 +16,7 @@ from collections.abc import Mapping, Sequence
 PIPE = "SLASH_AGENT_PIPE"
 """Names the descriptor of the pipe between the two processes."""
 
-SECRET_VERBS = frozenset(
-    {"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "tool"}
-)
+SECRET_VERBS = frozenset({"fix", "review", "run", "publish", "maintain", "salvage", "doctor", "demo", "tool"})
 """Verbs that use a secret, or that start a workspace while they were given one."""
 
 # What the interpreter, its libraries and the programs that we start need to find their way. No value of these that
