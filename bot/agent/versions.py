@@ -6,7 +6,6 @@ by commands as bytes, so a version's bytes are computed from the version before.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from bot.agent.journal_file import JournalFile
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import FilesChanged, FileVersion, Response, Result
 from bot.contracts.messages import ToolCall
+from bot.contracts.text_encoding import MARKS
 
 BASE = "base"
 OUTSIDE = "outside"
@@ -219,20 +219,12 @@ _HUNK = re.compile(r"@@ -(\d+),(\d+) \+\d+,(\d+) @@\Z")
 _NO_END = "\\ No newline at end of file"
 
 # As the tool host reads files: a mark decides, else UTF-8, else Latin-1, in which every byte survives.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"", "utf-8"),
-    (b"", "latin-1"),
-)
+_CODECS = (*MARKS, (b"", "utf-8"), (b"", "latin-1"))
 
 
 def apply_verified(before: bytes, diff: str, sha256: str) -> bytes | None:
     """Return `before` with `diff` applied if the result has the hash `sha256`, else `None`."""
-    for mark, codec in _MARKS:
+    for mark, codec in _CODECS:
         if not before.startswith(mark):
             continue
         try:

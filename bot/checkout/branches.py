@@ -188,11 +188,14 @@ def _without_filters(git: Git, work_tree: Path) -> dict[str, str]:
 
 
 def _free_name(target: Git, work_tree: Path, name: str) -> str:
-    listing = target.run("for-each-ref", "--format=%(refname)", f"refs/heads/{_PREFIX}", work_tree=work_tree)
-    taken = {
-        line.removeprefix("refs/heads/") for line in listing.decode(errors="surrogateescape").split("\n")
-    }
-    if _PREFIX in taken:
+    # A tag of the same name would come first in most commands of git.
+    folders = ("refs/heads/", "refs/tags/", "refs/")
+    listing = target.run(
+        "for-each-ref", "--format=%(refname)", *(f"{one}{_PREFIX}" for one in folders), work_tree=work_tree
+    )
+    refs = listing.decode(errors="surrogateescape").split("\n")
+    taken = {ref.removeprefix(folder) for ref in refs for folder in folders}
+    if f"refs/heads/{_PREFIX}" in refs:
         raise CheckoutError(f"a branch named {_PREFIX!r} is in the way of {name}: rename it")
     for number in range(1, _MOST_SUFFIXES):
         candidate = name if number == 1 else f"{name}-{number}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,11 +52,26 @@ def repository_root(path: Path) -> Path:
     return git_dir.parent if git_dir.name == ".git" else git_dir
 
 
+# What has one meaning only: a whole object id, a full ref, HEAD and what it leads to.
+_UNAMBIGUOUS = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z|refs/|(?:HEAD|@)(?![\w./-])")
+
+
 def resolve(path: Path, revision: str) -> LocalCommit:
-    """Resolve `revision` in the repository at `path`. Raises a `CheckoutError` that says what is missing."""
+    """Resolve `revision` in the repository at `path`. Raises a `CheckoutError` that says what is missing.
+
+    A branch comes before a tag of the same name, as in `git switch`; git's own order is the reverse.
+    """
     git_dir = git_dir_of(path)
-    if revision.startswith("-"):
+    if not revision or revision.startswith("-"):
         raise MissingRevisionError(f"{revision!r} is not a branch or commit")
+    if not _UNAMBIGUOUS.match(revision):
+        for folder in ("refs/heads/", "refs/remotes/"):
+            with suppress(MissingRevisionError):
+                return _resolve(path, git_dir, folder + revision)
+    return _resolve(path, git_dir, revision)
+
+
+def _resolve(path: Path, git_dir: Path, revision: str) -> LocalCommit:
     # A linked work tree has a file there; git follows it, but it cannot be a working folder.
     git = Git(git_dir)
     work_tree = git_dir.parent
@@ -94,10 +111,15 @@ def _not_found(git: Git, work_tree: Path, path: Path, revision: str, error: GitE
     return MissingRevisionError(f"the repository {path} has no branch or commit {revision!r}")
 
 
+def alternate_objects(commit: LocalCommit) -> str:
+    """Return the object directory of `commit` for `objects/info/alternates` of another git directory."""
+    quoted = os.fspath(commit.objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{quoted}"'
+
+
 def alternate_objects_env(commit: LocalCommit) -> Mapping[str, str]:
     """Return the environment in which another git directory also sees the objects of `commit`."""
-    quoted = os.fspath(commit.objects).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": f'"{quoted}"'}
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": alternate_objects(commit)}
 
 
 def start_pack(git: Git, commit: LocalCommit) -> GitProcess:

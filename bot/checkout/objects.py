@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -79,23 +79,72 @@ _DIFF_OPTIONS = (
     "--full-index",
     "--submodule=short",
 )
-# Larger files are compared as binary, which takes no memory.
-_LARGE_FILES = ("-c", "core.bigFileThreshold=4m")
 
 
-def diff_between(git: Git, base: str, head: str, extra_env: Mapping[str, str] | None = None) -> bytes:
+def sizes(git: Git, shas: Sequence[str]) -> list[int]:
+    """Return the sizes of objects in bytes, without reading them."""
+    if not shas:
+        return []
+    output = git.run(
+        "cat-file", "--batch-check=%(objectsize)", input="".join(f"{sha}\n" for sha in shas).encode()
+    )
+    return [int(line) for line in output.split()]
+
+
+def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
+    """Return the contents of blobs. Check `sizes` first: everything is in memory at once."""
+    if not shas:
+        return []
+    output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
+    blobs: list[bytes] = []
+    position = 0
+    for _ in shas:
+        end = output.index(b"\n", position)
+        size = int(output[position:end].split()[2])
+        blobs.append(output[end + 1 : end + 1 + size])
+        position = end + size + 2
+    return blobs
+
+
+LARGE_FILE = 4 << 20
+"""Bytes of a file above which git compares it as binary, which takes no memory."""
+
+
+def diff_between(git: Git, base: str, head: str) -> bytes:
     """Return the diff from `base` to `head`, commits whose objects are in `git`. Raises `GitError`.
 
-    It is made in a git directory of its own, since the attributes of the trusted one mark every file as binary. For
-    `extra_env` see `bot.checkout.local.alternate_objects_env`.
+    It is made in a git directory of its own, since the attributes of the trusted one mark every file as binary.
     """
+    with _readable(git, object_format_of(head)) as own:
+        objects = {"GIT_OBJECT_DIRECTORY": str(git.git_dir / "objects")}
+        ends = (f"{base}^{{tree}}", f"{head}^{{tree}}")
+        threshold = f"core.bigFileThreshold={LARGE_FILE}"
+        return own.run("-c", threshold, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
+
+
+def diff_of_texts(git: Git, pairs: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
+    """Return the diff from the first to the second text of each pair. A pair is a file that is named by its index in
+    `pairs`; `None` is no file. Raises `GitError`."""
+    stream: list[bytes] = []
+    for side, name in enumerate((b"old", b"new")):
+        stream.append(b"commit refs/heads/%s\ncommitter <> 0 +0000\ndata 0\n" % name)
+        for number, texts in enumerate(pairs):
+            if (text := texts[side]) is not None:
+                stream += (b"M 644 inline %d\ndata %d\n" % (number, len(text)), text, b"\n")
+    with _readable(git, "sha1") as own:
+        own.run("fast-import", "--quiet", input=b"".join(stream))
+        return own.run(
+            "diff-tree", "--text", *_DIFF_OPTIONS, "--no-renames", "refs/heads/old", "refs/heads/new"
+        )
+
+
+@contextmanager
+def _readable(git: Git, object_format: str) -> Iterator[Git]:
+    """A git directory beside that of `git`, for one diff."""
     folder = Path(tempfile.mkdtemp(prefix="compare-", dir=git.git_dir.parent))
     try:
-        own = folder / "git"
-        make_git_dir(own, bare=True, object_format=object_format_of(head), attributes=READABLE_ATTRIBUTES)
-        objects = {"GIT_OBJECT_DIRECTORY": str(git.git_dir / "objects"), **(extra_env or {})}
-        ends = (f"{base}^{{tree}}", f"{head}^{{tree}}")
-        return Git(own).run(*_LARGE_FILES, "diff-tree", *_DIFF_OPTIONS, *ends, env=objects)
+        make_git_dir(folder / "git", bare=True, object_format=object_format, attributes=READABLE_ATTRIBUTES)
+        yield Git(folder / "git")
     finally:
         shutil.rmtree(folder)
 

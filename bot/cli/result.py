@@ -136,7 +136,11 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
 
 def _review_headline(review: Review) -> tuple[Mark, str]:
     if not review.findings:
-        return "good", "No findings"
+        return (
+            ("doubt", "No findings in what was looked at")
+            if review.not_looked_at
+            else ("good", "No findings")
+        )
     counts = Counter(finding.severity for finding in review.findings)
     summary = ", ".join(f"{counts[severity]} {severity}" for severity in Severity if counts[severity])
     return "doubt", f"{count_of(len(review.findings), 'finding')} ({summary})"

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from bot.contracts.pulls import Side
 
+NOT_LOOKED_AT = "not looked at: "
+"""Begins the entry of `Review.left_out` that names files of which no line was shown."""
+
 
 class Severity(StrEnum):
     """From most to least severe."""
@@ -49,3 +52,8 @@ class Review:
     findings: tuple[Finding, ...] = ()
     since_sha: str = ""
     left_out: tuple[str, ...] = ()
+
+    @property
+    def not_looked_at(self) -> bool:
+        """Whether there are files of which no line was shown."""
+        return any(entry.startswith(NOT_LOOKED_AT) for entry in self.left_out)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.checkout.git import GitError
-from bot.gate.objects import FILE, PROGRAM, Entry, Scratch, contents
+from bot.checkout.objects import contents
+from bot.gate.objects import FILE, PROGRAM, Entry, Scratch
 
 _LONGEST = 4095
 """Bytes of the longest path that the kernel accepts."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from bot.checkout.git import Git, GitError
+from bot.checkout.objects import contents, sizes
 from bot.contracts.errors import AgentError, GateError
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.objects import (
@@ -24,10 +25,8 @@ from bot.gate.objects import (
     Entry,
     Scratch,
     TreeDiff,
-    contents,
     listing,
     scratch,
-    sizes,
 )
 from bot.gate.verdict import HoldsSecret, MayWrite, Verdict, decide, refuse_unfit
 from bot.gate.walk import changes, untracked

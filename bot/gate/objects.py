@@ -74,31 +74,6 @@ def listing(git: Git, commit: str) -> dict[str, Entry]:
     return entries
 
 
-def sizes(git: Git, shas: Sequence[str]) -> list[int]:
-    """Return the sizes of objects in bytes, without reading them."""
-    if not shas:
-        return []
-    output = git.run(
-        "cat-file", "--batch-check=%(objectsize)", input="".join(f"{sha}\n" for sha in shas).encode()
-    )
-    return [int(line) for line in output.split()]
-
-
-def contents(git: Git, shas: Sequence[str]) -> list[bytes]:
-    """Return the contents of blobs. Check `sizes` first: everything is in memory at once."""
-    if not shas:
-        return []
-    output = git.run("cat-file", "--batch", input="".join(f"{sha}\n" for sha in shas).encode())
-    blobs: list[bytes] = []
-    position = 0
-    for _ in shas:
-        end = output.index(b"\n", position)
-        size = int(output[position:end].split()[2])
-        blobs.append(output[end + 1 : end + 1 + size])
-        position = end + size + 2
-    return blobs
-
-
 def blob_id(data: bytes, object_format: str) -> str:
     """Return the object id of `data` as a blob."""
     digest = hashlib.sha1 if object_format == "sha1" else hashlib.sha256

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+from bot.checkout.objects import contents, sizes
 from bot.contracts.outcome import ChangedFile, WithheldFile
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
@@ -28,11 +29,9 @@ from bot.gate.objects import (
     Rendered,
     Scratch,
     TreeDiff,
-    contents,
     parents,
     refuse_unsound,
     render,
-    sizes,
     store,
     write_tree,
 )

@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 
+from bot.checkout.objects import sizes
 from bot.gate.confined_folder import ConfinedFolder, open_confined, read_all
 from bot.gate.errors import HostileTree, capacity_error, quoted_path
 from bot.gate.gitignore import IgnoreRules
@@ -33,7 +34,6 @@ from bot.gate.objects import (
     TreeDiff,
     blob_id,
     parents,
-    sizes,
 )
 from bot.gate.path_rules import is_git_folder, refusal
 

@@ -74,7 +74,8 @@ class Hunk:
 @dataclass(frozen=True, slots=True)
 class FileDiff:
     """One file of a diff. `path` is its new name, or its old one if it was removed; a name that is not UTF-8 has
-    surrogates. `size` is the length of its part of the diff."""
+    surrogates. `size` is the length of its part of the diff, `blobs` are the object ids of both sides. `binary`: git,
+    and so GitHub, shows no lines of it."""
 
     path: str
     old_path: str
@@ -84,6 +85,7 @@ class FileDiff:
     old_mode: str = ""
     new_mode: str = ""
     size: int = 0
+    blobs: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,8 @@ _ESCAPED = {
     "\\": "\\",
 }
 _NO_LINE = re.compile(r"[^ +\-\\]")
+_INDEX = re.compile(r"index ([0-9a-f]*)\.\.([0-9a-f]*)")
+_SUBMODULE = "160000"
 _MODE = re.compile(r"[0-7]{6}")
 _SECTION = "diff --git "
 _BINARY_DATA = re.compile(r"(?:literal|delta) \d+|[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+|")
@@ -135,7 +139,7 @@ def parse_diff(raw: bytes) -> Diff:
     while not reader.at_end:
         file = _file(reader)
         if files and _is_retyped(files[-1], file):
-            files[-1] = replace(file, status=FileStatus.RETYPED, hunks=(), old_mode=files[-1].old_mode)
+            files[-1] = _retyped(files[-1], file)
         else:
             files.append(file)
     return Diff(tuple(files))
@@ -181,6 +185,7 @@ class _Header:
     new_mode: str = ""
     moved_from: str = ""
     moved_to: str = ""
+    blobs: tuple[str, str] = ("", "")
 
 
 def _file(reader: _Reader) -> FileDiff:
@@ -200,7 +205,15 @@ def _file(reader: _Reader) -> FileDiff:
         hunks = _hunks(reader)
     path = old if header.status is FileStatus.REMOVED else new
     return FileDiff(
-        path, old, header.status, hunks, binary, header.old_mode, header.new_mode, reader.size_since(start)
+        path,
+        old,
+        header.status,
+        hunks,
+        binary,
+        header.old_mode,
+        header.new_mode,
+        reader.size_since(start),
+        header.blobs,
     )
 
 
@@ -230,6 +243,8 @@ def _read_header(reader: _Reader, header: _Header) -> bool:
         if line.startswith(f"{word} to "):
             header.moved_to = _unquoted(reader, line.removeprefix(f"{word} to "))
             return True
+    if match := _INDEX.match(line):
+        header.blobs = (match[1], match[2])
     return line.startswith(("similarity index ", "dissimilarity index ", "index "))
 
 
@@ -324,6 +339,22 @@ def _skip_binary(reader: _Reader) -> bool:
 def _is_retyped(before: FileDiff, file: FileDiff) -> bool:
     """Whether a file became a link, or the other way round: git writes a removal and an addition."""
     return (before.status, file.status) == (FileStatus.REMOVED, FileStatus.ADDED) and before.path == file.path
+
+
+def _retyped(before: FileDiff, file: FileDiff) -> FileDiff:
+    """Join the removal and the addition, with the lines of both."""
+    binary = before.binary or file.binary
+    return replace(
+        file,
+        status=FileStatus.RETYPED,
+        hunks=() if binary else (*before.hunks, *file.hunks),
+        binary=binary,
+        old_mode=before.old_mode,
+        blobs=(
+            before.blobs[0] if before.old_mode != _SUBMODULE else "",
+            file.blobs[1] if file.new_mode != _SUBMODULE else "",
+        ),
+    )
 
 
 def _without_prefix(reader: _Reader, name: str, prefix: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Side
+from bot.contracts.review import NOT_LOOKED_AT
 from bot.review.diff import Diff, FileDiff, FileStatus, Hunk
 
 # In characters: together about 40,000 tokens.
@@ -41,7 +42,17 @@ def diff_text(diff: Diff, most: int = MOST, most_a_file: int = MOST_A_FILE) -> D
     if absent:
         parts.append(_listed(absent))
     cut = [file.path for file in diff.files if file.path in chosen and texts[file.path][1]]
-    return DiffText("\n\n".join(parts), tuple(_left_out(absent, cut)))
+    binary = [file.path for file in diff.files if file.binary and not file.hunks]
+    wide = [file.path for file in diff.files if file.path in chosen and _has_long_line(file)]
+    return DiffText("\n\n".join(parts), tuple(_left_out(absent, cut, binary, wide)))
+
+
+def _has_long_line(file: FileDiff) -> bool:
+    return any(
+        kind != " " and len(text) > _LONGEST_LINE
+        for hunk in file.hunks
+        for kind, text in zip(hunk.kinds, hunk.texts, strict=True)
+    )
 
 
 def _fitting(sizes: dict[str, int], most: int) -> frozenset[str]:
@@ -66,7 +77,7 @@ def _file(file: FileDiff, most: int) -> tuple[str, bool]:
     """Return the text of a file, and whether it was cut."""
     lines = [f"## {_title(file)}"]
     if file.binary:
-        lines.append("(binary)")
+        lines.append("(binary for git; shown as text)" if file.hunks else "(binary)")
     used = 0
     for number, hunk in enumerate(file.hunks):
         for line in _hunk(hunk):
@@ -111,12 +122,20 @@ def _listed(files: Sequence[FileDiff]) -> str:
     return "\n".join(lines)
 
 
-def _left_out(absent: Sequence[FileDiff], cut: Sequence[str]) -> Iterator[str]:
+def _left_out(
+    absent: Sequence[FileDiff], cut: Sequence[str], binary: Sequence[str], wide: Sequence[str]
+) -> Iterator[str]:
+    if binary:
+        names = ", ".join(map(_readable, binary[:_NAMES_LISTED]))
+        more = f" and {len(binary) - _NAMES_LISTED} more" if len(binary) > _NAMES_LISTED else ""
+        yield f"{NOT_LOOKED_AT}{names}{more} (binary, or too large)"
     if absent:
         names = _listing([file.path for file in absent])
         yield f"{count_of(len(absent), 'file')} of the diff did not fit and were given by name only: {names}"
     if cut:
         yield f"the end of {count_of(len(cut), 'long file diff')} was not shown: {_listing(cut)}"
+    if wide:
+        yield f"the end of lines over {_LONGEST_LINE} characters was not shown: {_listing(wide)}"
 
 
 def _listing(names: Sequence[str]) -> str:
@@ -143,6 +162,9 @@ def changed_since(diff: Diff, since: Diff) -> Diff:
     for file in diff.files:
         again = since.find(file.path)
         if again is None:
+            continue
+        if again.binary and not again.hunks:
+            remaining.append(file)
             continue
         touched = _touched(again)
         hunks = tuple(hunk for hunk in file.hunks if _meets(hunk, touched))

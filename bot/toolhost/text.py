@@ -5,19 +5,11 @@ A text keeps the line ends of its file; no module of this package opens a file i
 
 from __future__ import annotations
 
-import codecs
 from typing import NamedTuple
 
-SNIFF = 8192
+from bot.contracts.text_encoding import marked_encoding
 
-# UTF-32's little-endian mark begins with UTF-16's, so it comes first.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+SNIFF = 8192
 
 
 class NotTextError(Exception):
@@ -53,17 +45,9 @@ class Text(NamedTuple):
     encoding: Encoding = Encoding()
 
 
-def sniff(head: bytes) -> tuple[str, bytes]:
-    """Codec and byte order mark that the first bytes of a file announce; UTF-8 without one."""
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            return name, mark
-    return "utf-8", b""
-
-
 def is_binary(head: bytes) -> bool:
     """Whether a file that begins with `head` is not text: a NUL in its first 8 KiB, as git tells it."""
-    name, _ = sniff(head)
+    name, _ = marked_encoding(head)
     return name == "utf-8" and b"\0" in head[:SNIFF]
 
 
@@ -71,7 +55,7 @@ def decode(data: bytes) -> Text:
     """The text of `data`. `encode` gives the same bytes back. Raises `NotTextError`."""
     if is_binary(data):
         raise NotTextError("it is a binary file")
-    name, mark = sniff(data)
+    name, mark = marked_encoding(data)
     try:
         return Text(data[len(mark) :].decode(name), Encoding(name, mark))
     except UnicodeDecodeError as error:

@@ -86,6 +86,18 @@ def test_a_taken_name_gets_a_number(repository: Repository, checkout: Checkout) 
     assert repository.git("rev-parse", "agent/fix") == checkout.base_sha
 
 
+@pytest.mark.parametrize("ref", ["refs/tags/agent/fix", "refs/agent/fix"])
+def test_a_name_that_git_would_read_as_another_ref_is_taken(
+    repository: Repository, checkout: Checkout, ref: str
+) -> None:
+    repository.git("update-ref", ref, "HEAD")
+    commit = change(checkout)
+    name = create_branch(
+        repository.path, "agent/fix", source=checkout.git, commit=commit, base=checkout.base_sha
+    )
+    assert repository.git("rev-parse", name) == commit
+
+
 def test_a_branch_in_the_way_is_named(repository: Repository, checkout: Checkout) -> None:
     repository.git("branch", "agent")
     with pytest.raises(CheckoutError, match="a branch named 'agent' is in the way"):

@@ -19,6 +19,7 @@ from bot.checkout.errors import (
     MissingRevisionError,
     NoCommitsError,
 )
+from bot.checkout.local import resolve
 from tests.support.source_repository import Repository, git
 
 
@@ -307,3 +308,32 @@ def test_a_partial_clone_without_the_blobs_says_how_to_bring_them(
         prepare(Source(str(partial), "HEAD"), tmp_path / "run")
     git(partial, "fetch", "-q", "--refetch", "--no-filter")
     assert (prepare(Source(str(partial), "HEAD"), tmp_path / "again").tree / "a.txt").read_text() == "one\n"
+
+
+# Names that more than one ref has
+
+
+@pytest.mark.parametrize(
+    "name", ["main", "origin/main", "v1", "deadbeef", "FETCH_HEAD", "agent/x", "h\u00f6r"]
+)
+@pytest.mark.parametrize("expression", ["{}", "{}~0", "{}^{{commit}}", "heads/{}"])
+def test_a_branch_comes_before_a_tag(repository: Repository, name: str, expression: str) -> None:
+    first = git(repository.path, "rev-parse", "HEAD~1")
+    git(repository.path, "update-ref", f"refs/tags/{name}", "HEAD")
+    git(repository.path, "update-ref", f"refs/remotes/{name}", "HEAD")
+    git(repository.path, "update-ref", f"refs/heads/{name}", first)
+    assert resolve(repository.path, expression.format(name)).sha == first
+
+
+def test_a_branch_that_is_called_like_a_commit_does_not_replace_it(repository: Repository) -> None:
+    sha = git(repository.path, "rev-parse", "HEAD")
+    for name in (sha, "HEAD", "refs/heads/main"):
+        git(repository.path, "update-ref", f"refs/heads/{name}", "HEAD~1")
+    for revision in (sha, "HEAD", "@", "HEAD^{commit}", "refs/heads/main"):
+        assert resolve(repository.path, revision).sha == sha
+
+
+def test_other_revisions_are_resolved_as_git_does(repository: Repository) -> None:
+    git(repository.path, "tag", "v1", "HEAD~1")
+    for revision in ("v1", "HEAD~1", "main~1", "@~1", repository.head[:10] + "~1"):
+        assert resolve(repository.path, revision).sha == git(repository.path, "rev-parse", "HEAD~1")

@@ -169,13 +169,14 @@ def test_a_line_ends_at_a_line_feed_only(repository: Repository) -> None:
     assert hunk.side(Side.RIGHT) == ["one\r", "two\x0cstill\u2028two\x85\r"]
 
 
-def test_a_file_that_became_a_link_shows_no_lines(repository: Repository) -> None:
+def test_a_file_that_became_a_link_shows_the_lines_of_both(repository: Repository) -> None:
     repository.put({b"f": b"text\n"})
     (repository.folder / "f").unlink()
     (repository.folder / "f").symlink_to("elsewhere")
     repository.put({})
     file = only(parse_diff(repository.diff()))
-    assert (file.status, file.hunks) == (FileStatus.RETYPED, ())
+    assert file.status is FileStatus.RETYPED
+    assert [(hunk.kinds, hunk.texts) for hunk in file.hunks] == [("-", ("text",)), ("+", ("elsewhere",))]
 
 
 def test_no_diff_has_no_files() -> None:

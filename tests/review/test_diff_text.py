@@ -63,7 +63,7 @@ def added(name: str, lines: int, text: str = "line") -> bytes:
 def test_every_line_has_its_number_on_both_sides() -> None:
     shown = diff_text(parse_diff(DIFF))
     assert shown.text == TEXT
-    assert shown.left_out == ()
+    assert shown.left_out == ("not looked at: logo.png (binary, or too large)",)
 
 
 def test_a_long_file_is_cut_and_the_rest_is_named() -> None:
@@ -98,6 +98,11 @@ def test_a_line_of_a_minified_file_is_cut() -> None:
 
 
 # What is new
+
+
+def test_a_cut_line_is_named_for_people() -> None:
+    shown = diff_text(parse_diff(added("app.min.js", 1, "x" * 5_000)))
+    assert shown.left_out == ("the end of lines over 400 characters was not shown: app.min.js",)
 
 
 def paths(diff: Diff) -> dict[str, list[int]]:

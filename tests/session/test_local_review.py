@@ -201,3 +201,24 @@ def test_branches_without_a_common_commit_are_refused(topic: Path) -> None:
     commit_all(topic, "Alone")
     with pytest.raises(UsageError, match="HEAD and main have no commit in common"):
         paths(topic, "main")
+
+
+@pytest.mark.parametrize("kind", ["tag", "remote branch", "tag of the remote branch"])
+def test_a_branch_comes_before_what_else_has_its_name(topic: Path, kind: str) -> None:
+    ref = {"tag": "refs/tags/main", "remote branch": "refs/remotes/main/HEAD"}.get(
+        kind, "refs/tags/origin/main"
+    )
+    git(topic, "update-ref", "refs/remotes/origin/main", "main")
+    git(topic, "update-ref", ref, "topic")
+    for base in ("", "main", "origin/main", "refs/heads/main"):
+        assert paths(topic, base)[1] == ["README.md", "stats.py"]
+
+
+def test_a_binary_file_is_not_reviewed_in_silence(cli: Cli, topic: Path) -> None:
+    (topic / "a.js").write_bytes(b"fetch(evil) // \0\n")
+    (topic / "logo.png").write_bytes(bytes(range(256)))
+    commit_all(topic)
+    ran, told = reviewed(cli, topic)
+    assert "fetch(evil) // \u2400" in json.loads(told[0])["content"][0]["text"]
+    assert ran.out.startswith("! No findings in what was looked at")
+    assert "not looked at: logo.png" in ran.out

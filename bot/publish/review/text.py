@@ -85,7 +85,8 @@ def body_text(report: Report) -> str:
 def nothing_text(report: Report, still_open: Sequence[PostedFinding], earlier: int, pull_url: str) -> str:
     """Return the comment on a review without a new finding. `earlier` is the number of findings of earlier reviews on
     lines of the pull request at `pull_url`, `still_open` are the unresolved ones."""
-    text = "**No new findings.**" if earlier else "**No findings.**"
+    scope = " in what was looked at" if report.review.not_looked_at else ""
+    text = f"**No {'new ' if earlier else ''}findings{scope}.**"
     links = [
         f"[{safe_line(one.title, 200) or 'a finding'}]({pull_url}#discussion_r{one.id})" for one in still_open
     ]

@@ -109,15 +109,16 @@ def _is_utf8(path: str) -> bool:
 
 def pull_diff(checkout: Checkout) -> str:
     """The diff of a pull request for the model of a run that does not review it; a sentence if it is unknown."""
-    from bot.review.diff import DiffError, parse_diff
+    from bot.review.diff import DiffError
     from bot.review.diff_text import diff_text
+    from bot.review.read_diff import read_diff
 
     if not checkout.merge_base:
         return (
             "(There is no diff: where the pull request began could not be found. Its files are in the tree.)"
         )
     try:
-        diff = parse_diff(diff_between(checkout.git, checkout.merge_base, checkout.base_sha))
+        diff = read_diff(checkout.git, checkout.merge_base, checkout.base_sha)
     except (GitError, DiffError) as error:
         return f"(There is no diff: {error})"
     if not diff.files:

@@ -10,7 +10,6 @@ from bot.agent.findings import AnchoredFinding, ReportFinding
 from bot.checkout import remote
 from bot.checkout.clone import Checkout, Source
 from bot.checkout.errors import CheckoutError
-from bot.checkout.objects import diff_between
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
@@ -18,9 +17,10 @@ from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review
 from bot.contracts.tools import ToolOutcome
 from bot.review.anchors import advice, anchor
-from bot.review.diff import Diff, parse_diff
+from bot.review.diff import Diff
 from bot.review.diff_text import DiffText, changed_since, diff_text
 from bot.review.fingerprints import fingerprint
+from bot.review.read_diff import read_diff
 from bot.review.suggestions import with_valid_suggestion
 
 Try = Callable[[str, Mapping[str, Any], CancelToken], ToolOutcome]
@@ -48,7 +48,7 @@ class ReviewRange:
 def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> ReviewRange:
     """The range of the checked-out pull request; incremental from `since_sha` if that commit still exists."""
     head, base = checkout.base_sha, checkout.merge_base or checkout.policy_sha
-    whole = ReviewRange(base, head, parse_diff(diff_between(checkout.git, base, head)))
+    whole = ReviewRange(base, head, read_diff(checkout.git, base, head))
     if not since_sha or since_sha == base:
         return whole
     try:
@@ -56,7 +56,7 @@ def pull_range(checkout: Checkout, source: Source, since_sha: str = "") -> Revie
     except CheckoutError:
         note = f"nothing: the commit that was reviewed last, {since_sha[:12]}, is gone, so the whole diff was looked at"
         return replace(whole, left_out=(note,))
-    since = parse_diff(diff_between(checkout.git, since_sha, head))
+    since = read_diff(checkout.git, since_sha, head)
     new = changed_since(whole.diff, since)
     return replace(whole, diff=new, since_sha=since_sha)
 
@@ -137,12 +137,11 @@ def recorded_reviewing(checkout: Checkout, most: int) -> Reviewing | None:
     )
 
 
-def local_range(base_sha: str, head_sha: str, base: str, diff: bytes) -> ReviewRange:
+def local_range(base_sha: str, head_sha: str, base: str, diff: Diff) -> ReviewRange:
     """The range of what HEAD changes since it left `base`. Raises `UsageError` if that is nothing."""
-    parsed = parse_diff(diff)
-    if not parsed.files:
+    if not diff.files:
         raise UsageError(f"HEAD changes nothing since it left {base}: there is nothing to review.")
-    return ReviewRange(base_sha, head_sha, parsed)
+    return ReviewRange(base_sha, head_sha, diff)
 
 
 def _printed(finding: Finding) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,8 +11,7 @@ from pathlib import Path
 from bot.checkout import layout
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
-from bot.checkout.local import LocalCommit, alternate_objects_env, git_dir_of, repository_root, resolve
-from bot.checkout.objects import diff_between
+from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.outcome import Outcome
@@ -19,8 +19,9 @@ from bot.contracts.progress import View
 from bot.contracts.request import Verb
 from bot.contracts.review import Review
 from bot.providers.connect import default_model
-from bot.review.diff import parse_diff
+from bot.review.diff import Diff
 from bot.review.diff_text import changed_since
+from bot.review.read_diff import read_diff
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.context.review_scope import ReviewRange, local_range
 from bot.session.job.run_session import run_session
@@ -30,7 +31,13 @@ from bot.session.run_folder import new_folder
 from bot.workspace.sandbox.backends import Setting
 
 # Where a branch that is under review was left, in the order of likelihood: the remote's own word comes first.
-_BASES = ("refs/remotes/origin/HEAD", "origin/main", "origin/master", "main", "master")
+_BASES = (
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def find_range(repo: Path, base: str = "", since: str = "") -> tuple[str, Review
     if not since:
         return name, review_range
     seen = resolve(repo, since)
-    new_diff = changed_since(review_range.diff, parse_diff(_diff(seen.sha, head)))
+    new_diff = changed_since(review_range.diff, _diff(seen.sha, head))
     if not new_diff.files:
         raise UsageError(f"Nothing of the diff is new since {since}: there is nothing to review.")
     return name, replace(review_range, diff=new_diff, since_sha=seen.sha)
@@ -120,7 +127,7 @@ def _base(repo: Path, base: str, head: LocalCommit) -> tuple[str, LocalCommit]:
         except CheckoutError:
             continue
         if commit.branch != head.branch or not commit.branch:
-            return name.removeprefix("refs/remotes/").removesuffix("/HEAD"), commit
+            return name.split("/", 2)[2].removesuffix("/HEAD"), commit
     raise UsageError("Say what HEAD is to be compared with: --base BRANCH.")
 
 
@@ -132,8 +139,9 @@ def _merge_base(repo: Path, base: LocalCommit, head: LocalCommit, name: str) -> 
         raise MissingRevisionError(f"HEAD and {name} have no commit in common: {error.detail}") from error
 
 
-def _diff(base_sha: str, head: LocalCommit) -> bytes:
+def _diff(base_sha: str, head: LocalCommit) -> Diff:
     with tempfile.TemporaryDirectory(prefix="slash-agent-review-") as scratch:
         git_dir = Path(scratch) / "git"
         layout.make_git_dir(git_dir, bare=True, object_format=layout.object_format_of(head.sha))
-        return diff_between(Git(git_dir), base_sha, head.sha, alternate_objects_env(head))
+        (git_dir / "objects" / "info" / "alternates").write_bytes(os.fsencode(f"{alternate_objects(head)}\n"))
+        return read_diff(Git(git_dir), base_sha, head.sha)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from bot.contracts.text_encoding import marked_encoding
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
@@ -24,7 +25,6 @@ from bot.toolhost.text import (
     decode,
     is_binary,
     line_ends,
-    sniff,
     split_lines,
     to_lf,
 )
@@ -98,7 +98,7 @@ def _large(context: Context, fd: int, name: str, size: int, *, first: int, limit
     """Show a file over `LARGE`: it is read up to the requested lines only."""
     try:
         head = os.pread(fd, SNIFF, 0)
-        codec, mark = sniff(head)
+        codec, mark = marked_encoding(head)
         if is_binary(head) or codec != "utf-8":
             raise _not_text(name, size, "it is binary, or too large for its encoding")
         window = of_stream(fd, first, limit, context.cancelled)
