@@ -9,12 +9,13 @@ import hashlib
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from bot.checkout.objects import contents, sizes
+from bot.checkout.objects import contents, diff_of_texts, sizes
 from bot.contracts.outcome import ChangedFile, WithheldFile
+from bot.contracts.text_encoding import marked_encoding, wide_text
 from bot.gate.additions import new_credentials, suppressed, unseen
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.errors import HostileTree, printable, quoted_path
@@ -37,13 +38,17 @@ from bot.gate.objects import (
 )
 from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, sensitive, withholding
 from bot.gate.sensitive_files import runs_tests, set_up
-from bot.gate.weaker_tests import may_weaken_tests, weaker_tests
+from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
+from bot.review.diff import FileDiff as TextDiff
+from bot.review.diff import parse_diff
 
 Kind = Literal["text", "binary", "link", "deletion"]
 HoldsSecret = Callable[[bytes], str | None]
 
 _STATUS = {"A": "added", "D": "deleted", "M": "modified", "T": "modified"}
 
+
+_NO_LINES = "GitHub shows no lines of it (UTF-16 or UTF-32): read them in the report"
 
 _SEARCHED_FOR_NUL = 8000
 _MOST_ROWS = 100
@@ -96,7 +101,8 @@ def decide(
         _refuse_secret(diff, holds_secret)
     links = _links_of(scratch, base, changes)
     unfit = _unfit(scratch, diff, limits, links)
-    withheld = _withheld(base, diff, unfit, may_write, links)
+    wide = _wide_texts(scratch, [change for change in changes if change.path not in unfit])
+    withheld = _withheld(base, diff, unfit, may_write, links, wide)
     published = [change for change in changes if change.path not in withheld]
     applicable = [change for change in changes if change.path in withheld and change.path not in unfit]
     store(scratch, [*published, *applicable])
@@ -110,12 +116,17 @@ def decide(
     if applicable:
         withheld_patch = render(scratch, tree_sha, write_tree(scratch, applicable), limits).patch
     by_path = {change.path: change for change in published}
-    weaker = weaker_tests(_tests(scratch, published))
+    wide = {path: pair for path, pair in wide.items() if path in by_path}
+    tests = _tests(scratch, published)
+    weaker = weaker_tests(tests | {path: wide[path] for path in tests.keys() & wide.keys()})
     return Verdict(
         tree_sha=tree_sha,
         patch=published_diff.patch,
         withheld_patch=withheld_patch,
-        files=tuple(_changed_file(by_path[diff.path], diff, weaker) for diff in published_diff.files),
+        files=tuple(
+            _changed_file(by_path[diff.path], diff, weaker, wide.get(diff.path))
+            for diff in _with_lines(scratch, published_diff.files, wide)
+        ),
         withheld=_rows(withheld, unfit),
     )
 
@@ -168,7 +179,9 @@ def _refuse_secret(diff: TreeDiff, holds_secret: HoldsSecret) -> None:
     """Raise `HostileTree` if a change contains one of our secrets: another defence has failed. Nothing is masked, since
     a masked patch would be wrong. The contents are searched and not the patch, which compresses binary files."""
     names = (os.fsencode(path) for path in (*diff.unfit, *(change.path for change in diff.changes)))
-    for data in (*names, *(change.data or b"" for change in diff.changes)):
+    written = [change.data or b"" for change in diff.changes]
+    decoded = (text.encode() for data in written if (text := wide_text(data)))
+    for data in (*names, *written, *decoded):
         if name := holds_secret(data):
             raise HostileTree(f"a changed file holds the value of {name}: nothing of it may leave")
 
@@ -229,14 +242,18 @@ def _withheld(
     unfit: Mapping[str, str],
     may_write: MayWrite | None,
     links: Mapping[str, str] | None,
+    readable: Collection[str],
 ) -> dict[str, str]:
-    """Return reasons by path, those of `unfit` included. A change that conflicts with a path that stays unchanged is
-    withheld, too, until the remaining changes make a valid tree."""
+    """Return reasons by path, those of `unfit` included. The files in `readable` are text, whatever their bytes are. A
+    change that conflicts with a path that stays unchanged is withheld, too, until the remaining changes make a valid
+    tree."""
     skills = _skills([*base, *(change.path for change in diff.changes)])
     reasons = dict(unfit)
     for change in diff.changes:
         if change.path not in reasons:
-            reason = withholding(change.path, skills) or (_forbidden(change, may_write) if may_write else "")
+            reason = withholding(change.path, skills) or (
+                _forbidden(change, may_write, readable) if may_write else ""
+            )
             reasons |= {change.path: reason} if reason else {}
     for path in _mass_deletion(base, diff):
         if path not in reasons and may_write and (reason := may_write(path, "deletion")):
@@ -274,9 +291,9 @@ def _in_the_way(diff: TreeDiff, left: Sequence[Change], reasons: Mapping[str, st
     return blocked
 
 
-def _forbidden(change: Change, may_write: MayWrite) -> str | None:
+def _forbidden(change: Change, may_write: MayWrite, readable: Collection[str]) -> str | None:
     """Return the policy's reason for the path as written, or for its folded form."""
-    kind = _kind(change)
+    kind = "text" if change.path in readable else _kind(change)
     reason = may_write(change.path) if kind == "text" else may_write(change.path, kind)
     plain = "/".join(folded(part) for part in change.path.split("/"))
     return reason or (may_write(plain, "text", change.path) if plain != change.path else None)
@@ -289,6 +306,44 @@ def _kind(change: Change) -> Kind:
         return "link"
     # git uses the same rule to tell binary files from text.
     return "binary" if b"\0" in (change.data or b"")[:_SEARCHED_FOR_NUL] else "text"
+
+
+def _wide_texts(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes, bytes]]:
+    """Return old and new text in UTF-8, by path, of the files in UTF-16 or UTF-32 that keep their encoding.
+
+    A file that gets such an encoding stays binary: that would hide it from whoever reviews it on GitHub.
+    """
+    new = {
+        change.path: (text.encode(), change.data, change.old.sha)
+        for change in changes
+        if change.old and change.data and not _is_link(change.new) and (text := wide_text(change.data))
+    }
+    old = contents(scratch.git, [sha for _, _, sha in new.values()])
+    return {
+        path: (text.encode(), after)
+        for (path, (after, data, _)), before in zip(new.items(), old, strict=True)
+        if (text := wide_text(before)) is not None and marked_encoding(before) == marked_encoding(data)
+    }
+
+
+def _with_lines(
+    scratch: Scratch, files: Sequence[FileDiff], wide: Mapping[str, tuple[bytes, bytes]]
+) -> Sequence[FileDiff]:
+    """Return `files` with the lines of those that git shows none of."""
+    if not wide:
+        return files
+    shown = parse_diff(diff_of_texts(scratch.git, list(wide.values())))
+    names = {path: str(number) for number, path in enumerate(wide)}
+    return [_with_rows(file, shown.find(names.get(file.path, ""))) for file in files]
+
+
+def _with_rows(file: FileDiff, shown: TextDiff | None) -> FileDiff:
+    if shown is None:
+        return file
+    rows = [row for hunk in shown.hunks for row in hunk.rows()]
+    removed = tuple(Line(row.old, row.text.encode()) for row in rows if row.kind == "-")
+    added = tuple(Line(row.new, row.text.encode()) for row in rows if row.kind == "+")
+    return FileDiff(file.path, file.status, len(added), len(removed), removed, added)
 
 
 def _colliding(base: Mapping[str, Entry], published: Sequence[Change]) -> dict[str, str]:
@@ -324,21 +379,25 @@ def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes
     return {change.path: (before[change.old.sha] if change.old else None, change.data) for change in tests}
 
 
-def _changed_file(change: Change, diff: FileDiff, weaker: Mapping[str, str]) -> ChangedFile:
+def _changed_file(
+    change: Change, diff: FileDiff, weaker: Mapping[str, str], wide: tuple[bytes, bytes] | None
+) -> ChangedFile:
     entry = change.new or change.old
+    data = wide[1] if wide else change.data
     assert entry is not None
     plain = "/".join(folded(part) for part in change.path.split("/"))
     # The most severe first: `bot/publish/evidence/priorities.py` sorts by the beginning of a note.
     notes = (
-        runs_tests(plain, diff.added, change.data, is_new=change.old is None),
+        runs_tests(plain, diff.added, data, is_new=change.old is None),
+        _NO_LINES if wide else "",
         unseen(diff.removed, diff.added),
         new_credentials(diff.removed, diff.added),
         weaker.get(change.path, ""),
         "symbolic link" if _is_link(change.new) else "",
         sensitive(change.path),
         suppressed(change.path, diff.removed, diff.added),
-        set_up(change.path, diff.removed, diff.added, change.data),
-        new_dependencies(change.path, diff.removed, diff.added, change.data),
+        set_up(change.path, diff.removed, diff.added, data),
+        new_dependencies(change.path, diff.removed, diff.added, data),
         new_sources(change.path, diff.removed, diff.added),
     )
     return ChangedFile(

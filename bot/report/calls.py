@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bot.contracts.journal import FileVersion
+from bot.contracts.text_encoding import wide_text
 
 _LARGEST_DIFF = 64 * 1024
 
@@ -47,12 +48,15 @@ def _diff(file: FileVersion) -> str:
     )
     if not known:
         return ""
-    before, after = file.before_content or b"", file.content or b""
-    if len(before) + len(after) > _LARGEST_DIFF or b"\0" in before + after:
+    contents = (file.before_content or b"", file.content or b"")
+    if sum(map(len, contents)) > _LARGEST_DIFF:
+        return ""
+    before, after = (wide_text(data) or data.decode("utf-8", "replace") for data in contents)
+    if "\0" in before + after:
         return ""
     rows = difflib.unified_diff(
-        before.decode("utf-8", "replace").split("\n"),
-        after.decode("utf-8", "replace").split("\n"),
+        before.split("\n"),
+        after.split("\n"),
         f"a/{file.path}",
         f"b/{file.path}",
         lineterm="",

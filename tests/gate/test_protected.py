@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.request import Tier
+from bot.gate.errors import HostileTree
+from bot.gate.judge import judge_patch, judge_tree
 from bot.gate.path_rules import sensitive
 from bot.gate.verdict import Verdict
 from bot.policy.decide import may_write
@@ -345,6 +347,55 @@ def test_deleting_a_binary_and_making_it_executable_is_text(tmp_path: Path) -> N
     verdict = desk.judge(may_write=LETS_NONE)
     assert [file.path for file in verdict.files] == ["a.bin", "b.bin"]
     assert [file.path for file in verdict.withheld] == ["c.bin"]
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
+def test_text_that_stays_in_its_encoding_leaves_and_is_read(tmp_path: Path, codec: str) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"app.ps1": "$a = 1\n$b = 2\n".encode(codec), "other.ps1": "$c\n".encode(codec)})
+    desk = bench(tmp_path, repository)
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    new = f"$a = 1\n$b = '{token}'\n$c\u200b\n".encode(codec)
+    desk.write("app.ps1", new)
+    verdict = desk.judge(may_write=LETS_NONE)
+    (file,) = verdict.files
+    assert (verdict.withheld, file.additions, file.removals) == ((), 2, 1)
+    assert file.sensitive.startswith("GitHub shows no lines of it")
+    assert "adds characters that do not show" in file.sensitive
+    assert "credential" in file.sensitive
+    assert desk.show(verdict, "app.ps1") == new
+    judged = judge_patch(desk.checkout.git, desk.checkout.base_sha, verdict.patch, may_write=LETS_NONE)
+    assert judged.files == verdict.files
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"a = 1\n", "a = 2\n".encode("utf-16")),
+        (None, "a = 2\n".encode("utf-16")),
+        ("a = 1\n".encode("utf-16"), "a = 2\n".encode("utf-32")),
+        ("a = 1\n".encode("utf-16"), "a = \0\n".encode("utf-16")),
+        ("a = 1\n".encode("utf-16"), "a = 1\n".encode("utf-16") + b"\0"),
+        (b"\0\1", "a = 2\n".encode("utf-16")),
+    ],
+)
+def test_text_that_becomes_binary_for_git_is_withheld(tmp_path: Path, old: bytes | None, new: bytes) -> None:
+    repository = Repository(tmp_path / "source")
+    repository.commit(**{"b.txt": "x\n", **({"a.js": old} if old else {})})
+    desk = bench(tmp_path, repository)
+    desk.write("a.js", new)
+    assert "a binary file" in withheld_reasons(desk.judge(may_write=LETS_NONE))["a.js"]
+
+
+def test_a_secret_in_a_wide_encoding_is_found(desk: Bench) -> None:
+    desk.write("a.txt", "the key is hunter2hunter2".encode("utf-16"))
+    with pytest.raises(HostileTree, match="holds the value of KEY"):
+        judge_tree(
+            desk.checkout.git,
+            desk.checkout.base_sha,
+            desk.tree,
+            holds_secret=lambda data: "KEY" if b"hunter2hunter2" in data else None,
+        )
 
 
 def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -> None:

@@ -23,7 +23,10 @@ _NAMED = 3
 # A phrase for several files, and the beginnings of the gate's notes on one of them, the most severe first.
 _KINDS = (
     (f"that {CAN_CHANGE}", (CAN_CHANGE,)),
-    ("with what is not seen, or looks like a credential", ("adds characters", "adds what looks like")),
+    (
+        "with what is not seen, or looks like a credential",
+        ("GitHub shows no lines", "adds characters", "adds what looks like"),
+    ),
     ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
     ("that run by themselves", ("symbolic link", "runs on its own", "CI")),
     (
