@@ -10,7 +10,7 @@ import shlex
 from dataclasses import asdict
 from pathlib import Path
 
-from bot.cli.options import add_local_run
+from bot.cli.options import add_instruction, add_local_run, instruction_of
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode
@@ -27,7 +27,7 @@ EXAMPLE = 'slash-agent fix --repo . --model anthropic/claude-sonnet-5-5 "make pa
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("instruction", nargs="?", default="", help="what to do, in your own words")
+    add_instruction(parser, "what to do, in your own words")
     add_local_run(parser)
     parser.add_argument("--patch", type=Path, metavar="FILE", help="write a patch instead of making a branch")
     parser.add_argument(
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> ExitCode:
     options = FixOptions(
         repo=arguments.repo,
-        instruction=arguments.instruction,
+        instruction=instruction_of(arguments),
         model=arguments.model,
         budget_usd=arguments.budget,
         sandbox=arguments.sandbox,

@@ -6,13 +6,70 @@ import argparse
 import math
 import os
 import re
+import select
+import stat
+import sys
 from pathlib import Path
 
 from bot.contracts.errors import UsageError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _SANDBOXES = ("auto", "strict", "landlock", "off")
+_MAX_PIPED = 256 << 10
+"""Bytes."""
+
+_PATIENCE = 3.0
+"""Seconds without input after which somebody at a terminal may wonder."""
+
 _OUT = "folder for the bundle (default: in the run's own folder)"
+
+
+def add_instruction(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the instruction; `instruction_of` reads it."""
+    parser.add_argument(
+        "instruction",
+        nargs="?",
+        default="",
+        help=f"{help}; with - or nothing, piped text is the instruction, else it follows the instruction as context",
+    )
+
+
+def instruction_of(arguments: argparse.Namespace) -> str:
+    """The instruction, from the command line and standard input. Raises `UsageError` if it is too long, or empty
+    with `-`."""
+    words: str = arguments.instruction
+    if words == "-":
+        text = _read_standard_input()
+        if not text:
+            raise UsageError("Standard input is empty: pipe in what to do, or write it in place of the -.")
+        return text
+    piped = _read_standard_input() if _is_piped() else ""
+    return (
+        f"{words}\n\nFrom standard input, as context:\n{piped}" if words.strip() and piped else piped or words
+    )
+
+
+def _is_piped() -> bool:
+    """Whether standard input is a pipe or a file. A terminal, /dev/null or a service's socket holds no text for us."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def _read_standard_input() -> str:
+    if not select.select([0], [], [], _PATIENCE)[0]:
+        print("Waiting for the end of standard input; `< /dev/null` gives none.", file=sys.stderr, flush=True)
+    data = bytearray()
+    while piece := os.read(0, 1 << 16):
+        data += piece
+        if len(data) > _MAX_PIPED:
+            raise UsageError(
+                f"Standard input is over {_MAX_PIPED >> 10} KiB, and the model would be paid to read all of it: "
+                "pipe in the part that matters, as in: ... | tail -n 200"
+            )
+    return data.decode(errors="replace").strip()
 
 
 def add_local_run(parser: argparse.ArgumentParser) -> None:

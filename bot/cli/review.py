@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bot import __version__
-from bot.cli.options import add_local_run
+from bot.cli.options import add_instruction, add_local_run, instruction_of
 from bot.cli.result import Result, print_end
 from bot.cli.terminal.viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode, UsageError
@@ -24,7 +24,7 @@ EXAMPLE = "slash-agent review --repo . --base main --sarif review.sarif"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("instruction", nargs="?", default="", help="what to look at (default: everything)")
+    add_instruction(parser, "what to look at (default: everything)")
     add_local_run(parser)
     parser.add_argument(
         "--base",
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     check_file(arguments.sarif, "--sarif")
     options = ReviewOptions(
         repo=arguments.repo,
-        instruction=arguments.instruction,
+        instruction=instruction_of(arguments),
         base=arguments.base,
         since=arguments.since,
         model=arguments.model,

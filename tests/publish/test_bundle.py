@@ -62,6 +62,13 @@ def test_a_thread_too_long_for_the_outcome_is_left_to_the_journal(tmp_path: Path
     assert "journal" in thread.left_out[-1]
 
 
+def test_a_lone_surrogate_loses_no_bundle(tmp_path: Path) -> None:
+    request = make_request(instruction="caf\udce9 \ud83d")
+    write_bundle(tmp_path / "b", make_outcome(request=request, reason="\udcff"), PATCH, b"", "\udcff")
+    bundle = read_bundle(tmp_path / "b")
+    assert (bundle.outcome.request.instruction, bundle.message) == ("caf? ?", "?")
+
+
 def test_an_empty_change_is_a_bundle_too(tmp_path: Path) -> None:
     write_bundle(tmp_path / "b", OUTCOME, b"", b"", "")
     bundle = read_bundle(tmp_path / "b")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.publish.bundle.read import read_bundle
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import ScriptRequest, Step
@@ -24,6 +25,36 @@ MODEL = "anthropic/claude-sonnet-4-5"
 
 def runs_of(cli: Cli) -> list[Path]:
     return list((cli.home / ".local/state/slash-agent/runs").glob("*"))
+
+
+LATIN = os.fsdecode(b"caf\xe9")
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "instruction",
+        *(pytest.param(one, marks=pytest.mark.slow) for one in ("repository", "home", "branch", "--out")),
+    ],
+)
+def test_bytes_that_are_not_utf8_lose_no_run(cli: Cli, repo: Path, tmp_path: Path, where: str) -> None:
+    options: list[object] = []
+    if where == "repository":
+        repo = repo.rename(tmp_path / LATIN)
+    elif where == "home":
+        cli = Cli(tmp_path / LATIN)
+        cli.home.mkdir()
+    elif where == "branch":
+        git(repo, "switch", "-q", "-c", LATIN)
+    elif where == "--out":
+        options = ["--out", tmp_path / LATIN / "bundle"]
+        (tmp_path / LATIN).mkdir()
+    instruction = f"order {LATIN}" if where == "instruction" else "x"
+    with ModelServer(fix_steps()) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", *options, instruction, model=server)
+    assert ran.code == 0, ran.err
+    bundle = read_bundle(Path(ran.json["bundle"]))
+    assert bundle.outcome.request.instruction == instruction.replace("\udce9", "\ufffd")
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ def write_bundle(
         (folder / OUTCOME).unlink(missing_ok=True)
         _put(folder, PATCH, patch)
         _put_or_remove(folder, WITHHELD, withheld)
-        _put(folder, MESSAGE, message.encode())
+        _put(folder, MESSAGE, message.encode(errors="replace"))
         _put_or_remove(folder, REVIEW, review_json)
         _put_or_remove(folder, PLAN, plan_json)
         _put_or_remove(folder, WRITES, writes_json)
@@ -110,7 +110,9 @@ def _dump_within_limit(outcome: Outcome) -> bytes:
 def _dump(value: Outcome | Review | Plan | Writes | None) -> bytes:
     if value is None:
         return b""
-    return json.dumps(asdict(value), indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    text = json.dumps(asdict(value), indent=1, ensure_ascii=False, allow_nan=False)
+    # As in the journal: readers of JSON refuse a lone surrogate.
+    return text.encode(errors="replace") + b"\n"
 
 
 def _sha256_if(content: bytes) -> str:

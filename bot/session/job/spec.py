@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -139,8 +140,10 @@ def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
 
 
 def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:
-    """The request of the person at the terminal."""
-    return Request(verb, instruction, Actor("you", 0, Tier.LOCAL), "", "", str(repo), options=options or {})
+    """The request of the person at the terminal. Arguments and paths are bytes that need not be UTF-8; the journal and
+    the bundle are, so what is not becomes U+FFFD here."""
+    instruction, url = (os.fsencode(text).decode(errors="replace") for text in (instruction, str(repo)))
+    return Request(verb, instruction, Actor("you", 0, Tier.LOCAL), "", "", url, options=options or {})
 
 
 def local_spec(

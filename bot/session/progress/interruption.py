@@ -38,7 +38,7 @@ Say = Callable[[str], None]
 
 def to_standard_error(text: str) -> None:
     with suppress(OSError):  # nobody reads it any more; the run continues
-        os.write(2, f"{text}\n".encode())
+        os.write(2, f"{text}\n".encode(errors="backslashreplace"))
 
 
 def _only_cancelled() -> None:
