@@ -89,14 +89,19 @@ def user_skills(environment: Mapping[str, str]) -> list[tuple[SkillSource, Disco
 
 
 def session_skills(
-    user: Mapping[str, str], committed: Iterable[tuple[SkillSource, Discovered]] = ()
+    user: Mapping[str, str],
+    committed: Iterable[tuple[SkillSource, Discovered]] = (),
+    instruction: str | None = "",
 ) -> SkillSet:
     """Return all skills of a session. `user` is the environment of the machine's owner, empty if there is none."""
-    return choose_skills([*user_skills(user), *committed, bundled()])
+    return choose_skills([*user_skills(user), *committed, bundled()], instruction)
 
 
-def choose_skills(sources: Iterable[tuple[SkillSource, Discovered]]) -> SkillSet:
-    """Return one skill for each name, from sources in the order of precedence."""
+def choose_skills(
+    sources: Iterable[tuple[SkillSource, Discovered]], instruction: str | None = ""
+) -> SkillSet:
+    """Return one skill for each name, from sources in the order of precedence. A skill that only people start is one of
+    them if the person's `instruction` has its name after a slash; all such skills are if it is `None`."""
     skills: dict[str, SourcedSkill] = {}
     notes: list[str] = []
     for source, discovered in sources:
@@ -106,7 +111,7 @@ def choose_skills(sources: Iterable[tuple[SkillSource, Discovered]]) -> SkillSet
             skill = checked.skill
             if skill is None:
                 continue
-            if skill.origin != "bundled" and (why := denied_action(skill)):
+            if why := _not_offered(skill, instruction):
                 notes.append(f"{source.name}/{skill.folder}: the skill {skill.name} is not offered: {why}")
                 continue
             if (winner := skills.get(skill.name)) is not None:
@@ -120,6 +125,14 @@ def choose_skills(sources: Iterable[tuple[SkillSource, Discovered]]) -> SkillSet
         notes.append(f"{len(skills)} skills were found; a session has the first {MAX_SKILLS}")
     plugged_last = sorted(skills, key=lambda name: skills[name].skill.origin == "plugin")
     return SkillSet(tuple(skills[name] for name in sorted(plugged_last[:MAX_SKILLS])), tuple(notes))
+
+
+def _not_offered(skill: Skill, instruction: str | None) -> str:
+    if skill.manual and instruction is not None:
+        written = re.search(rf"(?<!\S)/{re.escape(skill.name)}(?![\w:-])", instruction)
+        if not written:
+            return f"only people start it (`disable-model-invocation`); write /{skill.name} in the request for that"
+    return skill.limit or ("" if skill.origin == "bundled" else denied_action(skill))
 
 
 def denied_action(skill: Skill) -> str:
@@ -143,9 +156,9 @@ def _reported(findings: Sequence[Finding]) -> Iterable[Finding]:
     return (finding for finding in findings if finding.level is not Level.AGAINST)
 
 
-def checkout_skills(folder: Path, environment: Mapping[str, str]) -> SkillSet:
+def checkout_skills(folder: Path, environment: Mapping[str, str], instruction: str | None = "") -> SkillSet:
     """Return the skills that a session on the checkout at `folder` would have: the user's own, its HEAD's and
-    the bundled ones. Raises `UsageError` if there is no such folder."""
+    the bundled ones. `instruction` is as in `choose_skills`. Raises `UsageError` if there is no such folder."""
     from bot.checkout.local import resolve
 
     if not folder.is_dir():
@@ -153,11 +166,11 @@ def checkout_skills(folder: Path, environment: Mapping[str, str]) -> SkillSet:
     try:
         commit = resolve(folder.resolve(), "HEAD")
     except CheckoutError as error:
-        skills = session_skills(environment)
+        skills = session_skills(environment, (), instruction)
         return skills._replace(notes=(f"No skills of a repository: {error}.", *skills.notes))
     # A linked work tree shares the objects, and so the git directory, of the repository it belongs to.
     committed = commit_skills(Git(commit.objects.parent), commit.sha)
-    skills = session_skills(environment, committed)
+    skills = session_skills(environment, committed, instruction)
     return skills._replace(notes=(*skills.notes, *_uncommitted(folder, [source for source, _ in committed])))
 
 

@@ -111,12 +111,12 @@ def _read_command(piece: str, inside: str | None) -> Grant | str:
     words, whole = _words(inside or "")
     if not words:
         return "it would allow every command; name the commands, as in Bash(git log:*)"
-    if any("*" in word for word in words):
-        return "a * may stand only at the end, as in Bash(git log:*)"
     if "/" in words[0]:
         return "what stands at a path may have been changed; name a program"
     if runs_another(words):
         return f"what `{words[0]}` runs is not in sight"
+    if any("*" in word for word in words):
+        return "a * stands for whole words, after a blank or a colon, as in Bash(git log:*)"
     return Grant(piece, _SHELL, words, whole)
 
 

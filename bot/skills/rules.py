@@ -22,6 +22,20 @@ MAX_COMPATIBILITY = 500
 MAX_DOCUMENT = 256 * 1024
 """Bytes of a SKILL.md: our own limit, as the next one: a name becomes a folder's, and those end at 255 bytes."""
 
+# Words in the names of fields that limit by whom, when or with what a skill is used. A run implements none of these
+# limits, so such a skill is not offered.
+_LIMITING = re.compile(
+    r"\b(?:agent|context|den(?:y|ied)|disabled?|disallow(?:ed)?|excluded?|forbidden|globs?|hooks?|only|paths?|permissions?"
+    r"|platforms?|restrict(?:ed)?|sandbox|tools)\b"
+)
+_PERMITTING = re.compile(r"\b(?:enabled?|invocable|invocation|invoke)\b")
+"""As `_LIMITING`, if the value is false."""
+_MANUAL = "disable model invocation"
+# There is no menu here from which people start a skill.
+_NO_LIMIT = ("allowed tools", "user invocable")
+_FALSE = ("false", "no", "off", "n", "0", "null", "~", "")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
 _MAX_NAME_BYTES = 200
 _MAX_EXCERPT = 60
 _SEPARATOR = re.compile(r"[\s,]+")
@@ -93,6 +107,8 @@ class _Reader:
             self._model(),
             self._compatibility(),
             files,
+            self._limit(),
+            self._manual(),
         )
 
     def _name(self, folder: str) -> str:
@@ -169,6 +185,21 @@ class _Reader:
         value = self._front.fields.get("model", "")
         return value.strip() if isinstance(value, str) else ""
 
+    def _limit(self) -> str:
+        """Return why the skill is not offered, as a clause: the first field that limits it."""
+        for name, value in self._front.fields.items():
+            words = _words(name)
+            if words in (_MANUAL, *_NO_LIMIT):
+                continue
+            if (_PERMITTING if _is_false(value) else _LIMITING).search(words):
+                return f"its field {name[:_MAX_EXCERPT]!a} limits its use, and a run cannot keep to that"
+        return ""
+
+    def _manual(self) -> bool:
+        metadata = self._front.fields.get("metadata")
+        fields = {**(metadata if isinstance(metadata, dict) else {}), **self._front.fields}
+        return any(_words(name) == _MANUAL and not _is_false(value) for name, value in fields.items())
+
     def _unknown_fields(self) -> None:
         for name in self._front.fields:
             if name in FIELDS:
@@ -176,6 +207,8 @@ class _Reader:
             message = f"the specification has no field {name[:_MAX_EXCERPT]!a}"
             if name == "when_to_use":
                 message += "; it is ignored: say in the `description` when to use the skill"
+            elif _words(name) == _MANUAL:
+                message += "; it is read"
             elif name != "model":
                 message += "; it is ignored: put it beneath `metadata`"
             self._add("unknown-field", Level.AGAINST, self._line(name), message)
@@ -193,3 +226,12 @@ class _Reader:
 
     def _add(self, rule: str, level: Level, line: int, message: str) -> None:
         self.findings.append(Finding(rule, level, self._file, line, message))
+
+
+def _words(field: str) -> str:
+    """Return the words of a field's name, whether they are joined by hyphens, underscores or capitals."""
+    return " ".join(_WORD.findall(field)).lower()
+
+
+def _is_false(value: object) -> bool:
+    return value.strip().lower() in _FALSE if isinstance(value, str) else not value

@@ -42,7 +42,8 @@ class SkillFile(NamedTuple):
 
 class Skill(NamedTuple):
     """`name` is PLUGIN:NAME for a plug-in's. `folder` is relative to its source; `document` the name of its
-    SKILL.md. `allowed_tools` are the pieces as written."""
+    SKILL.md. `allowed_tools` are the pieces as written. `limit` says why no run may have the skill; with `manual` only
+    a person starts it."""
 
     name: str
     description: str
@@ -53,6 +54,8 @@ class Skill(NamedTuple):
     model: str = ""
     compatibility: str = ""
     files: tuple[SkillFile, ...] = ()
+    limit: str = ""
+    manual: bool = False
 
 
 class CheckedSkill(NamedTuple):

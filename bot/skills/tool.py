@@ -183,31 +183,31 @@ def _file_list(skill: Skill, folder: str) -> list[str]:
     return ["", intro, *names[:MAX_LISTED], *more]
 
 
-MAX_DESCRIPTION = 60
-"""Characters of a description: its first sentence, since the rest mostly says when to use the skill."""
-
-MAX_CHARACTERS = 300
-"""All descriptions together, since they are sent with every request. Above it each is cut to an equal share, or
-left out if little would remain."""
-
-_MIN_DESCRIPTION = 20
-_SENTENCE = re.compile(r"(?<=[.!?])\s(?=[A-Z])")
+MAX_CHARACTERS = 8_000
+"""All descriptions together, since they are sent with every request. Above it the longest are cut to one length."""
 
 
 def catalogue(skills: Sequence[Skill]) -> str:
-    """Return names of all skills, with a short description for each that is not bundled. Independent of their
-    order."""
+    """Return the names of all skills, with the description of each that is not bundled. Independent of their order."""
     own = sorted((skill for skill in skills if skill.origin != "bundled"), key=lambda skill: skill.name)
-    max_length = min(MAX_DESCRIPTION, MAX_CHARACTERS // max(len(own), 1))
-    described = own if max_length >= _MIN_DESCRIPTION else []
-    lines = [f"- {skill.name}: {_excerpt(skill.description, max_length)}" for skill in described]
-    names = sorted(skill.name for skill in skills if skill not in described)
+    limit = _limit([len(skill.description) for skill in own])
+    lines = [f"- {skill.name}: {_excerpt(skill.description, limit)}" for skill in own]
+    names = sorted(skill.name for skill in skills if skill.origin == "bundled")
     return "\n".join([*lines, *([f"- {', '.join(names)}"] if names else [])])
 
 
-def _excerpt(description: str, max_length: int) -> str:
-    sentence = _SENTENCE.split(description, maxsplit=1)[0]
-    excerpt = sentence if len(sentence) <= max_length else f"{sentence[: max_length - 1].rstrip()}…"
+def _limit(lengths: Sequence[int]) -> int:
+    """Return the length to which the longest are cut, so that all together fit."""
+    left = MAX_CHARACTERS
+    for shorter, length in enumerate(sorted(lengths)):
+        if length * (len(lengths) - shorter) > left:
+            return left // (len(lengths) - shorter)
+        left -= length
+    return MAX_CHARACTERS
+
+
+def _excerpt(description: str, limit: int) -> str:
+    excerpt = description if len(description) <= limit else f"{description[: limit - 1].rstrip()}…"
     return escape(excerpt, quote=False)  # a description cannot open or close a tag
 
 

@@ -11,7 +11,7 @@ from bot.skills.discover import Discovered
 from bot.skills.find import choose_skills, denied_action
 from bot.skills.skill import CheckedSkill, Skill
 from bot.skills.sources import Folder
-from bot.skills.tool import MAX_CHARACTERS, MAX_DESCRIPTION, catalogue, skill_spec
+from bot.skills.tool import MAX_CHARACTERS, catalogue, skill_spec
 
 
 def a_skill(name: str, description: str = "Says hello.") -> Skill:
@@ -29,24 +29,24 @@ def test_it_is_sorted_whatever_the_order() -> None:
     assert "enum" not in specs[0].parameters["properties"]["command"], "each name is listed once"
 
 
-def test_a_description_is_its_first_sentence_on_one_line() -> None:
-    said = "Writes release notes e.g. for users. Use when asked for a changelog entry."
-    assert catalogue([a_skill("notes", said)]) == "- notes: Writes release notes e.g. for users."
-    assert catalogue([a_skill("notes", "What is new? Lists it.")]) == "- notes: What is new?"
+def test_a_description_is_whole() -> None:
+    description = "Writes release notes e.g. for users. Use when asked for a changelog entry."
+    assert catalogue([a_skill("notes", description)]) == f"- notes: {description}"
 
 
-def test_a_long_sentence_is_cut() -> None:
-    [line] = catalogue([a_skill("long", "w" * 1024)]).splitlines()
-    assert len(line) == len("- long: ") + MAX_DESCRIPTION
-    assert line.endswith("w…")
+def test_of_many_skills_each_can_be_told_from_the_others() -> None:
+    skills = [a_skill(f"s{n:03}", f"Does {n}. " + "w" * 1024) for n in range(100)]
+    lines = catalogue([*skills, a_skill("short", "Says hello. Use when greeted.")]).splitlines()
+    assert lines[-1] == "- short: Says hello. Use when greeted."
+    assert all(line.startswith(f"- s{n:03}: Does {n}. www") for n, line in enumerate(lines[:-1]))
+    assert sum(len(line.partition(": ")[2]) for line in lines) <= MAX_CHARACTERS
+    assert len({len(line) for line in lines[:-1]}) == 1
 
 
-def test_a_hundred_skills_stay_within_bounds() -> None:
-    text = catalogue([a_skill(f"s{n:03}", "w" * 1024) for n in range(15)])
-    assert len(text.splitlines()) == 15
-    assert len(text) < MAX_CHARACTERS + 15 * len("- s000: \n")
-    names = [f"s{n:03}" for n in range(100)]
-    assert catalogue([a_skill(name) for name in names]) == f"- {', '.join(names)}"
+def test_descriptions_that_fit_exactly_are_not_cut() -> None:
+    whole = [a_skill("a", "x" * (MAX_CHARACTERS - 100)), a_skill("b", "y" * 100)]
+    assert "…" not in catalogue(whole)
+    assert catalogue([*whole, a_skill("c", "z")]).count("…") == 1
 
 
 def test_of_bundled_skills_the_names_say_enough() -> None:
@@ -79,6 +79,34 @@ def test_such_a_skill_of_the_repository_is_left_out_with_the_reason(tmp_path: Pa
     assert found.notes[0].startswith(
         "s/release: the skill release is not offered: it is for work after the run"
     )
+
+
+@pytest.mark.parametrize(
+    ("instruction", "offered"),
+    [
+        ("", False),
+        ("deploy it", False),
+        ("see docs/deploy", False),
+        ("/deploy-all", False),
+        ("/deploy", True),
+        ("use /deploy, please", True),
+        (None, True),
+    ],
+)
+def test_a_skill_for_people_alone_is_there_if_a_person_writes_its_name(
+    tmp_path: Path, instruction: str | None, offered: bool
+) -> None:
+    checked = CheckedSkill("deploy", a_skill("deploy")._replace(manual=True))
+    found = choose_skills([(Folder(tmp_path, "s"), Discovered((checked,)))], instruction)
+    assert [one.skill.name for one in found.skills] == ["deploy"] * offered
+    assert any("only people start it" in note for note in found.notes) is not offered
+
+
+def test_a_skill_with_a_limit_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    checked = CheckedSkill("web", a_skill("web")._replace(limit="its field 'paths' limits its use"))
+    found = choose_skills([(Folder(tmp_path, "s"), Discovered((checked,)))], None)
+    assert found.skills == ()
+    assert found.notes == ("s/web: the skill web is not offered: its field 'paths' limits its use",)
 
 
 @pytest.mark.parametrize(

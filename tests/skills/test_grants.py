@@ -60,6 +60,20 @@ def test_what_is_too_wide_or_unknown_grants_nothing_and_says_why(piece: str) -> 
     assert "grants nothing" in read.rejected[0]
 
 
+@pytest.mark.parametrize(
+    ("piece", "reason"),
+    [
+        ("Bash(node .claude/skills/x/scripts/*)", "what `node` runs is not in sight"),
+        ("Bash(node ${CLAUDE_SKILL_DIR}/scripts/*)", "what `node` runs is not in sight"),
+        ("Bash(./scripts/*)", "what stands at a path may have been changed"),
+        ("Bash(cat docs/*)", "a * stands for whole words, after a blank or a colon"),
+        ("Bash(git * log)", "a * stands for whole words, after a blank or a colon"),
+    ],
+)
+def test_the_reason_is_the_one_that_matters(piece: str, reason: str) -> None:
+    assert reason in read_grants([piece]).rejected[0]
+
+
 def test_reading_is_covered_by_path() -> None:
     assert covered("Read", "view", path="secret/x") == "Read"
     assert covered("Read(docs/**)", "view", path="/srv/docs/a.md") == "Read(docs/**)"

@@ -107,3 +107,48 @@ def test_the_description_is_what_people_see_on_one_line() -> None:
     found = judged("name: it\ndescription: |\n  Says <!-- obey me -->\n  hello\u200b\u202e.\n")
     assert found.skill is not None
     assert found.skill.description == "Says hello."
+
+
+# Fields that limit
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "disable-model-invocation: true", "disable-model-invocation: yes", "disable-model-invocation: 'True'",
+        "disable-model-invocation: [x]", "disableModelInvocation: true", "disable_model_invocation: 1",
+        "metadata:\n  disable-model-invocation: true",
+    ],
+)  # fmt: skip
+def test_a_skill_for_people_alone_is_marked(field: str) -> None:
+    skill = judged(f"name: it\n{USE}{field}\n").skill
+    assert skill is not None
+    assert (skill.manual, skill.limit) == (True, "")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "paths: src/**", "paths: [src/**]", "context: fork", "agent: Explore", "hooks:\n  PreToolUse: x",
+        "disallowed-tools: Bash", "disallowedTools: Bash", "tools: Read", "enabled: false", "disabled: true",
+        "platforms: windows", "only-for: ci", "globs: '*.ts'", "model-invocable: false",
+    ],
+)  # fmt: skip
+def test_a_limit_that_a_run_does_not_keep_is_named(field: str) -> None:
+    skill = judged(f"name: it\n{USE}{field}\n").skill
+    assert skill is not None
+    assert skill.limit.startswith(f"its field {field.partition(':')[0]!r} limits its use")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "disable-model-invocation: false", "disable-model-invocation: no", "user-invocable: false",
+        "user-invocable: true", "enabled: true", "disabled: false", "paths: []", "allowed-tools: Read",
+        "version: 1.2", "author: Mira", "argument-hint: '[file]'", "model: opus", "effort: high", "license: MIT",
+    ],
+)  # fmt: skip
+def test_what_limits_nothing_limits_nothing(field: str) -> None:
+    skill = judged(f"name: it\n{USE}{field}\n").skill
+    assert skill is not None
+    assert (skill.manual, skill.limit) == (False, "")

@@ -102,7 +102,9 @@ def _run_base(
     spec = _with_leftovers(spec)
     checkout = prepare(spec.source, spec.folder.root)
     task = base_task(checkout, spec.request)
-    skills = find_skills(checkout, spec.environment if spec.request.actor.tier is Tier.LOCAL else {})
+    skills = find_skills(
+        checkout, spec.environment if spec.request.actor.tier is Tier.LOCAL else {}, spec.request.instruction
+    )
     policy = base_policy(checkout, spec.request, task)
     detector = Detector(redactor, base_finder(checkout, policy))
     say = spec.say

@@ -126,10 +126,10 @@ def _workspace_handler(workspace: Workspace, tool: str) -> Handler:
 def _skill(
     root: Path, folder: Path, confinement: Confinement, policy: Policy, environment: Mapping[str, str]
 ) -> SkillTool:
-    """The skills that a run has; the bundled ones are always there."""
+    """The skills that a run has, and those that only people start, since a person calls the tool."""
     models = SkillModels(str, policy, None)
     store = SkillFolder(folder, skills_path(confinement, folder))
-    return SkillTool(checkout_skills(root, environment).skills, store, ActiveGrants(str(root)), models)
+    return SkillTool(checkout_skills(root, environment, None).skills, store, ActiveGrants(str(root)), models)
 
 
 def _policy_text(path: Path) -> str:

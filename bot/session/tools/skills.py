@@ -23,11 +23,14 @@ from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.start import skills_path
 
 
-def find_skills(checkout: Checkout, user: Mapping[str, str]) -> Background[SkillSet]:
+def find_skills(checkout: Checkout, user: Mapping[str, str], instruction: str) -> Background[SkillSet]:
     """Find the skills of the base and the bundled ones, never those of a pull request's head. Skills of the person
-    whose environment is `user` come first; an empty one has none."""
+    whose environment is `user` come first; an empty one has none. `instruction` may start a skill that only people
+    start."""
     commit = checkout.policy_sha or checkout.base_sha
-    return Background(lambda: session_skills(user, commit_skills(checkout.git, commit)), "skills")
+    return Background(
+        lambda: session_skills(user, commit_skills(checkout.git, commit), instruction), "skills"
+    )
 
 
 Connect = Callable[[str], Provider]
