@@ -27,20 +27,29 @@ def blobs_at(
 ) -> dict[str, bytes]:
     """Return the contents of those of `paths` that are files in `commit`, with one git process for hundreds. Paths may
     be hostile. `work_tree` is for a git directory that is a file. Raises `GitError`."""
-    contents: dict[str, bytes] = {}
+    found = _read(git, commit, paths, work_tree, ())
+    return {path: data for path, data in found if data is not None}
+
+
+def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """As `blobs_at`, with symbolic links followed within the commit; `None` for a link that leads to nothing in it."""
+    return dict(_read(git, commit, paths, None, ("--follow-symlinks",)))
+
+
+def _read(
+    git: Git, commit: str, paths: Iterable[str], work_tree: Path | None, options: Sequence[str]
+) -> Iterator[tuple[str, bytes | None]]:
     remaining = iter(paths)
     while batch := list(islice(remaining, _BATCH_SIZE)):
-        contents.update(_read_batch(git, commit, batch, work_tree))
-    return contents
+        yield from _read_batch(git, commit, batch, work_tree, options)
 
 
 def _read_batch(
-    git: Git, commit: str, paths: list[str], work_tree: Path | None
-) -> Iterator[tuple[str, bytes]]:
+    git: Git, commit: str, paths: list[str], work_tree: Path | None, options: Sequence[str]
+) -> Iterator[tuple[str, bytes | None]]:
     names = [(path, f"{commit}:{path}".encode(errors="surrogateescape")) for path in paths if _is_name(path)]
-    output = git.run(
-        "cat-file", "--batch", "-z", input=b"".join(name + b"\0" for _, name in names), work_tree=work_tree
-    )
+    data = b"".join(name + b"\0" for _, name in names)
+    output = git.run("cat-file", "--batch", "-z", *options, input=data, work_tree=work_tree)
     position = 0
     for path, name in names:
         missing = name + b" missing\n"
@@ -48,9 +57,12 @@ def _read_batch(
             position += len(missing)
             continue
         end = output.index(b"\n", position)
-        kind, size = output[position:end].split(b" ")[1:]
+        # "ID KIND SIZE", or "REASON SIZE" for a link that leads to nothing.
+        *_, kind, size = output[position:end].split(b" ")
         start, position = end + 1, end + int(size) + 2
-        if kind == b"blob":
+        if kind in (b"dangling", b"loop", b"notdir", b"symlink"):
+            yield path, None
+        elif kind == b"blob":
             yield path, output[start : position - 1]
 
 

@@ -39,9 +39,10 @@ from bot.policy.values import (
 
 _MOST_INSTRUCTIONS = 10
 _MOST_MODELS = 50
-_FILE_NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,100}")
+_FILE_NAME = re.compile(r"(?:(?!\.\.?/)[\w.-]{1,100}/){0,3}(?!\.\.?$)[\w.-]{1,100}")
 # Only the loader checks characters beyond ASCII: \w differs between regular expression dialects.
-_FILE_NAME_SCHEMA = r"(?!\.\.?$)[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
+_NAME_SCHEMA = r"[^\u0000-,/:-@\[-^`{-\u007f]{1,100}"
+_FILE_NAME_SCHEMA = rf"(?:(?!\.\.?/){_NAME_SCHEMA}/){{0,3}}(?!\.\.?$){_NAME_SCHEMA}"
 _MODEL = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9][A-Za-z0-9._:/@+-]*")
 # A model's name with stars; nothing else is special to the matcher.
 _MODELS = re.compile(r"[A-Za-z0-9._*-]+/[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,199}")
@@ -68,7 +69,7 @@ AGENT = Table(
             list_of(
                 line(
                     _FILE_NAME,
-                    "expected the name of a file, without a folder, as in AGENTS.md",
+                    "expected the name of a file, as in AGENTS.md or .github/copilot-instructions.md",
                     schema=_FILE_NAME_SCHEMA,
                     words="file names",
                 ),
@@ -76,7 +77,7 @@ AGENT = Table(
                 over=f"at most {_MOST_INSTRUCTIONS} names are looked for",
                 once=True,
             ),
-            "Files of instructions, read from the base: the first that is there in a folder, the nearest first.",
+            "Files of instructions, read from the base: the first with text in a folder, the nearest first.",
         ),
     )
 )

@@ -89,7 +89,7 @@ class ProtectedFiles:
 
     def __call__(self, path: str) -> str | None:
         low = path.casefold()
-        if low in self.paths or low.rpartition("/")[2] in self.names:
+        if low in self.paths or any(f"/{low}".endswith(f"/{name}") for name in self.names):
             return "protected path: the policy or a file that it names"
         if (service := service_of(low)) and service not in self.lifted:
             lifts = f"`diff: {{services: [{service}]}}`"

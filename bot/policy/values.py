@@ -150,7 +150,13 @@ class AgentPolicy:
     """`instructions` are names of files whose text goes into the first message."""
 
     stop_hook: StopHookPolicy = StopHookPolicy()
-    instructions: tuple[str, ...] = ("AGENTS.md", "CLAUDE.md")
+    instructions: tuple[str, ...] = (
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".claude/CLAUDE.md",
+        "GEMINI.md",
+        ".github/copilot-instructions.md",
+    )
 
 
 @dataclass(frozen=True, slots=True)

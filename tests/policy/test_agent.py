@@ -11,7 +11,14 @@ from bot.policy.values import AgentPolicy, StopHookPolicy
 
 def test_the_default() -> None:
     assert load_policy("version: 1\n").agent == AgentPolicy(
-        StopHookPolicy(todos=True, diagnostics=True, checks=True), ("AGENTS.md", "CLAUDE.md")
+        StopHookPolicy(todos=True, diagnostics=True, checks=True),
+        (
+            "AGENTS.md",
+            "CLAUDE.md",
+            ".claude/CLAUDE.md",
+            "GEMINI.md",
+            ".github/copilot-instructions.md",
+        ),
     )
 
 
@@ -31,8 +38,9 @@ def test_no_instructions_can_be_asked_for() -> None:
 WRONG = {
     "agent: {stop_hok: {}}": "`stop_hok`",
     "agent: {stop_hook: {todos: maybe}}": "expected true or false",
-    "agent: {instructions: [docs/AGENTS.md]}": "without a folder",
-    "agent: {instructions: ['..']}": "without a folder",
+    "agent: {instructions: [../AGENTS.md]}": "expected the name of a file",
+    "agent: {instructions: [/AGENTS.md]}": "expected the name of a file",
+    "agent: {instructions: ['..']}": "expected the name of a file",
     "agent: {instructions: [A.md, A.md]}": "listed twice",
     "agent: {instructions: AGENTS.md}": "expected a list",
 }

@@ -1,24 +1,26 @@
 """Facts for the first message, with the repository's instructions to agents, and notes for the outcome.
 
 `AGENTS.md` and similar files are read at the base. Folders are searched from those of the request's paths up to the
-root; in each only the first of the policy's names counts, since the others mostly repeat it. A long file is shortened
-to its headings and the sections that match the request: it is part of every request to the model.
+root; in each only the first file with text of the policy's names counts, since the others mostly repeat it. A long file
+is shortened to its headings and the sections that match the request: it is part of every request to the model.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.agent.first_message import TaskFacts
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
-from bot.checkout.objects import blobs_at
+from bot.checkout.objects import blobs_behind_links
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import Request, Verb
+from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
 from bot.evidence.check import Check
 from bot.session.context.profiles import SHELL, Profile
@@ -109,12 +111,16 @@ MOST = 8_000
 
 _MAX_OF_LONG_FILE = 1_500
 _MAX_FOLDERS = 20
+_MAX_IMPORTS = 20
+_MAX_DEPTH = 5
 _MAX_HEADINGS = 1_200
 _MAX_INTRODUCTION = 600
 _MAX_SECTION = 1_200
 _MIN_SCORE = 2
 
 _HEADING = re.compile(r"#{1,6} ")
+_PATH = re.compile(r"[^\s@]{1,200}")
+_IMPORT = re.compile(r"\s*(?:[-*] +)?@(\S{1,200})\s*")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _WORD = re.compile(r"[a-z_][a-z0-9_]{4,}")
 _USEFUL = re.compile(r"(?i)\b(test|style|convention|lint|format|build|develop)")
@@ -146,21 +152,73 @@ def text_of(request: Request) -> str:
 def instructions(
     git: Git, sha: str, names: Sequence[str], near: Iterable[str] = (), about: str = ""
 ) -> tuple[Instructions, ...]:
-    """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first.
+    """The files called `names` of commit `sha` that apply to the paths `near` and to the repository, nearest first; of
+    each folder the first that has text.
     `about` is the text of the request."""
     folders = list(_folders(near))
-    wanted = [posixpath.join(folder, name) for folder in folders for name in names]
-    contents = blobs_at(git, sha, wanted) if wanted else {}
-    files: list[Instructions] = []
+    files = _InstructionFiles(git, sha, [posixpath.join(one, name) for one in folders for name in names])
+    chosen: list[Instructions] = []
     left = MOST
     for folder in folders:
-        path = _first(folder, names, contents)
-        text = clean(contents[path].decode("utf-8", "replace")).text.strip() if path else ""
+        paths = [posixpath.join(folder, name) for name in names]
+        texts = ((path, files.text(path)) for path in paths)
+        path, text = next(filter(itemgetter(1), texts), ("", ""))
+        if not text and (path := next(filter(files.is_dead, paths), "")):
+            text = "(This is a link to nothing in the repository, and is not followed.)"
         shortened = excerpt(text, about, min(MOST_A_FILE, left))
         if shortened:
             left -= len(shortened)
-            files.append(Instructions(path, shortened, len(text) - len(shortened)))
-    return tuple(files)
+            chosen.append(Instructions(path, shortened, len(text) - len(shortened)))
+    return tuple(chosen)
+
+
+class _InstructionFiles:
+    """Files of one commit as text. Links are followed, and a line `@path` is replaced by that file, in the commit
+    alone: what is not in it was not merged by anybody."""
+
+    def __init__(self, git: Git, sha: str, paths: Sequence[str]) -> None:
+        self._git = git
+        self._sha = sha
+        self._contents = blobs_behind_links(git, sha, paths)
+        self._imports_left = _MAX_IMPORTS
+
+    def text(self, path: str, above: tuple[str, ...] = ()) -> str:
+        """Empty if there is no text. `above` are the files that import this one."""
+        data = self._contents.get(path)
+        if data is None or path in above or len(above) > _MAX_DEPTH:
+            return ""
+        text = clean(wide_text(data) or data.decode("utf-8", "replace")).text.strip()
+        if _PATH.fullmatch(text) and self._has(_target(path, text)):
+            text = f"@{text}"  # a link that was committed where there are no links
+        lines: list[str] = []
+        fence = ""
+        for line in text.splitlines():
+            if mark := _FENCE.match(line):
+                fence = "" if fence == mark[1] else fence or mark[1]
+            match = None if fence else _IMPORT.fullmatch(line)
+            lines.append(self._imported(line, _target(path, match[1]), (*above, path)) if match else line)
+        return "\n".join(lines).strip()
+
+    def _imported(self, line: str, target: str, above: tuple[str, ...]) -> str:
+        if target.startswith(("../", "/", "~")) or self.is_dead(target):
+            return f"({line.strip()} leads out of the repository, and is not read.)"
+        return self.text(target, above) if self._has(target) else line
+
+    def is_dead(self, path: str) -> bool:
+        """Whether the path is a link to nothing in the commit."""
+        return self._has(path) and self._contents[path] is None
+
+    def _has(self, path: str) -> bool:
+        if path not in self._contents and self._imports_left:
+            self._imports_left -= 1
+            self._contents |= blobs_behind_links(self._git, self._sha, [path])
+        return path in self._contents
+
+
+def _target(path: str, name: str) -> str:
+    if name.startswith(("/", "~")):
+        return name
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
 
 
 def excerpt(text: str, about: str, limit: int) -> str:
@@ -217,21 +275,6 @@ def _cut(text: str, limit: int) -> str:
         return ""
     head = text[: limit - len("\n…")]
     return (head.rpartition("\n")[0] or head).rstrip() + "\n…"
-
-
-def _first(folder: str, names: Sequence[str], contents: Mapping[str, bytes]) -> str:
-    """The path that counts in `folder`, empty for none. A link to a neighbour of the list is followed; a commit
-    keeps a link as a file with the target's name."""
-    for name in names:
-        path = posixpath.join(folder, name)
-        if path not in contents:
-            continue
-        target = contents[path].decode("utf-8", "replace").strip().removeprefix("./").removeprefix("@")
-        if target not in names:
-            return path
-        if (linked := posixpath.join(folder, target)) in contents and target != name:
-            return linked
-    return ""
 
 
 def _folders(near: Iterable[str]) -> Iterator[str]:
