@@ -13,6 +13,7 @@ from os.path import isdir, isfile  # those of `Path` raise where a folder may no
 from pathlib import Path, PurePosixPath
 
 from bot.contracts.checkers import has_settings, uses_checker
+from bot.toolhost import syntax
 
 _RUFF_FATAL = ("E9", "F63", "F7", "F82")
 """Syntax errors, misplaced statements, undefined names: reported in any project."""
@@ -295,23 +296,22 @@ _SHELL_SUFFIXES = (".sh", ".bash")
 _SHELL_SHEBANG = re.compile(r"#![ \t]*\S*/(?:env[ \t]+(?:-S[ \t]+)?)?(?:ba|da)?sh\b")
 
 TEXT_CHECKED: Mapping[str, tuple[str, ...]] = {
-    "python": (".py", ".pyi"),
-    "json": (".json",),
-    "toml": (".toml",),
-    "yaml": (".yml", ".yaml"),
-    "shellcheck": _SHELL_SUFFIXES,
-    "bash": _SHELL_SUFFIXES,
+    "python": (syntax.PYTHON,),
+    "json": (syntax.JSON, syntax.JSON_WITH_COMMENTS),
+    "toml": (syntax.TOML,),
+    "yaml": (syntax.YAML,),
+    "shellcheck": (),
+    "bash": (),
 }
-"""Suffixes for the checkers in `text_checkers.py`. A file without one is shell if its first line says so."""
+"""Languages for the checkers in `text_checkers.py`; shell is told by suffix or first line."""
 
-_CHECKED_SUFFIXES = frozenset(suffix for known in SERVERS for suffix in known.files) | frozenset(
-    sum(TEXT_CHECKED.values(), ())
-)
+_CHECKED_SUFFIXES = frozenset((*(suffix for known in SERVERS for suffix in known.files), *_SHELL_SUFFIXES))
 
 
 def is_checked(path: str) -> bool:
     """Whether a server or checker takes a file of this name."""
-    return PurePosixPath(path).suffix.lower() in _CHECKED_SUFFIXES
+    name = PurePosixPath(path)
+    return name.suffix.lower() in _CHECKED_SUFFIXES or syntax.language(name) != ""
 
 
 def may_be_script(path: str) -> bool:

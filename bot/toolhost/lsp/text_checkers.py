@@ -26,11 +26,6 @@ MAX_PROBLEMS = 1000
 
 _MAX_OUTPUT = 8 << 20
 _YAML_PROGRAM = Path(__file__).with_name("yaml_program.py")
-_JSON_WITH_COMMENTS = re.compile(
-    r"(^|/)([tj]sconfig[^/]*\.json|\.eslintrc\.json|\.(vscode|devcontainer)/[^/]*\.json)$"
-)
-"""Files named like JSON that may have comments."""
-
 _POSITION = re.compile(r"line (\d+)(?:,? column (\d+))?")
 _BASH_ERROR = re.compile(r"^.*?: line (\d+): (.*)$", re.MULTILINE)
 
@@ -51,13 +46,11 @@ class TextChecker:
     def accepts(self, path: str, text: str) -> bool:
         if self.program:
             return is_shell(path, text)
-        return PurePosixPath(path).suffix.lower() in TEXT_CHECKED[self.name]
+        return syntax.language(PurePosixPath(path)) in TEXT_CHECKED[self.name]
 
 
 def _by_library(name: str) -> Callable[[Location], Check | str]:
     def check(context: Context, path: str, text: str, seconds: float) -> FileDiagnostics:
-        if name == "json" and _JSON_WITH_COMMENTS.search(path):
-            return FileDiagnostics(Answer.COMPLETE)
         error = syntax.first_error(PurePosixPath(path), text)
         if not error:
             return FileDiagnostics(Answer.COMPLETE)
@@ -72,15 +65,12 @@ def _by_library(name: str) -> Callable[[Location], Check | str]:
                     line,
                     column,
                     code="syntax",
-                    message=f"no valid {_LANGUAGE[name]}: {error}",
+                    message=f"no valid {syntax.language(PurePosixPath(path))}: {error}",
                 )
             ]
         )
 
     return lambda location: check
-
-
-_LANGUAGE = {"python": "Python", "json": "JSON", "toml": "TOML"}
 
 
 def _yaml(location: Location) -> Check | str:

@@ -27,7 +27,11 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
             f"The lines {first}-{last} of {file.name} say something else than the finding was made on."
         )
     language = syntax.language(file.path)
-    if not language or len(changed) > syntax.LARGEST or syntax.first_error(file.path, content):
+    if (
+        language not in syntax.PARSERS
+        or len(changed) > syntax.LARGEST
+        or syntax.first_error(file.path, content)
+    ):
         return ToolOutcome("It applies.", metadata={"path": file.name, "parsed": ""})
     if trouble := syntax.first_error(file.path, changed):
         raise ToolFailure(f"With the suggestion {file.name} is no valid {language} any more: {trouble}.")
