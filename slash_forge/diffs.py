@@ -88,7 +88,7 @@ def _counts(output: bytes) -> tuple[dict[str, tuple[int, int]], bytes]:
     counts = {}
     while output and not output.startswith(b"\0"):
         line, output = output.split(b"\0", 1)
-        added, removed, name = line.split(b"\t")
+        added, removed, name = line.split(b"\t", 2)
         if not name:
             # A rename: the names follow as fields of their own.
             _, name, output = output.split(b"\0", 2)

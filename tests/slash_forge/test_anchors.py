@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slash_forge.diffs import FileDiff, file_diff, moved_line
+from slash_forge.diffs import FileDiff, changed_files, file_diff, moved_line
 from slash_forge.git import BareRepository, Signature
 
 WHO = Signature("Ada", "ada@example.org", 1_700_000_000)
@@ -80,3 +80,22 @@ def test_a_file_that_was_renamed_lost_its_lines(git: BareRepository) -> None:
     one = git.write_files(None, {"old": text}, "x\n", WHO)
     two = git.write_files(None, {"new": text}, "x\n", WHO)
     assert moved_line(git, one, two, "old", 3) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\tb", "a\nb", 'a"b', "a\\b", "-a", "\u00e4\u6f22", " a ", "a\t\tb\t", "diff --git a", "\nd/\t0"],
+)
+def test_a_file_may_have_any_name(git: BareRepository, name: str) -> None:
+    def commit(files: dict[str, bytes]) -> str:
+        blobs = {path: git.run("hash-object", "-w", "--stdin", stdin=data) for path, data in files.items()}
+        entries = [f"100644 blob {sha.decode().strip()}\t{path}\0" for path, sha in blobs.items()]
+        return git.run("mktree", "-z", stdin="".join(entries).encode()).decode().strip()
+
+    plain = name.replace("/", "_")
+    before = commit({plain: b"one\n", "z": b"same\nsame\nsame\n"})
+    after = commit({plain: b"two\n", f"{plain}.moved": b"same\nsame\nsame\n"})
+    changed, moved = changed_files(git, before, after)
+    assert (changed.path, changed.additions, changed.deletions) == (plain, 1, 1)
+    assert changed.patch == "@@ -1 +1 @@\n-one\n+two"
+    assert (moved.path, moved.previous, moved.status) == (f"{plain}.moved", "z", "renamed")
