@@ -9,6 +9,15 @@ class CheckoutError(UsageError):
     """The repository could not be checked out."""
 
 
+class RemoteGitError(CheckoutError):
+    """A git command that talks to a server failed."""
+
+    def __init__(self, stdout: str, stderr: str) -> None:
+        super().__init__("a git command that talks to a server failed")
+        self.stdout = stdout
+        self.stderr = stderr
+
+
 class UnavailableError(CheckoutError):
     """The server did not answer. The same request may succeed later."""
 

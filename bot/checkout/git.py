@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import threading
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
+from bot.contracts.host_programs import find_host_program, host_path
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
 _SETTINGS = {
@@ -159,9 +159,12 @@ class Git:
 
 def git_program() -> str:
     """Return the absolute path of git. Raises `AgentError` if it is not installed."""
-    program = shutil.which("git", path=_search_path())
+    program = find_host_program("git")
     if program is None:
-        raise AgentError("git is not installed, or not on PATH: install git 2.39 or later")
+        raise AgentError(
+            "git is not installed, or not on PATH (repositories and Python environments do not count): "
+            "install git 2.39 or later with the system's package manager"
+        )
     return program
 
 
@@ -194,17 +197,11 @@ def require_git() -> None:
         raise AgentError(f"{version.stdout.strip()} is too old: install git 2.39 or later")
 
 
-def _search_path() -> str:
-    """Return PATH without relative entries: the current folder may be a repository with a program called git."""
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry)) or os.defpath
-
-
 def clean_environment(settings: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the whole environment of a git process. `settings` are further configuration, passed without file or
     command line."""
     environment = {
-        "PATH": _search_path(),
+        "PATH": host_path(),
         "HOME": "/nonexistent",
         "LC_ALL": "C",
         "LANGUAGE": "C",

@@ -23,6 +23,7 @@ from bot.checkout.errors import (
     MissingRepositoryError,
     MissingRevisionError,
     NoCommitsError,
+    RemoteGitError,
     UnavailableError,
 )
 from bot.checkout.git import (
@@ -101,13 +102,11 @@ def check_url(url: str, token: str) -> None:
 def run_remote_command(
     git_dir: Path, url: str, token: str, arguments: list[str], pace: Pace | None = None
 ) -> str:
-    """Run one git command against `url` and return its standard output. Raises `git.exc.GitCommandError`.
+    """Run one git command against `url` and return its standard output. Raises `RemoteGitError`.
 
     The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
     rules for API requests.
     """
-    from git.exc import GitCommandError
-
     from bot.github.retry import Pace, wait_before_retry
 
     pace = pace or Pace()
@@ -116,7 +115,7 @@ def run_remote_command(
         attempt += 1
         try:
             return _run_once(git_dir, url, token, arguments)
-        except GitCommandError as error:
+        except RemoteGitError as error:
             failure = http_failure(f"{error.stdout}\n{error.stderr}")
             wait = wait_before_retry(failure, attempt, pace.now(), safe=True) if failure else None
             if wait is None:
@@ -139,19 +138,26 @@ def http_failure(output: str) -> Failure | None:
 def _run_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
     """Run the command with a clean environment. GitPython adds to the inherited environment, so inherited variables are
     blanked there and then removed by `env -u`."""
+    # When it is imported, GitPython runs `git version` with the whole environment, by default from PATH.
+    program = os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()
     from git.cmd import Git as Driver
+    from git.exc import GitCommandError
 
     with _environment(url, token) as (environment, descriptors):
         inherited = [name for name in os.environ if name not in environment]
         unset = [option for name in inherited for option in ("-u", name)]
-        return str(
-            Driver(str(git_dir)).execute(
-                ["env", *unset, *limit_command(), git_program(), *arguments],
-                env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
-                with_extended_output=False,
-                pass_fds=descriptors,
+        try:
+            return str(
+                Driver(str(git_dir)).execute(
+                    ["env", *unset, *limit_command(), program, *arguments],
+                    env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
+                    with_extended_output=False,
+                    pass_fds=descriptors,
+                )
             )
-        )
+        except GitCommandError as error:
+            # `from None`: the vendor's exception holds the whole command and its environment's traces.
+            raise RemoteGitError(str(error.stdout), str(error.stderr)) from None
 
 
 @contextmanager
@@ -212,13 +218,10 @@ def fetch(
     git_dir: Path, url: str, refs: list[str], token: str, depth: list[str], *, pace: Pace | None = None
 ) -> None:
     """Fetch `refs` from `url` and check the size of their trees. Raises a `CheckoutError` or `RepositoryMovedError`."""
-    from git.exc import GitCommandError
-
     try:
         run_remote_command(git_dir, url, token, [*FETCH, *depth, "--end-of-options", url, *refs], pace)
-    except GitCommandError as error:
-        # `from None`: the vendor's exception holds the whole command and its environment's traces.
-        raise _checkout_error(git_dir, url, refs, token, str(error.stderr)) from None
+    except RemoteGitError as error:
+        raise _checkout_error(git_dir, url, refs, token, error.stderr) from None
     if NO_TREES not in depth:
         for ref in refs:
             check_tree(Git(git_dir), ref.removeprefix("+").rpartition(":")[2])
@@ -260,11 +263,9 @@ def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr
 
 
 def _is_empty(git_dir: Path, url: str, token: str) -> bool:
-    from git.exc import GitCommandError
-
     try:
         return not run_remote_command(git_dir, url, token, ["ls-remote", "--quiet", url]).strip()
-    except GitCommandError:
+    except RemoteGitError:
         return False
 
 

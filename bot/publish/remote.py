@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.checkout import remote as transport
+from bot.checkout.errors import RemoteGitError
 from bot.checkout.git import Git, last_line
 from bot.checkout.pull import branch_ref
 from bot.contracts.errors import AgentError, PublishError
@@ -122,13 +123,10 @@ class Remote:
             return False
 
     def _drive(self, branch: str, doing: str, arguments: list[str]) -> str:
-        from git.exc import GitCommandError
-
         transport.check_url(self.url, self.token)
         try:
             return transport.run_remote_command(self.git_dir, self.url, self.token, arguments, self.pace)
-        except GitCommandError as error:
-            # `from None`: the vendor's exception carries the whole command line.
+        except RemoteGitError as error:
             raise _push_error(branch, doing, f"{error.stdout}\n{error.stderr}", self._hidden()) from None
 
     def _hidden(self) -> list[str]:

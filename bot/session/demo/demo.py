@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import AgentError, NoSandboxError
+from bot.contracts.host_programs import host_path
 from bot.contracts.outcome import Outcome
 from bot.publish.result import PublishResult
 from bot.session.event.event_context import EventOptions
@@ -28,7 +29,7 @@ from bot.workspace.sandbox.backends import Setting
 
 RECORDING = Path(__file__).parent / "recordings" / "demo.jsonl"
 _STOP_LIMIT = 10
-_FOR_FORGE = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
+_FOR_FORGE = ("HOME", "LANG", "TMPDIR", "PYTHONPATH", "LD_LIBRARY_PATH")
 
 
 class DemoError(AgentError):
@@ -96,8 +97,9 @@ def _environment(environment: Mapping[str, str], forge: Mapping[str, Any], scrat
 @contextmanager
 def _forge() -> Iterator[Mapping[str, Any]]:
     """The forge as a process of its own: no package of ours imports it."""
-    command = [sys.executable, "-m", "slash_forge", "--sample", "--port", "0"]
-    forge_environment = {name: os.environ[name] for name in _FOR_FORGE if name in os.environ}
+    command = [sys.executable, "-P", "-m", "slash_forge", "--sample", "--port", "0"]
+    inherited = {name: os.environ[name] for name in _FOR_FORGE if name in os.environ}
+    forge_environment = {**inherited, "PATH": host_path()}
     with subprocess.Popen(
         command, env=forge_environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
     ) as process:

@@ -22,6 +22,7 @@ from bot.checkout.clone import Checkout, materialise
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import UsageError
+from bot.contracts.host_programs import find_host_program
 from bot.contracts.tools import ToolOutcome
 from bot.environment.detection import guarded_folder
 from bot.policy.values import SetupStep
@@ -308,7 +309,7 @@ class Trees:
             raise SetupError(f"the policy or the task brings {name}, which leads out of the repository")
         parent.mkdir(parents=True, exist_ok=True)
         # The base may have a link where the folder has a file: it gives way, nothing is written through it.
-        cp = shutil.which("cp", path=f"/usr/bin:/bin:{os.environ.get('PATH', '')}") or "/bin/cp"
+        cp = find_host_program("cp") or "/bin/cp"
         copy = [cp, "-a", "--remove-destination", "--reflink=auto", "--", str(source), str(parent)]
         result = retry_at_capacity(lambda: subprocess.run(copy, env={}, capture_output=True, check=False))
         if result.returncode:

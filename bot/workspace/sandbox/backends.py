@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from bot.contracts.errors import NoSandboxError
+from bot.contracts.host_programs import find_host_program
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import AddFile, Mounts
@@ -73,7 +73,7 @@ def remedy(system: Path = Path("/proc/sys")) -> str:
     """The commands that make bubblewrap work on this machine, one a line, as far as known."""
     program = _program()
     if program is None:
-        known = next((command for manager, command in _PACKAGES.items() if shutil.which(manager)), None)
+        known = next((command for manager, command in _PACKAGES.items() if find_host_program(manager)), None)
         return known or "install bubblewrap with the package manager of your system"
     for name, value, command in _SWITCHES:
         if _switch(system / name) == value:
@@ -122,7 +122,7 @@ def bubblewrap() -> Bubblewrap:
 
 
 def _program() -> str | None:
-    return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or shutil.which("bwrap")
+    return next((path for path in _USUAL if os.access(path, os.X_OK)), None) or find_host_program("bwrap")
 
 
 def landlock() -> Landlock:
