@@ -18,6 +18,7 @@ from bot.contracts.errors import UsageError
 from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
 from bot.contracts.messages import FinishReason, Message
 from bot.contracts.model import Complete
+from bot.contracts.regular_files import read_regular
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -71,8 +72,7 @@ def read_journal(path: Path, *, lenient: bool = False) -> JournalFile:
     `lenient` is for display: lines and fields of a newer or of another program are skipped.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_JOURNAL + 1)
+        data = read_regular(path, MAX_JOURNAL + 1)
     except OSError as error:
         raise UsageError(f"The journal {path} cannot be read: {error.strerror}.") from error
     return parse_journal(data, str(path), lenient=lenient)

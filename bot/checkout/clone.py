@@ -19,6 +19,7 @@ from bot.checkout.git import Git, GitError
 from bot.checkout.objects import check_tree
 from bot.checkout.pull import OBJECT_ID, PullHead, fetch_pull, mark_diff_base
 from bot.contracts.plain_text import quoted_names
+from bot.contracts.regular_files import read_regular
 
 History = int | Literal["full"]
 
@@ -287,8 +288,6 @@ def _pointers(tree: Path) -> Iterator[str]:
 def _read(path: str, limit: int) -> bytes:
     """Return up to `limit` bytes of a regular file that is not a link; nothing for anything else."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_regular(path, limit)
     except OSError:
         return b""
-    with os.fdopen(fd, "rb") as file:
-        return file.read(limit)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from bot.contracts.plain_text import printable_name
+from bot.contracts.regular_files import read_regular
 
 _MOST_BYTES = 1 << 20
 _SECTION = re.compile(r'^\s*\[\s*([\w.-]+)(?:\s+"(.*)")?\s*\]')
@@ -80,11 +81,6 @@ def _credentials(text: str) -> Iterator[str]:
 def _read(path: Path) -> str:
     """Return the text of a regular file, empty if it cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        return read_regular(path, _MOST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
-    with open(descriptor, "rb") as file:
-        try:
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
-        except OSError:
-            return ""

@@ -12,7 +12,14 @@ from pathlib import Path
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
-from bot.session.run_folder import RunFolder, is_busy, parent_folder, remove_run, size_of
+from bot.session.run_folder import (
+    RunFolder,
+    check_private,
+    is_busy,
+    parent_folder,
+    remove_run,
+    size_of,
+)
 
 EXAMPLE = "slash-agent clean --dry-run"
 
@@ -30,13 +37,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    parent = parent_folder(os.environ).resolve()
+    parent = parent_folder(os.environ)
+    check_private(parent)
     printer = Printer(sys.stdout, os.environ)
     named = bool(arguments.folders)
     runs = [_named(path, parent) for path in arguments.folders] if named else list(_all(parent))
     removable: dict[RunFolder, int] = {}
     for folder in runs:
-        if is_busy(folder):
+        if not folder.has_journal:
+            printer.field("keep", f"{folder.root}: not a run, it has no journal")
+        elif is_busy(folder):
             printer.field("keep", f"{folder.root}: a process works in it")
         elif folder.has_tree and not named:
             printer.field("keep", f"{folder.root}: not finished; recover it with salvage, or name it here")
@@ -65,11 +75,14 @@ def _all(parent: Path) -> Iterator[RunFolder]:
 
 def _named(path: Path, parent: Path) -> RunFolder:
     root = Path(os.path.abspath(path))
-    if root.parent.resolve() != parent or root.is_symlink() or not root.is_dir():
+    folder = RunFolder(parent / root.name)
+    is_here = root.parent.resolve() == parent.resolve() and root.is_dir() and not root.is_symlink()
+    if not is_here or not folder.has_journal:
         raise UsageError(
-            f"{path} is no run of this machine: those are folders in {parent}. Nothing was removed."
+            f"{path} is no run of this machine: those are folders in {parent} that have a journal. "
+            "Nothing was removed."
         )
-    return RunFolder(parent / root.name)
+    return folder
 
 
 def _is_sure(what: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot import __version__
-from bot.agent.journal_file import JournalFile, parse_journal, read_journal
+from bot.agent.journal_file import MAX_JOURNAL, JournalFile, parse_journal, read_journal
 from bot.agent.loop import LoopEnd
 from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.git import Git, GitError
@@ -21,6 +22,7 @@ from bot.contracts.errors import AgentError, GateError, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Denial, Outcome, StopReason
+from bot.contracts.regular_files import read_regular
 from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
@@ -34,7 +36,7 @@ from bot.session.job import outcome as run_outcome
 from bot.session.job.large_outputs import gather
 from bot.session.job.result import mask_outcome, recorded_evidence, write_run_bundle
 from bot.session.job.spec import RunResult
-from bot.session.run_folder import RunFolder, has_begun, lock_folder, parent_folder
+from bot.session.run_folder import RunFolder, check_private, lock_folder, parent_folder
 from bot.session.tools.approvals import approved_paths
 from bot.session.tools.result_tools import ResultTools, propose_writes
 from bot.session.workspaces.run_gate import discarded_notes, unchanged_verdict
@@ -51,12 +53,11 @@ class SalvageResult:
 def newest_run(environment: Mapping[str, str]) -> Path:
     """Return the folder of the newest run with a journal. Raises `UsageError` if there is none."""
     parent = parent_folder(environment)
-    journals = sorted(
-        filter(has_begun, parent.glob("*/journal.jsonl")), key=lambda path: path.stat().st_mtime
-    )
-    if not journals:
+    check_private(parent)
+    runs = [folder for folder in map(RunFolder, parent.glob("*")) if folder.begun]
+    if not runs:
         raise UsageError(f"There is no run to salvage under {parent}.")
-    return journals[-1].parent
+    return max(runs, key=lambda folder: folder.journal.stat().st_mtime).root
 
 
 def salvage(
@@ -85,7 +86,10 @@ def _salvage(
     deletions = allow_deletions or request.allows_deletions
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
     detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))
-    gate_result = _gate_result(checkout, folder, rule, detector.redactor, _edited(recording))
+    links, setup_files, record_damage = folder.read_prepared()
+    gate_result = _gate_result(
+        checkout, rule, detector.redactor, links=links, setup_files=setup_files, edited=_edited(recording)
+    )
     header = recording.header
     facts = run_outcome.Facts(
         request=header.request,
@@ -97,7 +101,7 @@ def _salvage(
         version=__version__,
     )
     profile = recorded_profile(header)
-    notes = tuple(filter(None, (recording.cut, damage)))
+    notes = tuple(filter(None, (recording.cut, damage, record_damage)))
     if profile.read_only:
         notes = (*notes, *discarded_notes(gate_result))
         gate_result = unchanged_verdict(checkout.git, header.base_sha)
@@ -142,20 +146,29 @@ def _journal(folder: RunFolder) -> tuple[JournalFile, str]:
         return read_journal(folder.journal), ""
     except UsageError as error:
         damage = error
-    data = folder.journal.read_bytes() if folder.journal.is_file() else b""
+    data = _readable(folder.journal)
     first, *rest = data.rstrip(b"\n").split(b"\n")
-    copy = folder.facts.read_bytes().rstrip() if folder.facts.is_file() else b""
+    copy = _readable(folder.facts).rstrip()
     header = next((row for row in (first, copy) if _reads([row])), None)
     if header is None:
         raise damage
     rows = [header, *rest]
     readable = bisect_left(range(1, len(rows) + 1), True, key=lambda count: not _reads(rows[:count]))
     damaged_path = folder.root / "journal.damaged.jsonl"
-    if data:
+    repaired = folder.root / "journal.repaired.jsonl"
+    repaired.write_bytes(b"\n".join(rows[:readable]) + b"\n")  # first: the disk may be full
+    if os.path.lexists(folder.journal):
         folder.journal.rename(damaged_path)
-    folder.journal.write_bytes(b"\n".join(rows[:readable]) + b"\n")
+    repaired.rename(folder.journal)
     summary = f"{count_of(readable, 'line')} of {len(rows)} could be read; the damaged file is {damaged_path}"
     return read_journal(folder.journal), f"The run's journal was damaged: {damage} {summary}."
+
+
+def _readable(file: Path) -> bytes:
+    try:
+        return read_regular(file, MAX_JOURNAL)
+    except OSError:
+        return b""
 
 
 def _reads(rows: Sequence[bytes]) -> bool:
@@ -168,7 +181,7 @@ def _reads(rows: Sequence[bytes]) -> bool:
 
 def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
     for root in (folder.history, folder.root):
-        if (root / "tree").is_dir():
+        if RunFolder(root).has_tree:
             git = _trusted(root, folder, recording)
             ends = recorded_pull_base(git)
             return Checkout(
@@ -188,8 +201,11 @@ def _checkout(folder: RunFolder, recording: JournalFile) -> Checkout:
 def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
     """Return the run's git directory, or a new clone of its source if it is gone or damaged."""
     base, url = recording.header.base_sha, recording.header.request.clone_url
+    trusted = root / "trusted.git"
     try:
-        git = Git(root / "trusted.git")
+        if odd := next((path for path in (trusted, *trusted.rglob("*")) if not _is_plain(path)), None):
+            raise OSError(f"{odd} is not a regular file")
+        git = Git(trusted)
         git.run("rev-list", "--objects", "--quiet", "--max-count=1", base)
         return git
     except (OSError, GitError) as error:
@@ -204,18 +220,28 @@ def _trusted(root: Path, folder: RunFolder, recording: JournalFile) -> Git:
         ) from error
 
 
+def _is_plain(path: Path) -> bool:
+    """Whether it is a regular file or a folder: git waits for a fifo, and follows links."""
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
 def _gate_result(
-    checkout: Checkout, folder: RunFolder, rule: MayWrite, redactor: Redactor, edited: Collection[str]
+    checkout: Checkout,
+    rule: MayWrite,
+    redactor: Redactor,
+    *,
+    links: Mapping[str, str],
+    setup_files: Collection[str],
+    edited: Collection[str],
 ) -> Verdict | GateError:
-    git, base = checkout.git, checkout.base_sha
     try:
-        links, prepared = folder.read_prepared()
         return judge_tree(
-            git,
-            base,
+            checkout.git,
+            checkout.base_sha,
             checkout.tree,
             may_write=rule,
-            setup_files=prepared,
+            setup_files=setup_files,
             holds_secret=redactor.holds_secret,
             links=links,
             edited=edited,

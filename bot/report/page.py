@@ -18,8 +18,9 @@ from bot.agent import journal_file
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
+from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
-from bot.publish.bundle.write import PATCH
+from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.publish.markdown import unescaped
 from bot.report import evidence
 from bot.report import text as words
@@ -98,7 +99,7 @@ def preload() -> None:
 def _patch_beside(journal: JournalFile, path: Path) -> bytes | None:
     ended = next(iter(reversed(list(journal.records(RunEnded)))), None)
     try:
-        patch = path.with_name(PATCH).read_bytes()
+        patch = read_regular(path.with_name(PATCH), PATCH_LIMIT)
     except OSError:
         return None
     return patch if ended and sha256(patch).hexdigest() == ended.patch_sha256 else None

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import pwd
 import stat
 import sys
 import time
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import bot
 from bot.contracts.errors import AgentError
+from bot.contracts.regular_files import read_regular
 
 if TYPE_CHECKING:
     from bot.contracts.tools import Variation
@@ -64,7 +66,7 @@ class RunFolder:
     @property
     def has_tree(self) -> bool:
         """Whether the work tree is still there."""
-        return self.tree.is_dir()
+        return self.tree.is_dir() and not self.tree.is_symlink()
 
     @property
     def skills(self) -> Path:
@@ -87,17 +89,24 @@ class RunFolder:
         import json
 
         if links or setup_files:
-            self._prepared.write_text(json.dumps({"links": dict(links), "made": sorted(setup_files)}))
+            whole = self.root / "prepared.json.new"
+            whole.write_text(json.dumps({"links": dict(links), "made": sorted(setup_files)}))
+            whole.replace(self._prepared)
 
-    def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str]]:
-        """The links, and the files that setup made."""
+    def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str], str]:
+        """Return the links and the files that setup made, and a note if the record is damaged."""
         import json
 
         try:
-            recorded = json.loads(self._prepared.read_text())
+            recorded = json.loads(read_regular(self._prepared, _LARGEST_RECORD))
+            links, made = dict(recorded["links"]), frozenset(recorded["made"])
+            if all(isinstance(text, str) for text in (*links, *links.values(), *made)):
+                return links, made, ""
         except FileNotFoundError:
-            return {}, frozenset()
-        return dict(recorded["links"]), frozenset(recorded["made"])
+            return {}, frozenset(), ""
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            pass
+        return {}, frozenset(), _NO_RECORD
 
     @property
     def _prepared(self) -> Path:
@@ -123,7 +132,13 @@ class RunFolder:
     @property
     def begun(self) -> bool:
         """Whether the journal holds anything: without it there is nothing to salvage or report."""
-        return has_begun(self.journal)
+        return _is_regular(self.journal) and self.journal.stat().st_size > 0
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether this is the folder of a run, by its journal or that of its bundle: no other folder is ever
+        removed."""
+        return _is_regular(self.journal) or _is_regular(self.bundle / self.journal.name)
 
     def finish(self) -> None:
         """The result is written: rename the work tree, so that `clean_up` may remove it."""
@@ -146,21 +161,32 @@ class RunFolder:
         for entry in self.root.glob(f"{_ASIDE}*"):
             remove_tree(entry)
 
+    def clear(self) -> None:
+        """Remove everything in it, folders first: without its journal the rest would not be known as a run's."""
+        self.finish()  # half a work tree must not be taken for what the run made
+        for is_folder in (True, False):
+            for entry in [*self.root.iterdir()]:
+                if (entry.is_dir() and not entry.is_symlink()) is is_folder:
+                    remove_tree(entry) if is_folder else entry.unlink(missing_ok=True)
+
     def drop(self) -> None:
         """Remove all of it."""
+        with suppress(FileNotFoundError):
+            self.clear()
         remove_tree(self.root)
 
 
 _ASIDE = "gone-"
+_LARGEST_RECORD = 64 << 20
+_NO_RECORD = (
+    "The record of what `setup:` made (prepared.json) cannot be read, so such files may be among the changes."
+)
 _LOCK_SECONDS = 1.0
 _FOR_SALVAGE = ("tree", "history", "trusted.git", "bundle", "archive")
 
 
-def has_begun(journal: Path) -> bool:
-    try:
-        return journal.stat().st_size > 0
-    except FileNotFoundError:
-        return False
+def _is_regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def new_folder(environment: Mapping[str, str]) -> RunFolder:
@@ -169,7 +195,9 @@ def new_folder(environment: Mapping[str, str]) -> RunFolder:
 
     parent = parent_folder(environment)
     try:
-        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in _own_levels(parent):
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        check_private(parent)
         root = tempfile.mkdtemp(prefix=time.strftime("%Y%m%d-%H%M%S-", time.gmtime()), dir=parent)
     except OSError as error:
         raise AgentError(
@@ -180,16 +208,46 @@ def new_folder(environment: Mapping[str, str]) -> RunFolder:
 
 
 def parent_folder(environment: Mapping[str, str]) -> Path:
-    """Where run folders are made."""
+    """Return the folder in which run folders are made, never one that users share. Raises `AgentError` if this user
+    has none."""
     if runner_temp := environment.get("RUNNER_TEMP"):
         return Path(runner_temp) / "slash-agent"
-    home = environment.get("HOME")
-    if not home:
-        import tempfile
-
-        home = tempfile.gettempdir()
-    state = environment.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+    state = environment.get("XDG_STATE_HOME", "")
+    if not os.path.isabs(state):
+        state = os.path.join(_home(environment), ".local", "state")
     return Path(state) / "slash-agent" / "runs"
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    home = environment.get("HOME", "")
+    if not os.path.isabs(home):
+        with suppress(KeyError):
+            home = pwd.getpwuid(os.geteuid()).pw_dir
+    if not os.path.isabs(home):
+        raise AgentError(
+            "There is no folder for runs: HOME is not set, and this user has no home in the password database. "
+            "Set XDG_STATE_HOME to a folder of your own."
+        )
+    return home
+
+
+def _own_levels(parent: Path) -> tuple[Path, ...]:
+    return (parent.parent, parent) if parent.name == "runs" else (parent,)
+
+
+def check_private(parent: Path) -> None:
+    """Raise `AgentError` if another user could replace a run's folder in `parent`. A missing folder is private."""
+    for folder in _own_levels(parent):
+        try:
+            status = folder.lstat()
+        except FileNotFoundError:
+            return
+        is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise AgentError(
+                f"Runs are not kept in {folder}: it is a link, belongs to another user, or can be written by others. "
+                "Correct that, or set XDG_STATE_HOME to a folder of your own."
+            )
 
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -241,7 +299,11 @@ def _open_folder(name: str, at: int | None) -> int:
     try:
         folder = os.open(name, _FOLDER, dir_fd=at)
     except PermissionError:
-        os.chmod(name, 0o700, dir_fd=at)
+        closed = os.open(name, _FOLDER | os.O_PATH, dir_fd=at)
+        try:
+            os.chmod(f"/proc/self/fd/{closed}", 0o700)  # by its name it could be a link by now
+        finally:
+            os.close(closed)
         folder = os.open(name, _FOLDER, dir_fd=at)
     os.fchmod(folder, 0o700)
     return folder
@@ -258,12 +320,24 @@ def lock_folder(root: Path) -> Iterator[None]:
 
     The kernel's lock on the folder itself: it dies with the process, leaves no file, and no child inherits it.
     """
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
+    with _opened(root) as descriptor:
         _lock(descriptor, root)
         yield
+
+
+@contextmanager
+def _opened(root: Path) -> Iterator[int]:
+    descriptor = os.open(root, _FOLDER)
+    try:
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _by_descriptor(descriptor: int) -> RunFolder | None:
+    """Return the run folder that is open, whatever is at its path by now; `None` if it is not a run of this user."""
+    folder = RunFolder(Path(f"/proc/self/fd/{descriptor}"))
+    return folder if folder.has_journal and os.fstat(descriptor).st_uid == os.geteuid() else None
 
 
 def _lock(descriptor: int, root: Path) -> None:
@@ -300,20 +374,23 @@ def clean_up_later(environment: Mapping[str, str]) -> None:
     if environment.get("RUNNER_TEMP"):
         return
     package = str(Path(bot.__file__).resolve().parents[1])
-    argv = [sys.executable, "-I", "-S", "-c", _START, package, str(parent_folder(environment))]
     nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    with suppress(OSError):
+    with suppress(OSError, AgentError):
+        argv = [sys.executable, "-I", "-S", "-c", _START, package, str(parent_folder(environment))]
         os.posix_spawn(sys.executable, argv, {}, file_actions=nowhere, setsid=True)
 
 
 def clean_up(parent: Path) -> None:
-    """Remove what the runs under `parent` no longer need, except of runs that a process works in."""
+    """Remove what the runs under `parent` no longer need, except of runs that a process works in. Raises `AgentError`
+    if others can write in `parent`."""
+    check_private(parent)
     for root in sorted(parent.iterdir(), reverse=True):
-        folder = RunFolder(root)
-        with suppress(OSError, FolderBusy):
-            with lock_folder(root):
+        with suppress(OSError, FolderBusy), _opened(root) as descriptor:
+            if folder := _by_descriptor(descriptor):
+                _lock(descriptor, root)
                 folder.set_aside()
-            folder.remove_set_aside()
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+                folder.remove_set_aside()
 
 
 def is_busy(folder: RunFolder) -> bool:
@@ -327,15 +404,14 @@ def is_busy(folder: RunFolder) -> bool:
 
 def remove_run(folder: RunFolder, *, finished: bool) -> bool:
     """Remove all of a run; with `finished` only if its work tree is gone. `False` if it stays. Raises `OSError`."""
-    try:
-        with lock_folder(folder.root):
-            if finished and folder.has_tree:
-                return False
-            folder.finish()  # what is left by half a removal must not be taken for what the run made
-            folder.drop()
+    with suppress(FolderBusy), _opened(folder.root) as descriptor:
+        _lock(descriptor, folder.root)
+        opened = _by_descriptor(descriptor)
+        if opened and not (finished and opened.has_tree):
+            opened.clear()
+            os.rmdir(folder.root)
             return True
-    except FolderBusy:
-        return False
+    return False
 
 
 def size_of(root: Path) -> int:

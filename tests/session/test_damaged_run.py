@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.errors import UsageError
+from bot.cli.main import run
+from bot.contracts.errors import ExitCode, UsageError
 from bot.publish.bundle.read import read_bundle
 from bot.recovery.salvage import salvage
+from bot.session.job.resume import read_recording
 from bot.session.local.fix import FixOptions, fix
 from bot.session.run_folder import FolderBusy, RunFolder, clean_up, lock_folder
+from tests.contracts.test_regular_files import IRREGULAR
 from tests.session.test_no_room import Nobody
 from tests.support.fix_script import DONE, EDITS, VIEW, shell
 from tests.support.model_script import Say, Step, Turn
@@ -88,6 +91,50 @@ def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Pat
     assert [file.path for file in read_bundle(tmp_path / "out").outcome.files] == CHANGED
     again = salvage(folder.root, {}, tmp_path / "out").outcome
     assert [file.path for file in again.files] == CHANGED
+
+
+FILES = ("journal.jsonl", "run.json", "prepared.json", "trusted.git/HEAD", "outputs.json", "archive")
+KINDS: dict[str, Callable[[Path], object]] = {
+    **IRREGULAR,
+    "empty": Path.touch,
+    "cut": lambda path: path.write_bytes(b'{"links": {"a"'),
+    "of another form": lambda path: path.write_bytes(b'[{"links": 1}]'),
+    "nested": lambda path: path.write_bytes(b"[" * 100_000),
+    "huge": lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 3 << 30),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_left_out_and_waited_for_by_nobody(
+    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+) -> None:
+    path = folder.root / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    monkeypatch.chdir(path.parent)  # the name of a socket has an end
+    KINDS[kind](Path(path.name))
+    outcome = salvage(folder.root, {}, tmp_path / "out").outcome
+    assert [file.path for file in outcome.files] == CHANGED
+    assert any("prepared.json" in note for note in outcome.notes) is (name == "prepared.json")
+
+
+@pytest.mark.parametrize("kind", IRREGULAR)
+def test_a_journal_that_is_no_file_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    IRREGULAR[kind](Path("journal.jsonl"))
+    for arguments in (
+        ["report", "journal.jsonl"],
+        ["restore", "journal.jsonl", "--path", "x", "--version", "0"],
+        ["salvage", "."],
+    ):
+        assert run(arguments) == ExitCode.USAGE
+        assert "journal.jsonl cannot be read" in capsys.readouterr().err
+    assert "cannot be read: it is not a regular file" in str(read_recording(Path("journal.jsonl")))
 
 
 def test_a_git_directory_that_cannot_be_had_again_is_said_with_the_tree(

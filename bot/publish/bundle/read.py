@@ -27,6 +27,7 @@ from bot.publish.bundle.write import (
     OUTCOME,
     OUTCOME_LIMIT,
     PATCH,
+    PATCH_LIMIT,
     PLAN,
     REVIEW,
     WITHHELD,
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-# Bytes. The gate's own limit for a patch is lower.
-_PATCH_LIMIT = 64 << 20
+# Bytes.
 _MESSAGE_LIMIT = 64 << 10
 _REVIEW_LIMIT = 8 << 20
 _PLAN_LIMIT = 512 << 10
@@ -67,10 +67,10 @@ class Bundle:
 def read_bundle(folder: Path) -> Bundle:
     """Return the bundle in `folder`. Raises `BundleError` or `UsageError`, one sentence, if anything is invalid."""
     outcome = parse_outcome(_read(folder, OUTCOME, OUTCOME_LIMIT))
-    patch = _read(folder, PATCH, _PATCH_LIMIT)
+    patch = _read(folder, PATCH, PATCH_LIMIT)
     if sha256_of(patch) != outcome.patch_sha256:
         raise BundleError(f"{PATCH} in {folder} is not the patch that {OUTCOME} states: its hash differs.")
-    withheld = _read(folder, WITHHELD, _PATCH_LIMIT) if os.path.lexists(folder / WITHHELD) else b""
+    withheld = _read(folder, WITHHELD, PATCH_LIMIT) if os.path.lexists(folder / WITHHELD) else b""
     try:
         message = _read(folder, MESSAGE, _MESSAGE_LIMIT).decode()
     except UnicodeDecodeError as error:

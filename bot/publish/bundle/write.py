@@ -31,6 +31,7 @@ SARIF = "problems.sarif"
 JUNIT = "problems.junit.xml"
 
 OUTCOME_LIMIT = 8 << 20
+PATCH_LIMIT = 64 << 20
 """Maximum size in bytes: longer files are not read, and so not written."""
 
 

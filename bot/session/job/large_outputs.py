@@ -78,13 +78,8 @@ def _written(entries: list[object], archive: Path) -> Iterator[str]:
 
 
 def _newest_first(folder: RunFolder) -> list[Path]:
-    spilled = [
-        path
-        for spill in folder.root.glob("workspace-agent-*/spill")
-        if not spill.is_symlink()
-        for path in spill.glob("*.txt")
-    ]
-    files = [*spilled, *folder.archive.glob("*.txt")]
+    places = (*folder.root.glob("workspace-agent-*/spill"), folder.root / "archive")
+    files = [path for place in places if not place.is_symlink() for path in place.glob("*.txt")]
     aged = [(status.st_mtime, path) for path in files if (status := path.lstat()).st_size > _SHORT]
     return [path for _, path in sorted(aged, reverse=True)]
 

@@ -31,6 +31,7 @@ from bot.contracts.formatting import sentence
 from bot.contracts.journal import Header
 from bot.contracts.messages import Message
 from bot.contracts.outcome import ChangedFile, Outcome
+from bot.contracts.regular_files import read_regular
 from bot.contracts.request import Request, Tier
 from bot.contracts.tools import ToolSpec
 from bot.gate.judge import judge_patch, refuse_bombs
@@ -220,9 +221,11 @@ def read_recording(path: Path) -> JournalFile | str:
     """The journal at `path`; a sentence if it cannot be read."""
     try:
         # By a short name: where the file is on this machine tells a reader nothing.
-        return parse_journal(_read(path), "Its journal")
+        return parse_journal(read_regular(path, MAX_JOURNAL + 1), "Its journal")
     except UsageError as error:
         return f"The last run's conversation is not continued. {error}"
+    except OSError as error:
+        return f"The last run's conversation is not continued. Its journal cannot be read: {error.strerror}."
 
 
 def conversation(recorded: JournalFile, now: NewRun) -> EarlierConversation | str:
@@ -249,14 +252,6 @@ def last_todo(recorded: JournalFile) -> tuple[Item, ...]:
                 with suppress(BadArgumentsError):
                     todo(parse_arguments(call.arguments, todo.spec.parameters).values, CancelToken())
     return todo.items
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_JOURNAL + 1)
-    except OSError as error:
-        raise UsageError(f"Its journal cannot be read: {error.strerror}.") from error
 
 
 def _mismatch(header: Header, now: NewRun) -> str:
