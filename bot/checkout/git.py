@@ -15,8 +15,8 @@ import threading
 from collections.abc import Generator, Mapping
 from pathlib import Path
 
-from bot.contracts.capacity import retry_at_capacity
-from bot.contracts.errors import AgentError
+from bot.contracts.capacity import CapacityError, retry_at_capacity
+from bot.contracts.errors import READ_ONLY, AgentError, shortage_remedy
 from bot.contracts.host_programs import find_host_program, host_path
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
@@ -72,7 +72,7 @@ class GitProcess:
         self._hidden = hidden
 
     def wait(self) -> bytes:
-        """Return standard output. Raises `GitError` when git failed."""
+        """Return standard output. Raises `GitError` when git failed, `CapacityError` if for lack of disk or memory."""
         with self._process as process:
             try:
                 output, errors = process.communicate(self._data)
@@ -101,7 +101,11 @@ class GitProcess:
 
     def _check(self, errors: bytes) -> None:
         if code := self._process.returncode:
-            raise GitError(self._command, last_line(errors, self._hidden) or _ending(code))
+            detail = last_line(errors, self._hidden)
+            if shortage_remedy(detail):
+                # Not a `GitError`: callers take that for git's answer.
+                raise CapacityError(f"git {self._command} failed: {detail}")
+            raise GitError(self._command, detail or _ending(code))
 
 
 def _ending(code: int) -> str:
@@ -233,6 +237,7 @@ def last_line(errors: bytes | str, hidden: list[str]) -> str:
             text = text.replace(secret, "***")
     lines = [line.strip() for line in _USERINFO.sub("", text).splitlines()]
     lines_left = [line for line in lines if line and not line.startswith("hint:")]
+    causes = [line for line in lines_left if shortage_remedy(line) or READ_ONLY in line]
     prominent = [line for line in lines_left if line.startswith(("fatal:", "error:", "remote: error:"))]
-    chosen = (prominent or lines_left or [""])[-1]
+    chosen = (causes or prominent or lines_left or [""])[-1]
     return chosen.removeprefix("fatal: ").removeprefix("error: ")[:500]

@@ -102,7 +102,7 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         return ExitCode.DONE  # whoever read our output has gone away, as `head` does
     except Exception as error:  # noqa: BLE001 - the last border: what gets here is a bug of ours
         number = errno.ENOMEM if isinstance(error, MemoryError) else getattr(error, "errno", None) or 0
-        message = os.strerror(number) if number else str(error)
+        message = getattr(error, "strerror", None) or (os.strerror(number) if number else str(error))
         remedy = "make the disk writable" if number == errno.EROFS else shortage_remedy(message)
         if not remedy:
             return _internal_error(verb, error)

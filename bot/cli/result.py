@@ -129,7 +129,9 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
             return "bad", "Refused"
         case Status.FAILED | Status.PARTIAL:
             stopped = _STOPPED.get(outcome.stop_reason, "")
-            return "bad", f"Failed{f' ({stopped})' if stopped else ''}, nothing was changed"
+            # What a run had that broke off is in its folder.
+            unchanged = "" if outcome.stop_reason is StopReason.ERROR else ", nothing was changed"
+            return "bad", f"Failed{f' ({stopped})' if stopped else ''}{unchanged}"
         case _:
             return "good", outcome.status.value.replace("_", " ").capitalize()
 

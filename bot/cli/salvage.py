@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -12,10 +13,13 @@ from bot.cli.options import add_bundle
 from bot.cli.result import Result, print_result
 from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import ExitCode, UsageError
+from bot.contracts.outcome import StopReason
+from bot.contracts.regular_files import read_regular
 from bot.github.actions import Actions
-from bot.publish.bundle.write import JOURNAL, OUTCOME, PATCH, REPORT
+from bot.publish.bundle.write import JOURNAL, OUTCOME, OUTCOME_LIMIT, PATCH, REPORT
 from bot.recovery.salvage import SalvageResult, newest_run, salvage
 from bot.report.summary import charts_of, run_summary
+from bot.session.run_folder import RunFolder
 
 EXAMPLE = "slash-agent salvage ~/.local/state/slash-agent/runs/20261121-101500-ab12cd"
 
@@ -37,16 +41,17 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     actions = Actions(os.environ, sys.stdout)
     printer = Printer(sys.stdout, os.environ, actions)
     out = Path(arguments.out) if arguments.out else None
-    if arguments.if_any and out and (out / OUTCOME).is_file():
-        printer.headline("good", f"Nothing to salvage: the run wrote its bundle, {out}")
-        actions.set_output("bundle", str(out))
-        return ExitCode.DONE
     try:
         root = newest_run(os.environ) if arguments.newest else arguments.folder
     except UsageError as error:
         if not arguments.if_any:
             raise
-        printer.headline("good", str(error))
+        root, nothing = None, str(error)
+    if arguments.if_any and out and (out / OUTCOME).is_file() and not (root and _lacks_change(out, root)):
+        actions.set_output("bundle", str(out))
+        root, nothing = None, f"Nothing to salvage: the run wrote its bundle, {out}"
+    if root is None:
+        printer.headline("good", nothing)
         return ExitCode.DONE
     salvaged = salvage(root, os.environ, out)
     print_result(_result(salvaged), printer)
@@ -55,6 +60,16 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         actions.add_summary(run_summary(salvaged.outcome, charts=charts_of(salvaged.bundle / JOURNAL)))
     actions.set_output("status", salvaged.outcome.status.value)
     return ExitCode.DONE
+
+
+def _lacks_change(bundle: Path, root: Path) -> bool:
+    """Whether the run broke off before the gate could make a patch of its work tree, as on a full disk."""
+    try:
+        outcome = json.loads(read_regular(bundle / OUTCOME, OUTCOME_LIMIT))
+        broke_off = outcome["stop_reason"] == StopReason.ERROR and not outcome["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return broke_off and RunFolder(root).has_tree
 
 
 def _result(salvaged: SalvageResult) -> Result:

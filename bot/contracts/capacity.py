@@ -18,7 +18,7 @@ _NO_THREAD = "can't start new thread"
 
 
 class CapacityError(AgentError, OSError):
-    """The machine stayed at its limit."""
+    """The machine has too little disk space, memory, open files or processes."""
 
 
 def retry_at_capacity(start: Callable[[], T], patience: float = PATIENCE) -> T:

@@ -9,6 +9,7 @@ from enum import IntEnum
 _REMEDIES = {
     os.strerror(errno.ENOSPC): "free some disk space",
     "Out of diskspace": "free some disk space",
+    "No usable temporary directory": "free some disk space, or set TMPDIR to a folder that can be written",
     os.strerror(errno.EDQUOT): "free some of your disk quota",
     os.strerror(errno.EFBIG): "allow larger files (`ulimit -f`)",
     "killed by SIGXFSZ": "allow larger files (`ulimit -f`)",
@@ -17,6 +18,9 @@ _REMEDIES = {
     os.strerror(errno.ENOMEM): "free some memory, or allow more (`ulimit -v`)",
     "failed to map segment from shared object": "free some memory, or allow more (`ulimit -v`)",
 }
+
+
+READ_ONLY = os.strerror(errno.EROFS)
 
 
 def shortage_remedy(text: str) -> str:
@@ -46,24 +50,22 @@ class AgentError(Exception):
     next.
 
     Packages subclass it and set `exit_code`; the command line prints the message and exits with the code,
-    without a traceback. Any other exception is a bug of ours and exits with 1.
+    without a traceback. Whatever failed, a message about a lack of resources exits with `UNAVAILABLE`. Any other
+    exception is a bug of ours and exits with 1.
     """
 
     exit_code: ExitCode = ExitCode.UNAVAILABLE
-
-
-class UsageError(AgentError):
-    """Bad input: an option, an event, a policy file, an unusable repository.
-
-    A message about a lack of resources is not about the input: its exit code is `UNAVAILABLE`.
-    """
-
-    exit_code = ExitCode.USAGE
 
     def __init__(self, sentence: str) -> None:
         super().__init__(sentence)
         if shortage_remedy(sentence):
             self.exit_code = ExitCode.UNAVAILABLE
+
+
+class UsageError(AgentError):
+    """Bad input: an option, an event, a policy file, an unusable repository."""
+
+    exit_code = ExitCode.USAGE
 
 
 class PublishError(AgentError):

@@ -24,6 +24,14 @@ SCHEMA_VERSION = 1
 _NOTHING: Mapping[str, Any] = {}
 
 
+class PlannedCheck(NamedTuple):
+    """A check that the run is to make before and after its change."""
+
+    name: str
+    command: str
+    detected: bool = False
+
+
 class Header(NamedTuple):
     """The session's frozen start values. `started_at` is RFC 3339 in UTC. `policy_sha` is the commit that the
     policy was read from, empty if it is `base_sha`: for a pull request the tip of its base branch."""
@@ -40,6 +48,7 @@ class Header(NamedTuple):
     limits: RunLimits
     sandbox: str = ""
     policy_sha: str = ""
+    checks: tuple[PlannedCheck, ...] = ()
 
 
 class UserText(NamedTuple):

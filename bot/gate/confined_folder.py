@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bot.contracts.errors import GateError
+from bot.gate.errors import capacity_error
 
 # From linux/openat2.h. The number is the same on every architecture (asm-generic/unistd.h).
 _SYS_OPENAT2 = 437
@@ -121,7 +122,9 @@ def open_confined(folder: Path) -> Iterator[ConfinedFolder]:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        raise UnreadableError(f"{folder} cannot be opened as a folder: {error.strerror}") from error
+        raise capacity_error(error) or UnreadableError(
+            f"{folder} cannot be opened as a folder: {error.strerror}"
+        ) from error
     try:
         yield ConfinedFolder(descriptor)
     finally:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
-
-from bot.contracts.errors import GateError
+from bot.contracts.errors import READ_ONLY, ExitCode, GateError, shortage_remedy
 
 
 class HostileTree(GateError):
@@ -19,18 +16,17 @@ class HostileTree(GateError):
 class OutOfCapacity(GateError):
     """The machine ran out of disk, memory or descriptors before the gate could judge the work tree."""
 
+    exit_code = ExitCode.UNAVAILABLE
+
 
 def capacity_error(error: Exception) -> OutOfCapacity | None:
     """Return the `OutOfCapacity` for an `OSError` or git error about missing disk, memory or descriptors, else
     `None`."""
-    number = error.errno if isinstance(error, OSError) else None
-    words = next(
-        (os.strerror(one) for one in _SHORTAGES if one == number or os.strerror(one) in str(error)), ""
-    )
-    return OutOfCapacity(f"there was no room to judge the work tree: {words}. It is kept") if words else None
-
-
-_SHORTAGES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+    text = str(error)
+    if not shortage_remedy(text) and READ_ONLY not in text:
+        return None
+    reason = getattr(error, "strerror", None) or text
+    return OutOfCapacity(f"there was no room to judge the work tree: {reason}. It is kept")
 
 
 def quoted_path(path: str) -> str:

@@ -111,7 +111,7 @@ def judge_patch(
             refuse_unfit(work_repo, base, diff, limits)
             return decide(work_repo, base_sha, base, TreeDiff(diff, {}, ()), limits, may_write=may_write)
     except OSError as error:
-        raise GateError(f"the gate could not judge the patch: {error.strerror or error}") from error
+        raise _failed("the gate could not judge the patch", error) from error
 
 
 def _apply(work_repo: Scratch, base_sha: str, patch: bytes, limits: ChangeLimits) -> list[Change]:
@@ -121,7 +121,9 @@ def _apply(work_repo: Scratch, base_sha: str, patch: bytes, limits: ChangeLimits
     try:
         work_repo.git.run("apply", "--cached", "--whitespace=nowarn", "-", input=patch, index=work_repo.index)
     except GitError as error:
-        raise HostileTree(f"the patch does not apply to the base commit: {error.detail}") from error
+        raise capacity_error(error) or HostileTree(
+            f"the patch does not apply to the base commit: {error.detail}"
+        ) from error
     tree_sha = work_repo.git.run("write-tree", index=work_repo.index).decode().strip()
     output = work_repo.git.run(
         "diff-tree", "-r", "-z", "--raw", "--no-renames", f"{base_sha}^{{tree}}", tree_sha

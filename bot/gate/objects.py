@@ -19,7 +19,7 @@ from typing import NamedTuple
 from bot.checkout.git import Git, GitError
 from bot.checkout.layout import READABLE_ATTRIBUTES, make_git_dir, object_format_of
 from bot.contracts.errors import GateError
-from bot.gate.errors import HostileTree
+from bot.gate.errors import HostileTree, capacity_error
 from bot.gate.weaker_tests import Line
 
 FILE = "100644"
@@ -309,4 +309,6 @@ def refuse_unsound(scratch: Scratch, base_sha: str, tree_sha: str) -> None:
             "index-pack", "--fsck-objects", "--stdin", str(scratch.folder / "new.pack"), input=packed
         )
     except GitError as error:
-        raise HostileTree(f"git refuses what would be published: {error.detail}") from error
+        raise capacity_error(error) or HostileTree(
+            f"git refuses what would be published: {error.detail}"
+        ) from error

@@ -50,6 +50,8 @@ _LISTED = 20
 def build_timeline(journal: JournalFile) -> Timeline:
     """Return the timeline of a journal, with those of subagents below the calls that started them."""
     builder = _TimelineBuilder()
+    for check in journal.header.checks:
+        builder.timeline.checks[check.name] = CheckRow(check.name, check.command)
     if recalled := [Message(line.role, line.parts) for line in journal.records(RecalledMessage)]:
         builder.add_entry(TextEntry(0.0, "recalled", transcript_text(recalled), tuple(_images(recalled))))
     for line in journal.lines:

@@ -29,6 +29,7 @@ from tests.faults.scene import (
     few_inodes,
     fix,
     forbidden_branch,
+    git_without_room,
     in_bundle,
     inside,
     kill_sandbox,
@@ -526,6 +527,22 @@ MACHINE = (
             )
         },
         exit=75, says="allow larger files", work=Work.NAMED,
+    ),
+    *rows(
+        "A full disk",
+        {
+            ("in the gate", f"`{verb}`, the end"): play(*_EDITED, DESCRIBE, DONE, before=git_without_room)
+            for verb, play in _LOCAL_AND_EVENT.items()
+        },
+        exit=75, says="the run broke off", work=Work.NAMED, status="failed",
+    ),
+    *rows(
+        "A full disk",
+        {
+            (f"TMPDIR with {size} bytes", "`publish`"): publish(small_disk("tmp", size))
+            for size in (4096, 20_000, 40_000)
+        },
+        exit=75, says="ree some disk space", work=Work.PUBLISH, thread="could not be published",
     ),
     *rows(
         "The repository lacks objects",

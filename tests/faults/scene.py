@@ -593,6 +593,18 @@ def old_git(scene: Scene) -> None:
     scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
 
 
+def git_without_room(scene: Scene) -> None:
+    """The disk is full when the gate has its files checked by git."""
+    program = scene.stage.folder / "full" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\ncase "$*" in *--fsck-objects*) echo "fatal: write error: No space left on device" >&2; exit 128;; '
+        'esac\nexec /usr/bin/git "$@"\n'
+    )
+    program.chmod(0o755)
+    scene.inside = ("env", f"PATH={program.parent}:{os.environ['PATH']}")
+
+
 def long_temporary_folder(scene: Scene) -> None:
     """Longer than the name of a socket may be."""
     folder = scene.temporary / ("long-" * 30)

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.checkout.git import GitError
+from bot.checkout.git import Git, GitError, git_program
+from bot.contracts.errors import ExitCode
 from bot.gate.errors import OutOfCapacity, capacity_error
 from bot.gate.gitignore import IgnoreRules
+from bot.gate.judge import judge_tree
 from bot.gate.objects import ChangeLimits, listing, scratch
 from tests.support.source_repository import Repository, git
 from tests.support.trees import Bench, bench, copy_of_bench
@@ -283,6 +285,35 @@ def test_a_full_disk_is_no_word_on_the_tree(desk: Bench, monkeypatch: pytest.Mon
                 desk.judge()
     assert capacity_error(GitError("hash-object", "error: unable to write file: No space left on device"))
     assert capacity_error(GitError("hash-object", "fatal: bad object")) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [
+        *((name, errno.ENOSPC) for name in ("read-tree", "hash-object", "update-index", "write-tree")),
+        *(
+            ("index-pack", one)
+            for one in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENOMEM, errno.EROFS)
+        ),
+    ],
+)
+def test_what_the_machine_lacks_is_no_word_of_git_on_the_tree(
+    desk: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, number: int
+) -> None:
+    """git names the cause first, and then what it could not do."""
+    desk.write("a.txt", "two\n")
+    program = tmp_path / "programs" / "git"
+    program.parent.mkdir()
+    message = f'echo "error: unable to write: {os.strerror(number)}" >&2; echo "fatal: it did not work" >&2'
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in {command}*|*" {command} "*) {message}; exit 128;; esac\n'
+        f'exec {git_program()} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    with pytest.raises(OutOfCapacity, match=os.strerror(number)) as caught:
+        judge_tree(Git(desk.checkout.git.git_dir), desk.checkout.base_sha, desk.checkout.tree)
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
 def test_a_file_named_like_an_ignored_folder_is_taken(desk: Bench) -> None:

@@ -70,7 +70,7 @@ def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
         asked = FixOptions(repo, "fix it", "anthropic/claude-sonnet-4-5", out=tmp_path / "out")
         fixed = fix(asked, environment, Nobody())
-    assert (fixed.exit_code, fixed.branch) == (ExitCode.GATE, "")
+    assert (fixed.exit_code, fixed.branch) == (ExitCode.UNAVAILABLE, "")
     assert "No space left on device. It is kept." in fixed.outcome.reason
     assert fixed.kept_run is not None
     no_room.undo()
@@ -85,7 +85,7 @@ def test_so_does_a_run_for_an_event_and_its_comment_says_why(
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {**stage.environment(stage.sample.run_token), **server.environment()}
         ended = run_event(asked, environment, print, print)
-    assert ended.exit_code == ExitCode.GATE
+    assert ended.exit_code == ExitCode.UNAVAILABLE
     assert "No space left on device. It is kept." in ended.reason
     [told] = stage.bot_comments()
     assert "No space left on device" in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ COUNTS = TestCounts(3, 1, 0)
 ENDED = lines.SessionEnded("end_turn", "it said so", 3)
 
 
-def evidence_read(folder: Path, *records: lines.Record) -> lines.Evidence:
+def evidence_read(folder: Path, *records: lines.Record, planned: Sequence[str] = ()) -> lines.Evidence:
+    checks = tuple(lines.PlannedCheck(name, f"run {name}") for name in planned)
     with Journal(folder / "journal.jsonl", str) as journal:
-        journal.write(header())
+        journal.write(header()._replace(checks=checks))
         for record in records:
             journal.write(record)
     return recorded_evidence(read_journal(folder / "journal.jsonl"))
@@ -56,3 +58,12 @@ def test_a_second_run_that_passed_makes_a_check_flaky(
 def test_a_check_after_a_change_that_went_on_does_not_count(tmp_path: Path) -> None:
     [check] = evidence_read(tmp_path, checked("before", PASSED), checked("after", PASSED)).checks
     assert (check.after.state, check.tests) == (CheckState.NOT_RUN, None)
+
+
+def test_a_planned_check_that_the_run_did_not_reach_is_named(tmp_path: Path) -> None:
+    tests, lint = evidence_read(tmp_path, checked("before", PASSED), planned=("tests", "lint")).checks
+    assert (tests.name, tests.before, tests.after.note) == ("tests", PASSED, "the run ended before")
+    assert (lint.name, lint.command) == ("lint", "run lint")
+    assert {(run.state, run.note) for run in (lint.before, lint.after)} == {
+        (CheckState.NOT_RUN, "the run ended before")
+    }

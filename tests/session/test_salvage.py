@@ -44,7 +44,7 @@ def test_a_check_that_ran_before_the_change_is_told_and_one_after_it_is_not_made
 ) -> None:
     [check] = salvaged(cli, repo, [VIEW, Turn(EDITS)])["checks"]
     assert (check["before"]["state"], check["after"]["state"]) == ("failed", "not_run")
-    assert check["after"]["note"] == "the run died before this check"
+    assert check["after"]["note"] == "the run ended before"
 
 
 @pytest.mark.slow

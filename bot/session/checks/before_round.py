@@ -112,6 +112,7 @@ class BeforeRound(Round):
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
+        self._stop_reason = NO_CHANGE
 
     @property
     def ended(self) -> bool:
@@ -123,8 +124,10 @@ class BeforeRound(Round):
             self.inspection = self.context.inspect() if self.context.inspect else None
             self._thread = Background(self._run, "checks before")
 
-    def stop(self) -> None:
-        """Cancel the round and wait until its workspace is gone, since its folder will be removed."""
+    def stop(self, reason: str = NO_CHANGE) -> None:
+        """Cancel the round and wait until its workspace is gone, since its folder will be removed. `reason` is that of
+        checks that have not run."""
+        self._stop_reason = reason
         self._forget()
         self._cancel.fire(_RUN_OVER)
         if self.inspection is not None:
@@ -167,7 +170,7 @@ class BeforeRound(Round):
             self._run_in_workspace("checks-before", None, self._run_checks, self._cancel)
         except AgentError as error:
             # A failing round does not fail the run.
-            reason = NO_CHANGE if self._is_stopped else str(error)
+            reason = self._stop_reason if self._is_stopped else str(error)
         finally:
             self._checkers_done.set()
             for check, future in zip(self.checks, self.executions, strict=True):
@@ -189,7 +192,7 @@ class BeforeRound(Round):
         for number, check in enumerate(self.checks):
             execution = runner.run(number, check)
             if self._is_stopped and execution.run.state is CheckState.NOT_RUN:
-                execution = not_run(NO_CHANGE)
+                execution = not_run(self._stop_reason)
             self._record("before", check, execution)
             self.executions[number].set_result(execution)
 

@@ -46,14 +46,14 @@ class Rounds:
         if self.has_work and not self._context.unrun:
             self._before.start()
 
-    def results(self, tree_sha: str | None) -> tuple[CheckResult, ...]:
-        """Return the results of both rounds, the second on `tree_sha`. `None` means that there is no change: the base
-        round is cancelled. No process of the agent's may be alive."""
+    def results(self, tree_sha: str | None, reason: str = NO_CHANGE) -> tuple[CheckResult, ...]:
+        """Return the results of both rounds, the second on `tree_sha`. With `None` there is nothing to check, for this
+        `reason`: the base round is cancelled. No process of the agent's may be alive."""
         if unrun := self._context.unrun:
             return tuple(reruns.check_result(check, not_run(unrun), not_run(unrun)) for check in self.checks)
         if tree_sha is None:
-            self.settle()
-            none = not_run(NO_CHANGE)
+            self._before.stop(reason)
+            none = not_run(reason)
             before = [future.result() if future.done() else none for future in self._before.executions]
             return tuple(map(reruns.check_result, self.checks, before, [none] * len(before)))
         if not self.has_work:

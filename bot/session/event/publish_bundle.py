@@ -76,6 +76,9 @@ def publish_bundle(
     publishing = partial(_publish_as, bundle, where, environment, dry_run=dry_run, say=say, mask=mask)
     try:
         return publishing(old_name)
+    except OSError as error:
+        _close_progress(f"Publishing failed: {error.strerror or error}", environment, mask)
+        raise
     except RepositoryMovedError:
         new = client_for(where, environment).current_name(old_name)
         if new.lower() == old_name.lower():

@@ -183,4 +183,7 @@ def _header(
         limits=limits,
         sandbox=inputs.confinement.name,
         policy_sha="" if policy_sha == inputs.checkout.base_sha else policy_sha,
+        checks=tuple(
+            lines.PlannedCheck(one.name, one.command, one.detected) for one in context.rounds.checks
+        ),
     )

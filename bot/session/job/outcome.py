@@ -166,6 +166,8 @@ def status(
 
 
 def _stop(end: LoopEnd, verdict: Verdict | GateError, failing_checks: Sequence[CheckResult]) -> StopReason:
+    if isinstance(verdict, OutOfCapacity):
+        return StopReason.ERROR
     if isinstance(verdict, GateError) or (verdict.withheld and not verdict.files):
         return StopReason.GATE
     if end.stop is StopReason.END_TURN and failing_checks:
@@ -191,7 +193,7 @@ def _reason(
 ) -> str:
     """One or two sentences for people: why the run ended and, without a result, why there is none."""
     if isinstance(verdict, OutOfCapacity):
-        return sentence(f"The gate could not look: {verdict}")
+        return sentence(f"The gate could not check the change: {verdict}")
     if isinstance(verdict, GateError):
         return sentence(f"The gate refused the diff: {verdict}")
     if stop is StopReason.GATE:

@@ -19,6 +19,7 @@ from bot.providers.models import guess_notes
 from bot.publish.bundle.write import REPORT, BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
+from bot.session.checks.before_round import NO_CHANGE
 from bot.session.job.large_outputs import OUTPUTS, gather
 from bot.session.job.outcome import Facts, outcome
 from bot.session.job.run_context import RunContext
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from bot.agent.journal_file import JournalFile
 
 
+_UNJUDGED = "the gate did not accept the change"
+_DIED = "the run ended before"
 _UNCHECKED = "The run was canceled while its change was checked."
 
 
@@ -41,7 +44,7 @@ def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: Mod
     verdict, dropped_notes = context.gate.final_verdict()
     accepted = None if isinstance(verdict, GateError) else verdict
     tree_sha = accepted.tree_sha if accepted and accepted.files else None
-    checks = rounds.results(tree_sha)
+    checks = rounds.results(tree_sha, _UNJUDGED if accepted is None else NO_CHANGE)
     if inputs.stop.fired and end.stop is StopReason.END_TURN:
         end = end._replace(stop=StopReason.CANCELED, reason=_UNCHECKED)
     network = environment.network.uses()
@@ -144,6 +147,7 @@ def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> 
     )
     page = render_page(folder.journal, patch)
     try:
+        (bundle / OUTPUTS).unlink(missing_ok=True)  # it may be a link or a fifo
         if result.outputs:
             (bundle / OUTPUTS).write_bytes(result.outputs)
         (bundle / REPORT).write_text(page, encoding="utf-8")
@@ -168,20 +172,32 @@ def recorded_evidence(recorded: JournalFile) -> lines.Evidence:
 
 
 def _checks(recorded: JournalFile) -> tuple[CheckResult, ...]:
-    """Return the recorded checks. One after the change counts only if the session ended: else the tree changed
-    later."""
+    """Return the planned checks as far as they are recorded. One after the change counts only if the session ended:
+    else the tree changed later."""
     ended = next(recorded.records(lines.SessionEnded), None) is not None
     runs = list(recorded.records(lines.CheckRecord))
+    before = {line.name: line for line in runs if line.phase == "before"}
     after = {line.name: line for line in runs if line.phase == "after" and not line.again and ended}
     again = {line.name for line in runs if line.again and line.run.state is CheckState.PASSED and ended}
+    planned: dict[str, lines.PlannedCheck | lines.CheckRecord] = {
+        check.name: check for check in recorded.header.checks
+    }
+    planned |= before
     return tuple(
-        _result(line, after.get(line.name), line.name in again) for line in runs if line.phase == "before"
+        _result(check, before.get(name), after.get(name), name in again) for name, check in planned.items()
     )
 
 
-def _result(before: lines.CheckRecord, after: lines.CheckRecord | None, passed_again: bool) -> CheckResult:
+def _result(
+    check: lines.PlannedCheck | lines.CheckRecord,
+    before: lines.CheckRecord | None,
+    after: lines.CheckRecord | None,
+    passed_again: bool,
+) -> CheckResult:
     """Return a result without names of tests, which only the evidence record has."""
-    run = after.run if after else CheckRun(CheckState.NOT_RUN, note="the run died before this check")
-    counts = (before.tests, after.tests if after else None)
+    first, second = (
+        line.run if line else CheckRun(CheckState.NOT_RUN, note=_DIED) for line in (before, after)
+    )
+    counts = (before.tests if before else None, after.tests if after else None)
     tests = TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
-    return CheckResult(before.name, before.command, before.run, run, before.detected, passed_again, tests)
+    return CheckResult(check.name, check.command, first, second, check.detected, passed_again, tests)
