@@ -61,13 +61,13 @@ def first_message(request: Request, facts: TaskFacts, marker: str, last: LastRun
     """Return the first user message. `marker` fences untrusted text: see `bot.agent.prompt.new_marker`."""
     return render(
         "task",
-        instruction=_instruction(request),
+        instruction=_instruction(request, last),
         facts="\n".join(f"- {line}" for line in _fact_lines(request, facts)),
         sections="\n\n".join(section.strip() for section in _sections(request, facts, marker, last)),
     ).rstrip()
 
 
-def _instruction(request: Request) -> str:
+def _instruction(request: Request, last: LastRun | None) -> str:
     """Return the instruction as text that stands alone. An approved plan replaces it."""
     if request.plan is not None and request.verb is not Verb.CONTINUE:
         return "Carry out the approved plan below, exactly."
@@ -76,7 +76,8 @@ def _instruction(request: Request) -> str:
     if is_reference and request.anchor is not None and verb is not Verb.CONTINUE:
         # Not by its path: the author of a pull request chose that.
         return f"{verb.value.capitalize()} what the review thread below is about."
-    if is_reference and request.verb is Verb.CONTINUE:
+    is_repeated = last is not None and last.instruction == request.instruction
+    if request.verb is Verb.CONTINUE and (is_reference or is_repeated):
         return "Go on where the last run ended, and finish what it was asked."
     if is_reference and request.verb is Verb.RETRY:
         return replace(request, verb=Verb.FIX).full_instruction

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from bot.contracts.capacity import CapacityError, retry_at_capacity
 from bot.contracts.errors import READ_ONLY, AgentError, shortage_remedy
+from bot.contracts.formatting import cut_short
 from bot.contracts.host_programs import find_host_program, host_path
 
 # Settings of the command scope: they win over every configuration file a repository may hold.
@@ -240,4 +241,4 @@ def last_line(errors: bytes | str, hidden: list[str]) -> str:
     causes = [line for line in lines_left if shortage_remedy(line) or READ_ONLY in line]
     prominent = [line for line in lines_left if line.startswith(("fatal:", "error:", "remote: error:"))]
     chosen = (causes or prominent or lines_left or [""])[-1]
-    return chosen.removeprefix("fatal: ").removeprefix("error: ")[:500]
+    return cut_short(chosen.removeprefix("fatal: ").removeprefix("error: "), 500)

@@ -95,6 +95,8 @@ def _result(result: FixResult, arguments: argparse.Namespace) -> Result:
     next.append(("report", str(result.bundle / "report.html")))
     unseen = count_of(result.unseen, "uncommitted file")
     notes = [f"The agent worked on HEAD and did not see {unseen}."] if result.unseen else []
+    if result.note:
+        notes.append(result.note)
     if result.kept_run:
         notes.append(
             f"The run's work tree is kept, since no patch has what was withheld or refused: {result.kept_run.tree}"

@@ -141,3 +141,15 @@ def _sandbox(text: str) -> str:
     if text not in ("auto", "strict") and os.environ.get("GITHUB_ACTIONS") == "true":
         raise UsageError(f"--sandbox {text} is for a person at their own terminal, not for Actions.")
     return text
+
+
+def add_journal(parser: argparse.ArgumentParser) -> None:
+    """The journal, or the folder that it is in."""
+    parser.add_argument(
+        "journal", type=_journal_in, metavar="JOURNAL", help="journal.jsonl, or the folder of a run or bundle"
+    )
+
+
+def _journal_in(text: str) -> Path:
+    path = Path(text)
+    return path / "journal.jsonl" if path.is_dir() else path

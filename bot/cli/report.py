@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from bot.cli.options import add_journal
 from bot.contracts.errors import ExitCode, UsageError
 from bot.report.page import render_page
 
@@ -13,7 +14,7 @@ EXAMPLE = "slash-agent report bundle/journal.jsonl -o report.html"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
+    add_journal(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="default: standard output")
 
 

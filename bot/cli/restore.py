@@ -8,6 +8,7 @@ import os
 import sys
 from pathlib import Path
 
+from bot.cli.options import add_journal
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
 from bot.recovery.restore import RestoreOptions, list_versions, restore
@@ -17,7 +18,7 @@ EXAMPLE = """slash-agent restore bundle/journal.jsonl --path src/app.py
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("journal", type=Path, metavar="JOURNAL", help="journal.jsonl of a bundle")
+    add_journal(parser)
     parser.add_argument("--path", default="", metavar="P", help="the file, relative to the repository's root")
     parser.add_argument("--version", type=int, metavar="N", help="which version, from 0")
     parser.add_argument(
@@ -38,11 +39,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         return ExitCode.DONE
     if not arguments.path:
         raise UsageError("--version needs --path: name the file to restore.")
-    print(
-        restore(
-            RestoreOptions(
-                arguments.journal, arguments.repo, arguments.path, arguments.version, arguments.force
-            )
-        )
+    options = RestoreOptions(
+        arguments.journal, arguments.repo, arguments.path, arguments.version, arguments.force
     )
+    print(restore(options))
     return ExitCode.DONE

@@ -38,6 +38,11 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def cut_short(text: str, most: int) -> str:
+    """Return `text`, or its words up to `most` characters with a mark of omission."""
+    return text if len(text) <= most else f"{text[: most - 2].rsplit(' ', 1)[0]} …"
+
+
 def sentence(text: str) -> str:
     """Return a clause as a sentence. A name or an address at its start keeps its case."""
     first = text.split(" ", 1)[0]

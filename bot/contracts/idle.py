@@ -27,8 +27,9 @@ class IdleReporter:
         self._again = again
         self._last_time = 0.0
 
-    def reset(self) -> None:
-        self._last_time = time.monotonic()
+    def reset(self, pause: float = 0.0) -> None:
+        """Something came. For `pause` seconds nothing is expected, since this program waits itself."""
+        self._last_time = time.monotonic() + pause
 
     @contextmanager
     def waiting(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from bot.contracts.formatting import count_of, sentence
+from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import Tier
@@ -249,7 +249,7 @@ def _not_run_summary(why: str, advice: str = "", remedy: str = "") -> CheckSumma
 def _unverified_summary(
     headline: str, lead: str, why: str, advice: str = "", remedy: str = ""
 ) -> CheckSummary:
-    reason = " ".join(printable(why).split())[:_REASON]
+    reason = cut_short(" ".join(printable(why).split()), _REASON)
     return CheckSummary(f"not verified: {headline}", False, sentence(f"{lead}: {reason}"), advice, remedy)
 
 

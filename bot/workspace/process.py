@@ -16,6 +16,7 @@ from functools import partial
 
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import AgentError
+from bot.contracts.formatting import cut_short
 from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -102,7 +103,7 @@ class HostProcess:
         except BlockingIOError:
             return ""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return lines[-1][:500] if lines else ""
+        return cut_short(lines[-1], 500) if lines else ""
 
     def is_stopped(self) -> bool:
         """Whether a signal stopped the tool host. A command can send one if no namespace is between them."""

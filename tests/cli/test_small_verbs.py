@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,11 @@ def test_a_report_is_a_page_of_its_own(tmp_path: Path) -> None:
     assert ran == CommandResult(0, f"{page}\n", "")
     assert "<html" in page.read_text()
     assert 'src="http' not in page.read_text()
+
+
+def test_a_report_is_had_by_the_folder_of_a_run_or_bundle(tmp_path: Path) -> None:
+    shutil.copy(RECORDING, tmp_path / "journal.jsonl")
+    assert "</html>" in cli("report", tmp_path).out
 
 
 def test_a_report_goes_to_standard_output_without_a_file() -> None:

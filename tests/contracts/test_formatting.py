@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.contracts.formatting import count_of, duration, exit_text, money, sentence
+from bot.contracts.formatting import count_of, cut_short, duration, exit_text, money, sentence
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,9 @@ def test_money_has_one_form_whatever_its_places(usd: float, places: int, words: 
 )
 def test_a_clause_becomes_a_sentence(clause: str, words: str) -> None:
     assert sentence(clause) == words
+
+
+def test_a_long_line_is_cut_at_a_word_with_a_mark() -> None:
+    assert cut_short("one two", 7) == "one two"
+    assert cut_short("one two three", 10) == "one two …"
+    assert cut_short("x" * 20, 10) == "x" * 8 + " …"

@@ -20,6 +20,16 @@ def test_a_silence_is_told_of_once_and_then_seldom() -> None:
     assert told == ["GitHub has sent nothing for 0 s; still waiting"]
 
 
+def test_our_own_pause_is_no_silence_of_the_peer() -> None:
+    told: list[str] = []
+    over = threading.Event()
+    silence = IdleReporter("the provider", told.append, first=0.01)
+    with silence.waiting():
+        silence.reset(pause=600)
+        over.wait(0.2)
+    assert told == []
+
+
 def test_nothing_is_said_of_a_wait_that_ends() -> None:
     told: list[str] = []
     silence = IdleReporter("GitHub", told.append, first=600)

@@ -18,7 +18,7 @@ from bot.agent.journal_file import read_journal
 from bot.contracts.journal import Note
 from tests.session.conftest import Cli, command
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps
-from tests.support.model_script import Call, Say, ScriptRequest, Step, Turn
+from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.repositories import git
 from tests.support.stage import CommandResult
@@ -125,6 +125,18 @@ def test_a_run_goes_on_with_the_conversation_of_the_one_before(cli: Cli, repo: P
     diff = git(repo, "diff", f"main...{again.json['branch']}")
     assert "round(abs(seconds))" in diff
     assert "if unit.seconds == 1" in diff
+
+
+@pytest.mark.slow
+def test_a_branch_of_a_run_that_only_goes_on_is_named_by_the_first_request(cli: Cli, repo: Path) -> None:
+    first = first_run(cli, repo)
+    stopped: list[Step] = [Turn((EDITS[1],)), Status(401)]
+    for _ in range(2):
+        ran, asked = go_on(cli, repo, first, steps=stopped)
+        assert ran.json["branch"].startswith("agent/fix-the-rounding")
+        assert "Go on where the last run ended" in json.dumps(asked[0]["messages"])
+        first = Path(ran.json["bundle"]).parent
+        stopped = [Status(401)]
 
 
 def bare(value: Any) -> Any:

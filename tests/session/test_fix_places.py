@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from bot.contracts.errors import PublishError
 from bot.publish.bundle.read import read_bundle
+from bot.session.job.spec import RunResult
+from bot.session.local import fix as local_fix
+from bot.session.local.fix import FixOptions, FixResult
 from tests.session.conftest import Cli
+from tests.session.test_no_room import Nobody
 from tests.support.fix_script import DONE, fix_steps, shell
 from tests.support.model_script import ScriptRequest, Step
 from tests.support.model_server import ModelServer
-from tests.support.repositories import git, make_repository
+from tests.support.repositories import git, make_repository, sample_repository
 
 pytestmark = pytest.mark.bubblewrap
 
@@ -259,3 +265,36 @@ def test_salvage_passes_over_a_run_that_never_began(cli: Cli) -> None:
     ran = cli("salvage", "--newest")
     assert ran.code == 2
     assert "There is no run to salvage" in ran.err
+
+
+def _fix_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[Path], object]) -> FixResult:
+    """A run in whose repository something is damaged just before its branch is made."""
+    repo, make = sample_repository(tmp_path / "tidytime", checks=False), local_fix._branch
+
+    def after_damage(path: Path, result: RunResult) -> str:
+        damage(path)
+        return make(path, result)
+
+    monkeypatch.setattr(local_fix, "_branch", after_damage)
+    with ModelServer(fix_steps()) as server:
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
+        return local_fix.fix(FixOptions(repo, "fix it", MODEL), environment, Nobody())
+
+
+def test_a_branch_that_was_made_is_named_though_the_index_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixed = _fix_with(monkeypatch, tmp_path, lambda repo: (repo / ".git/index").write_bytes(b"damaged"))
+    assert (fixed.exit_code, fixed.branch) == (0, "agent/round-durations-before-splitting-them")
+    assert fixed.note.startswith("Uncommitted files could not be counted: git cannot read the state of")
+
+
+def test_where_no_branch_can_be_made_the_last_line_applies_the_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(PublishError, match="The change is kept as") as caught:
+        _fix_with(monkeypatch, tmp_path, lambda repo: shutil.rmtree(repo / ".git/objects"))
+    label, words = caught.value.__notes__[-1].split(": ", 1)
+    assert label == "apply it"
+    subprocess.run(shlex.split(words), check=True)
+    assert "round(abs(seconds))" in (tmp_path / "tidytime/tidytime/format.py").read_text()

@@ -74,6 +74,16 @@ def test_without_somebody_to_look_on_a_wait_is_said_in_a_line() -> None:
     assert lines == ["the checkers before the change"]
 
 
+def test_after_the_run_was_stopped_no_wait_is_announced() -> None:
+    lines: list[str] = []
+    stop = CancelToken()
+    waits = Waits(lines.append, stop=stop)
+    waits.begin("check with the change: one")
+    stop.fire("signal")
+    waits.begin("check with the change: two")
+    assert lines == ["check with the change: one"]
+
+
 def test_what_a_check_prints_comes_out_masked_and_without_sequences_while_it_runs(tmp_path: Path) -> None:
     bench = Bench(tmp_path, make_tree(tmp_path / "tree", {"a": "1\n"}))
     seen, lines_seen = Seen(), threading.Event()

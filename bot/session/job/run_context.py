@@ -204,7 +204,7 @@ def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) ->
         environment.trees,
         inputs.journal.write,
         inputs.stop,
-        Waits(spec.say, spec.view, inputs.detector.masked),
+        Waits(spec.say, spec.view, inputs.detector.masked, inputs.stop),
         unrun=profile.unrun,
         origin="" if inputs.confinement.moves else str(spec.origin or ""),
         inspect=checker_factory(policy, profile, checkout, inputs.stop),

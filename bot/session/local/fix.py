@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 
 from bot.checkout.local import repository_root
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
+from bot.contracts.formatting import sentence
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, Verb
@@ -28,8 +30,6 @@ from bot.session.progress.interruption import cancelled_by_signals, cut_off, not
 from bot.session.run_folder import RunFolder, new_folder
 from bot.session.tools.approvals import own_recording
 from bot.workspace.sandbox.backends import Setting
-
-CONTINUE_INSTRUCTION = "Go on where the last run ended, and finish what it was asked."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class FixOptions:
 @dataclass(frozen=True, slots=True)
 class FixResult:
     """`branch` is empty if none was created; `unseen` counts files that differ from HEAD. `kept_run` is the run's
-    folder if its work tree is kept."""
+    folder if its work tree is kept, `note` a sentence on what could not be found out."""
 
     outcome: Outcome
     exit_code: ExitCode
@@ -59,6 +59,7 @@ class FixResult:
     branch: str
     unseen: int
     kept_run: RunFolder | None = None
+    note: str = ""
 
 
 def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixResult:
@@ -74,10 +75,11 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
         check_new_branch(repo)
     model = options.model or default_model(environment)
     last = _last(options.resume, environment, options.allow_deletions) if options.resume else None
+    instruction = options.instruction.strip() or _last_instruction(last)
     folder = new_folder(environment)
     request = local_request(
         Verb.CONTINUE if last else Verb.FIX,
-        options.instruction.strip() or CONTINUE_INSTRUCTION,
+        instruction,
         repo,
         _request_options(options, last, folder),
     )
@@ -95,6 +97,13 @@ def fix(options: FixOptions, environment: Mapping[str, str], view: View) -> FixR
     at_once = cut_off(folder, options.out, view, "slash-agent fix")
     with note_work_on_error(folder, can_continue=True), cancelled_by_signals(stop, view.interrupted, at_once):
         return _deliver(options, repo, folder, run_session(replace(spec, resume=last), stop))
+
+
+def _last_instruction(bundle: Path | None) -> str:
+    """Return what the run to continue was asked for, by which a branch can be named."""
+    from bot.publish.bundle.read import read_bundle
+
+    return read_bundle(bundle).outcome.request.full_instruction if bundle else ""
 
 
 def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) -> dict[str, str]:
@@ -137,15 +146,18 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
                 _write(options.patch, verdict.patch)
             else:
                 branch = _branch(repo, result)
-        unseen = _unseen(repo)
-    except AgentError as error:
-        message = str(error).rstrip(".")
-        raise PublishError(f"{message}. The change is kept as {bundle / PATCH}.") from error
+    except (AgentError, OSError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error).rstrip(".")
+        failure = PublishError(f"{reason}. The change is kept as {bundle / PATCH}.")
+        if options.patch is None:
+            failure.add_note(f"apply it: git -C {quote(str(repo))} apply {quote(str(bundle / PATCH))}")
+        raise failure from error
     finally:
         if not result.needs_tree:
             folder.finish()
     code = exit_code(outcome.stop_reason, outcome.status)
-    return FixResult(outcome, code, bundle, branch, unseen, folder if result.needs_tree else None)
+    unseen, note = _unseen(repo)
+    return FixResult(outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note)
 
 
 def _write(file: Path, patch: bytes) -> None:
@@ -176,7 +188,11 @@ def _branch(repo: Path, result: RunResult) -> str:
     return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
 
 
-def _unseen(repo: Path) -> int:
+def _unseen(repo: Path) -> tuple[int, str]:
+    """Return the number of uncommitted files, and a sentence if they cannot be counted: the result stands."""
     from bot.checkout.branches import count_uncommitted
 
-    return count_uncommitted(repo)
+    try:
+        return count_uncommitted(repo), ""
+    except AgentError as error:
+        return 0, sentence(f"uncommitted files could not be counted: {error}")

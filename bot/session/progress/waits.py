@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.idle import IdleReporter
-from bot.contracts.model import Event, ModelInfo, ModelRequest, Provider
+from bot.contracts.model import Event, ModelInfo, ModelRequest, Provider, Retrying
 from bot.contracts.progress import OutputEvent, View, WaitEvent
 
 
@@ -28,7 +28,7 @@ class WatchedProvider:
         idle = IdleReporter("the provider", self._say)
         with idle.waiting():
             for event in self._provider.stream(request, cancel):
-                idle.reset()
+                idle.reset(event.delay if isinstance(event, Retrying) else 0.0)
                 yield event
 
     def close(self) -> None:
@@ -38,20 +38,24 @@ class WatchedProvider:
 class Waits:
     """Shows people what the run waits for: its name, its time limit, and the last line of its output. At a terminal
     Enter skips it; in a log there is one line when the wait begins. `say` takes that line if there is no `view`; every
-    text is put through `mask`."""
+    text is put through `mask`. After `stop` no further wait is shown: nothing is begun any more."""
 
     def __init__(
         self,
         say: Callable[[str], None],
         view: View | None = None,
         mask: Callable[[str], str] = lambda text: text,
+        stop: CancelToken | None = None,
     ) -> None:
         self.say = say
+        self._stop = stop
         self._view = view
         self._mask = mask
 
     def begin(self, text: str, limit: float | None = None, skip: Callable[[], None] | None = None) -> None:
         """`limit` is in seconds; `skip` is called if a person skips the wait."""
+        if self._stop is not None and self._stop.fired:
+            return
         if self._view is None:
             self.say(text)
             return
