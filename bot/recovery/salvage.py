@@ -136,7 +136,15 @@ def _salvage(
         writes=submission.writes,
         outputs=gather(folder, detector.masked),
     )
+    if out is None and os.path.lexists(folder.bundle) and not _has_only_files(folder.bundle):
+        folder.bundle.rename(folder.root / f"bundle.damaged-{os.urandom(4).hex()}")
     return SalvageResult(result.outcome, write_run_bundle(out, folder, result))
+
+
+def _has_only_files(folder: Path) -> bool:
+    return stat.S_ISDIR(folder.lstat().st_mode) and all(
+        stat.S_ISREG(path.lstat().st_mode) for path in folder.iterdir()
+    )
 
 
 def _journal(folder: RunFolder) -> tuple[JournalFile, str]:

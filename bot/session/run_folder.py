@@ -283,7 +283,7 @@ def _remove_entry(top: int, name: str, fresh: Iterator[str]) -> None:
             if not _is_folder(inner, folder):
                 os.unlink(inner, dir_fd=folder)
                 continue
-            os.chmod(inner, 0o700, dir_fd=folder)  # to move a folder is to write in it
+            os.close(_open_folder(inner, folder))  # to move a folder is to write in it
             os.rename(inner, next(fresh), src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)

@@ -93,7 +93,10 @@ def test_damage_beside_the_tree_costs_no_change(folder: RunFolder, tmp_path: Pat
     assert [file.path for file in again.files] == CHANGED
 
 
-FILES = ("journal.jsonl", "run.json", "prepared.json", "trusted.git/HEAD", "outputs.json", "archive")
+FILES = (
+    *("journal.jsonl", "run.json", "prepared.json", "trusted.git/HEAD", "archive"),
+    *("bundle", "bundle/outcome.json", "bundle/outputs.json", "bundle/.journal.jsonl.copy"),
+)
 KINDS: dict[str, Callable[[Path], object]] = {
     **IRREGULAR,
     "empty": Path.touch,
@@ -108,16 +111,18 @@ KINDS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_file_is_left_out_and_waited_for_by_nobody(
-    folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
 ) -> None:
     path = folder.root / name
+    path.parent.mkdir(exist_ok=True)
     if path.is_dir():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
     monkeypatch.chdir(path.parent)  # the name of a socket has an end
     KINDS[kind](Path(path.name))
-    outcome = salvage(folder.root, {}, tmp_path / "out").outcome
+    outcome = salvage(folder.root, {}).outcome
     assert [file.path for file in outcome.files] == CHANGED
+    assert [file.path for file in read_bundle(folder.bundle).outcome.files] == CHANGED
     assert any("prepared.json" in note for note in outcome.notes) is (name == "prepared.json")
 
 

@@ -123,6 +123,14 @@ def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None
     assert [record.run.note for record in begun.records] == ["there is no change to check"] * 2
 
 
+def test_a_change_that_was_not_judged_is_not_called_none(begin: Begin) -> None:
+    begun = begin({"a.txt": "1\n"}, Check("t", "sleep 30", 20))
+    begun.rounds.start_before()
+    [result] = begun.rounds.results(None, "the gate did not accept the change")
+    notes = {result.before.note, result.after.note, *(record.run.note for record in begun.records)}
+    assert notes == {"the gate did not accept the change"}
+
+
 def test_what_had_run_before_an_end_without_a_change_is_kept(begin: Begin) -> None:
     begun = begin({"a.txt": "1\n"}, "true")
     begun.rounds.start_before()
