@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _write_sarif(file: Path, review_range: Review) -> None:
-    from bot.review.formats import to_sarif
+    from bot.review.sarif import to_sarif
 
     try:
         file.write_text(to_sarif(review_range, __version__), encoding="utf-8")

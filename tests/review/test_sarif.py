@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from bot.contracts.evidence import Answer, CheckerComparison, Problem, ToolRun
 from bot.contracts.evidence import Severity as ProblemSeverity
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
+from bot.publish.bundle.read import read_bundle
+from bot.publish.bundle.write import SARIF, write_bundle
 from bot.review.fingerprints import fingerprint
-from bot.review.formats import problems_to_sarif, to_sarif
+from bot.review.sarif import problems_to_sarif, to_sarif
 from tests.support.npm import package_file
-from tests.support.outcomes import EVIDENCE, problem
+from tests.support.outcomes import EVIDENCE, OUTCOME, problem
 
 ONE = Finding("src/é a.py", 7, Severity.MAJOR, "Never closed", "It leaks.", 5, text="a\nb\nc", suggestion="x")
 REVIEW = Review(
@@ -90,6 +93,25 @@ def test_new_problems_are_a_run_for_each_checker_that_answered_twice() -> None:
     location = found["locations"][0]["physicalLocation"]
     assert location["artifactLocation"]["uri"] == "invoice.py"
     assert location["region"] == {"startLine": 7, "startColumn": 5}
+
+
+@pytest.mark.parametrize("text", ["a\x00\x1b[2J\ufffe", "\ud800", "\r\n\u2028{}", '"}]}'])
+def test_hostile_output_of_a_checker_is_only_text(text: str) -> None:
+    run = ToolRun(Answer.COMPLETE)
+    bad = Problem(text, "a.py", 1, 1, ProblemSeverity.ERROR, text, text, snippet=text)
+    [checker] = json.loads(problems_to_sarif([CheckerComparison(text, "1", "", run, run, new=(bad,))]))[
+        "runs"
+    ]
+    assert checker["results"][0]["message"]["text"] == text
+
+
+def test_a_bundle_has_the_log_if_a_checker_ran_and_publishing_does_not_read_it(tmp_path: Path) -> None:
+    write_bundle(tmp_path, EVIDENCE, b"p", b"", "m")
+    assert (tmp_path / SARIF).exists()
+    (tmp_path / SARIF).write_text("{tampered")
+    assert read_bundle(tmp_path).outcome.diagnostics == EVIDENCE.diagnostics
+    write_bundle(tmp_path, OUTCOME, b"p", b"", "m")
+    assert not (tmp_path / SARIF).exists()
 
 
 def test_equal_problems_have_fingerprints_of_their_own_which_the_line_is_no_part_of() -> None:

@@ -25,10 +25,8 @@ PLAN = "plan.json"
 WRITES = "writes.json"
 JOURNAL = "journal.jsonl"
 REPORT = "report.html"
-# New problems for other programs: written here, and read by no module of ours.
-RDJSONL = "problems.rdjsonl"
+# New problems for code scanning. Publishing does not read it.
 SARIF = "problems.sarif"
-JUNIT = "problems.junit.xml"
 
 OUTCOME_LIMIT = 8 << 20
 PATCH_LIMIT = 64 << 20
@@ -78,8 +76,7 @@ def write_bundle(
         _put_or_remove(folder, PLAN, plan_json)
         _put_or_remove(folder, WRITES, writes_json)
         (folder / REPORT).unlink(missing_ok=True)
-        for name, content in _problem_forms(outcome).items():
-            _put_or_remove(folder, name, content)
+        _put_or_remove(folder, SARIF, _sarif(outcome))
         if journal is not None and not _same_file(journal, folder / JOURNAL):
             _copy(folder, JOURNAL, journal)
         _put(folder, OUTCOME, _dump_within_limit(stated))
@@ -87,14 +84,13 @@ def write_bundle(
         raise BundleWriteError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
 
 
-def _problem_forms(outcome: Outcome) -> dict[str, bytes]:
-    """Return the content of each file; empty if no checker ran, and in some formats if nothing is new."""
+def _sarif(outcome: Outcome) -> bytes:
+    """Return the new problems as SARIF; empty if no checker ran."""
     if not outcome.diagnostics:
-        return dict.fromkeys((RDJSONL, SARIF, JUNIT), b"")
-    from bot.review.formats import problems_to_sarif, to_junit, to_rdjsonl
+        return b""
+    from bot.review.sarif import problems_to_sarif
 
-    forms = {RDJSONL: to_rdjsonl, SARIF: problems_to_sarif, JUNIT: to_junit}
-    return {name: form(outcome.diagnostics).encode(errors="replace") for name, form in forms.items()}
+    return problems_to_sarif(outcome.diagnostics).encode(errors="replace")
 
 
 def _dump_within_limit(outcome: Outcome) -> bytes:
