@@ -12,7 +12,7 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.request import Verb
 from bot.session.event.event_context import EventOptions
 from bot.session.event.run_event import run_event
-from tests.session.test_event_queue import BOT, WORKFLOW, run_of
+from tests.session.test_event_quota import BOT, WORKFLOW, run_of
 from tests.support.fix_script import DONE, shell
 from tests.support.listeners import Listener
 from tests.support.model_server import ModelServer

@@ -14,7 +14,7 @@ from bot.publish.thread.history import cost_today, spending
 from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
 from bot.session.event.quota import usd_left
 from slash_forge.bundled import MAINTAINER, REPORTER
-from tests.session.test_event_queue import BOT, act, run_of
+from tests.session.test_event_quota import BOT, act, run_of
 from tests.support.outcomes import make_request
 from tests.support.stage import Stage
 

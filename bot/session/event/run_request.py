@@ -17,7 +17,7 @@ from bot.contracts.request import Request, Tier, Verb
 from bot.events.event_request import Refusal
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.policy.tiers import admission, run_budget
+from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
@@ -26,8 +26,12 @@ from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
+from bot.session.event.other_runs import (
+    close_dead_progress,
+    existing_result_url,
+    resolve_progress_comment,
+)
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
-from bot.session.event.queue import existing_result_url, report_dropped, resolve_progress_comment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.job.attachments import github_attachments
 from bot.session.job.outcome import exit_code
@@ -56,7 +60,7 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
     usd_today = _usd_today(context, request, watch)
     if isinstance(usd_today, Refusal):
         return usd_today
-    report_dropped(host, reader, request, thread_ref, admission=admission(context.policy), watch=watch)
+    close_dead_progress(reader, thread_ref, host, watch)
     comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, watch)
     return _run(context, request, say, watch, usd_today=usd_today, comment=comment)
 

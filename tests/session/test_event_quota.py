@@ -1,0 +1,222 @@
+"""Many commands: the day's quota, and comments that other runs of the thread left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from bot.contracts.request import Actor, Tier
+from bot.github.client import connect
+from bot.github.values import Account
+from bot.session.event.quota import check_quota
+from slash_forge.bundled import MAINTAINER, REPORTER
+from tests.support.fix_script import DONE
+from tests.support.model_server import ModelServer
+from tests.support.stage import CommandResult, Stage
+
+BOT = "github-actions[bot]"
+WORKFLOW = ".github/workflows/agent.yml"
+ME = Account(BOT, 41_898_282, "Bot")
+
+
+def run_of(stage: Stage, conclusion: str | None = "success", login: str = MAINTAINER, **more: Any) -> int:
+    given = {"workflow": WORKFLOW, "event": "issue_comment", "actor": login, "conclusion": conclusion, **more}
+    return stage.forge.add_run(stage.repo, name="agent", **given)
+
+
+def act(stage: Stage, event: Any = None, run: int = 0, **permissions: str) -> tuple[CommandResult, int]:
+    """One run as Actions has it; what was said, and how often the model was asked."""
+    granted: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "read", **permissions}
+    token = stage.forge.token(BOT, granted, repo=stage.repo)
+    with ModelServer([DONE]) as server:
+        ran = stage.run(
+            model=server,
+            event=event,
+            token=token,
+            GITHUB_RUN_ID=str(run or run_of(stage, None)),
+            GITHUB_WORKFLOW_REF=f"{stage.repo}/{WORKFLOW}@refs/heads/main",
+        )
+        asked = len(server.requests)
+    assert "Traceback" not in ran.output
+    return ran, asked
+
+
+# -- the day's quota
+
+
+@pytest.fixture
+def two_a_day(stage: Stage, one_day: None) -> Iterator[Stage]:
+    policy = "version: 1\ntiers:\n  maintainer: {runs_a_day: 2}\n"
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    yield stage
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+def test_within_the_quota_a_run_is_a_run(two_a_day: Stage) -> None:
+    run_of(two_a_day)
+    _, asked = act(two_a_day)
+    assert asked == 1
+
+
+def test_a_quota_that_is_used_up_is_said_in_one_sentence(two_a_day: Stage) -> None:
+    for _ in range(2):
+        run_of(two_a_day)
+    ran, asked = act(two_a_day)
+    assert (ran.code, asked) == (3, 0)
+    [bodies] = two_a_day.bot_comments()
+    assert bodies.startswith(
+        f"{MAINTAINER} has used today's 2 runs of the tier maintainer. The count starts again at 00:00"
+    )
+
+
+@pytest.mark.slow
+def test_deleting_every_comment_changes_nothing(two_a_day: Stage) -> None:
+    for _ in range(2):
+        run_of(two_a_day)
+    act(two_a_day)
+    for comment in two_a_day.get("issues/1/comments"):
+        two_a_day.forge.delete_comment(two_a_day.repo, comment["id"])
+    _, asked = act(two_a_day, two_a_day.ask("/agent fix this"))
+    assert asked == 0
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_what_does_not_count(two_a_day: Stage) -> None:
+    """Skipped runs, other people's, other workflows' and yesterday's."""
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for more in (
+        {"conclusion": "skipped"},
+        {"login": REPORTER},
+        {"workflow": ".github/workflows/ci.yml"},
+        {"at": yesterday},
+    ):
+        for _ in range(2):
+            run_of(two_a_day, **more)
+    _, asked = act(two_a_day)
+    assert asked == 1
+
+
+def test_help_is_never_refused_for_it(two_a_day: Stage) -> None:
+    for _ in range(2):
+        run_of(two_a_day)
+    ran, _ = act(two_a_day, two_a_day.ask("/agent help"))
+    assert ran.code == 0
+
+
+def test_the_count_costs_one_call(stage: Stage, one_day: None) -> None:
+    for _ in range(30):
+        run_of(stage)
+    github = connect(stage.sample.run_token, stage.forge.api_url)
+    actor = Actor(MAINTAINER, 1, Tier.MAINTAINER)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    quota = check_quota(github, stage.repo, actor, 50, run=1, workflow=WORKFLOW, now=now)
+    assert (quota.refusal, len(github.calls)) == ("", 1)
+
+
+@pytest.mark.parametrize(("tier", "refused"), [(Tier.MAINTAINER, False), (Tier.CONTRIBUTOR, True)])
+def test_where_runs_cannot_be_counted_the_permission_is_named(
+    stage: Stage, tier: Tier, refused: bool
+) -> None:
+    stage.forge.fail_next("GET", "/actions/", status=403, body={"message": "Resource not accessible"})
+    github = connect(stage.sample.run_token, stage.forge.api_url)
+    quota = check_quota(
+        github, stage.repo, Actor("x", 1, tier), 5, run=1, workflow=WORKFLOW, now="2026-01-01T00:00:00Z"
+    )
+    assert bool(quota.refusal) is refused
+    assert "`actions: read`" in (quota.refusal or quota.note)
+
+
+def test_schedules_and_failed_runs_are_counted_by_their_event(stage: Stage, one_day: None) -> None:
+    for _ in range(3):
+        run_of(stage, event="schedule")
+    github = connect(stage.sample.run_token, stage.forge.api_url)
+    actor = Actor("schedule", 0, Tier.SCHEDULE)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for event, refused in (("schedule", True), ("workflow_run", False)):
+        quota = check_quota(github, stage.repo, actor, 3, run=1, workflow=WORKFLOW, now=now, event=event)
+        assert bool(quota.refusal) is refused
+
+
+@pytest.mark.slow
+def test_outside_actions_nothing_is_counted(stage: Stage) -> None:
+    github = connect(stage.sample.run_token, stage.forge.api_url)
+    check_quota(
+        github, stage.repo, Actor("x", 1, Tier.MAINTAINER), 0, run=0, workflow="", now="2026-01-01T00:00:00Z"
+    )
+    assert github.calls == []
+
+
+# -- comments that other runs left
+
+
+def begun(stage: Stage, number: int, run: int, state: str = "over") -> int:
+    mark = f"<!-- slash-agent progress request={number} run={run} state={state} -->"
+    return stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Working on it**\n\n{mark}\n")[0]
+
+
+@pytest.mark.bubblewrap
+def test_a_comment_that_a_dead_run_left_open_is_closed(stage: Stage) -> None:
+    dead = run_of(stage, "cancelled")
+    begun(stage, stage.sample.comment, dead, "on")
+    act(stage, stage.ask("/agent fix this"))
+    [bodies] = [body for body in stage.bot_comments() if "Nothing more will come of this" in body]
+    assert f"/actions/runs/{dead}) is over (cancelled)" in bodies
+    assert "state=over" in bodies
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_two_commands_of_the_same_second_are_two_requests(stage: Stage) -> None:
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    events = [
+        stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, f"/agent fix {word}", at=at)[1]
+        for word in ("the one", "the other")
+    ]
+    for event in events:
+        _, asked = act(stage, event)
+        assert asked == 1
+    shown = [body for body in stage.bot_comments() if "<!-- slash-agent progress " in body]
+    assert len(shown) == 2
+
+
+def queued(stage: Stage, number: int, run: int) -> None:
+    """What the gate writes for a command whose run then has to wait."""
+    mark = f"<!-- slash-agent progress request={number} state=on run={run} queued=yes -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, f"**Queued**\n\n- begins later\n\n{mark}\n")
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_the_comment_of_a_run_that_was_cancelled_while_it_waited_is_closed(stage: Stage) -> None:
+    seen, _ = stage.forge.comment(stage.repo, stage.sample.issue, MAINTAINER, "/agent fix another")
+    queued(stage, seen, run_of(stage, "cancelled"))
+    act(stage, stage.ask("/agent fix this"))
+    [closed] = [body for body in stage.bot_comments() if f"request={seen} " in body]
+    assert "Nothing more will come of this" in closed
+    assert "state=over" in closed
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_an_open_comment_that_a_person_wrote_is_left_alone(stage: Stage) -> None:
+    dead = run_of(stage, "cancelled")
+    mark = f"<!-- slash-agent progress request={stage.sample.comment} run={dead} state=on -->"
+    stage.forge.comment(stage.repo, stage.sample.issue, REPORTER, f"x\n\n{mark}\n")
+    act(stage, stage.ask("/agent fix this"))
+    assert not [body for body in stage.bot_comments() if "Nothing more will come of this" in body]
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.slow
+def test_what_still_waits_behind_a_run_is_left_alone(stage: Stage) -> None:
+    event = stage.ask("/agent fix this")
+    behind = stage.ask("/agent fix that")
+    queued(stage, behind["comment"]["id"], run_of(stage, None))
+    act(stage, event)
+    [waiting] = [body for body in stage.bot_comments() if "queued=yes" in body]
+    assert "state=on" in waiting
