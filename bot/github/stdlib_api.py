@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Any
 
 TIMEOUT = 10
@@ -55,5 +56,5 @@ class Api:
             if error.code == 404 and method == "GET":
                 return 404, None
             raise ApiError(f"GitHub answered {error.code} to {method} {path.partition('?')[0]}") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             raise ApiError(f"GitHub did not answer {method} {path.partition('?')[0]}: {error}") from error

@@ -34,6 +34,8 @@ FULL = "application/vnd.github.full+json"
 """Media type of a response with the text as Markdown and as HTML."""
 
 _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
+_TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
+"""Of a page, such as a proxy sends in place of GitHub's response."""
 _NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 
 
@@ -186,15 +188,14 @@ class ApiTransport:
         self.calls.append(ApiCall(verb, path, status))
         if status == 304 and cached is not None:
             return Response(200, cached.headers, json.loads(cached.text))
+        data = _body(status, response_headers, text)
+        if isinstance(data, Failure):
+            return data
         if status >= 300:
-            return failure_from(status, _json_or_text(text), response_headers, self._pace.now())
+            return failure_from(status, data, response_headers, self._pace.now())
         if cacheable:
             self._cache.put(path, response_headers, text)
-        try:
-            return Response(status, response_headers, json.loads(text) if text else None)
-        except ValueError:
-            # The response was cut short; the request may have been executed.
-            return Failure(0, "an answer that is not JSON")
+        return Response(status, response_headers, data)
 
     def _next_page(self, action: str, response: Response) -> str | None:
         """The path of the next page from the Link header; its host is ignored."""
@@ -248,11 +249,24 @@ def _rows(data: Any, key: str) -> list[Any]:
     return rows
 
 
-def _json_or_text(text: str) -> object:
+def _body(status: int, headers: Mapping[str, str], text: str) -> Any:
+    """Return the JSON of a whole response, or of an error response its text. Anything else is a `Failure` without a
+    response: it was cut short, or a proxy sent it, and the request may have been executed."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if status == 304:
+        return Failure(0, "304 for a response that we do not have")
+    if not text and status in (202, 204, 205):
+        return None
     try:
-        return json.loads(text) if text else None
+        if status < 300 and kind and "json" not in kind:
+            raise ValueError
+        return json.loads(text)
     except ValueError:
-        return text
+        if status < 300:
+            return Failure(
+                0, f"{len(text)} characters of {kind or 'an unknown type'}, not a whole JSON response"
+            )
+        return f"{kind}, not JSON: {title[1]}" if (title := _TITLE.search(text)) else text
 
 
 # Characters of JSON; the least recently used are removed first.
