@@ -79,12 +79,14 @@ class CommentData:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryData:
-    """`name` is `owner/name`; `clone_url` is for git over HTTP and contains no credential."""
+    """`name` is `owner/name`; `clone_url` is for git over HTTP and contains no credential. `read_only` is `archived`,
+    `disabled` or empty."""
 
     name: str
     default_branch: str
     private: bool
     clone_url: str
+    read_only: str = ""
 
 
 @dataclass(frozen=True, slots=True)

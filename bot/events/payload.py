@@ -145,6 +145,9 @@ class Fields:
             default_branch=self.text("repository.default_branch"),
             private=self.truth("repository.private"),
             clone_url=self.matching("repository.clone_url", _CLONE_URL, "an http or https URL"),
+            read_only=next(
+                (s for s in ("archived", "disabled") if self.truth(f"repository.{s}", default=False)), ""
+            ),
         )
 
     def _find(self, path: str) -> object:

@@ -129,7 +129,7 @@ _VERBS = {
     Status.REVIEWED: frozenset({Verb.REVIEW, *_REPEATING}),
     Status.PLANNED: frozenset({Verb.PLAN, *_REPEATING}),
 }
-_CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_REPEATING})
+CHANGING = frozenset({Verb.FIX, Verb.APPROVE, *_REPEATING})
 
 
 def kind_of(bundle: Bundle) -> Status:
@@ -158,7 +158,7 @@ def check_verb(bundle: Bundle) -> None:
     outcome = bundle.outcome
     verb, wrong = outcome.request.verb, outcome.status.value
     allowed = _VERBS.get(kind_of(bundle))
-    if (has_change(bundle) and verb not in _CHANGING) or (allowed is not None and verb not in allowed):
+    if (has_change(bundle) and verb not in CHANGING) or (allowed is not None and verb not in allowed):
         raise PublishError(
             f"The bundle says `{wrong}`, which `/agent {verb}` cannot come to: nothing was done."
         )

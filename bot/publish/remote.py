@@ -29,22 +29,12 @@ _OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
 
 
-# Another push was first; the last two if both pushes reach the server at the same moment.
-_BRANCH_MOVED = (
-    "stale info",
-    "fetch first",
-    "reference already exists",
-    "cannot lock ref",
-    "failed to update ref",
-)
-
-
 class BranchMovedError(PublishError):
     """The branch was changed or created between our check and our push."""
 
 
 class ProtectedBranchError(PublishError):
-    """A rule of the repository forbids the push."""
+    """A rule of the repository forbids pushes to this branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +102,33 @@ class Remote:
             )
         except PublishError:
             # The push may have succeeded without an answer, or another job may have pushed the same commit.
-            if not self._holds(branch, sha):
+            heads = self._heads_beside(branch)
+            if heads is None:
                 raise
+            now = heads.pop(branch, "")
+            if now == sha:
+                return
+            if now != expected:
+                raise BranchMovedError(
+                    f"Somebody changed the branch {branch} while it was pushed; run publish again."
+                ) from None
+            if heads:
+                raise PublishError(f"{no_room(next(iter(heads)), branch)} Then publish again.") from None
+            raise
 
-    def _holds(self, branch: str, sha: str) -> bool:
-        """Whether `branch` is at `sha`; false if that is unknown."""
+    def _heads_beside(self, branch: str) -> dict[str, str] | None:
+        """Return `branch` if it exists, and branches that cannot exist beside it; `None` if that is unknown."""
+        parts = branch.split("/")
+        above = ["/".join(parts[:end]) for end in range(1, len(parts))]
         try:
-            return self.refs(branch).heads.get(branch) == sha
+            heads = self.refs(branch, f"{branch}/*", *above).heads
         except PublishError:
-            return False
+            return None
+        return {
+            name: sha
+            for name, sha in heads.items()
+            if name in (branch, *above) or name.startswith(f"{branch}/")
+        }
 
     def _drive(self, branch: str, doing: str, arguments: list[str]) -> str:
         transport.check_url(self.url, self.token)
@@ -135,60 +143,78 @@ class Remote:
         return [self.token, base64.b64encode(f"x-access-token:{self.token}".encode()).decode()]
 
 
+def no_room(existing: str, branch: str) -> str:
+    """Return the reason why git cannot create `branch`."""
+    return (
+        f"The branch {existing} exists on the server, and git cannot keep {branch} beside it: rename or delete "
+        f"{existing}."
+    )
+
+
+# What to do about a refusal, by the server's words. GitHub documents these in "Troubleshooting rules", "About protected
+# branches", "About large files on GitHub" and "Working with push protection from the command line".
+_ADVICE = {
+    r"archived": "unarchive it, then publish again",
+    r"repository.*disabled": "have it enabled, then publish again",
+    r"workflows?\W* (?:permission|scope)": (
+        "a token with the `workflows` permission may push this, which the workflow's own token never has"
+    ),
+    r"secret": "remove the secret, or allow it where the server says, then publish again",
+    r"GH001|large file|file size|exceed|too large|quota|no space": (
+        "ask for a change with less data, or make room on the server, then publish again"
+    ),
+    r"GH007|email privacy": "set `identity.email` in the policy to a no-reply address",
+    r"signature|signed": "set `pull_request.signed: true` in the policy",
+    r"cannot lock|\.lock\b": "another push may have held the branch: publish again",
+}
+_RULE = r"GH00[26]|GH013|protected branch|rule violation|push declined|restricted|force.push|non-fast-forward"
+
+
 def _push_error(branch: str, doing: str, output: str, hidden: list[str]) -> AgentError:
-    """Convert git's output to an error. GitHub documents its messages in "Troubleshooting rules", "About protected
-    branches" and "Rate limits for the REST API"; an archived repository's is "This repository was archived so it is
-    read-only"."""
-    if any(words in output for words in _BRANCH_MOVED):
-        return BranchMovedError(f"Somebody changed the branch while {doing}; run publish again.")
-    if "without `workflow" in output or "without workflow" in output or "workflows` permission" in output:
-        return PublishError(
-            "The push was refused: it changes a workflow file and the token lacks the `workflows` permission."
-        )
-    if any(words in output for words in ("GH006", "GH013", "push declined due to", "protected branch")):
-        advice = f"let the bot write branches under {PREFIX}"
-        if not branch.startswith(PREFIX):
-            advice = f"let the bot push to {branch}, or set `push_to_head: false` in its policy"
-        return ProtectedBranchError(
-            f"The push was refused by a rule of the repository while {doing}: {_reason(output, hidden)}; {advice}."
-        )
-    if "archived" in output and "read-only" in output:
-        return PublishError(
-            f"The repository is archived, which stops {doing}: unarchive it, then publish again."
-        )
-    failure = transport.http_failure(output)
+    """Convert git's output to an error with the server's own words and what to do."""
+    failure, words = transport.http_failure(output), _server_words(output, hidden)
     if failure is not None and failure.rate_limited:
         return PublishError(f"A rate limit of GitHub stopped {doing}; publish again in some minutes.")
     if failure is not None and failure.transient:
         return PublishError(
-            f"The server did not answer while {doing}, after several tries: {_reason(output, hidden)}. "
-            "Publish again later."
+            f"The server did not answer while {doing}, after several tries: {words}. Publish again later."
         )
     if failure is not None and failure.moved:
         return RepositoryMovedError(doing)
-    if (
-        "error: 403" in output
-        or "Permission to" in output
-        or "Write access to repository not granted" in output
-    ):
+    advice = next((text for sign, text in _ADVICE.items() if re.search(sign, words, re.IGNORECASE)), "")
+    if re.search(_RULE, words, re.IGNORECASE):
+        allow = f"let the bot write branches under {PREFIX}"
+        if not branch.startswith(PREFIX):
+            allow = f"let the bot push to {branch}, or set `push_to_head: false` in its policy"
+        return ProtectedBranchError(
+            f"The push was refused by a rule of the repository while {doing}: {words}; {advice or allow}."
+        )
+    if advice or _REJECTED.search(output):
+        advice = advice or "publish again once that is settled"
+        return PublishError(f"The server refused {doing}: {words}; {advice}.")
+    if "error: 403" in output or "Permission to" in output or "not granted" in output:
         return PublishError(
-            f"The token may not push (403) while {doing}: give the job `permissions: contents: write`."
+            f"The token may not push (403) while {doing}: {words}; give the job `permissions: contents: write`."
         )
     if "Authentication failed" in output or "error: 401" in output or "could not read Username" in output:
         return PublishError(f"The server did not accept the token while {doing}: it is wrong or has expired.")
     if "not found" in output or "error: 404" in output:
         return PublishError(f"There is no such repository while {doing}, or the token may not see it.")
-    return PublishError(f"git failed while {doing}: {_reason(output, hidden)}.")
+    return PublishError(f"git failed while {doing}: {words}.")
 
 
-def _reason(output: str, hidden: list[str]) -> str:
-    """Return the server's reason, or else git's last line."""
-    for line in output.splitlines():
-        rejected = re.search(r"\[(?:remote )?rejected\] \((.+?)\)\s*$", line)
-        if rejected:
-            return rejected.group(1)
-    cleaned = output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")
-    return last_line(cleaned, hidden).rstrip(".")
+_REMOTE = re.compile(r"^(?:\s*stderr: ')?remote: *(.*?)\s*$", re.MULTILINE)
+_REJECTED = re.compile(r"\[(?:remote )?rejected\] \((.+)\)\s*$", re.MULTILINE)
+_WORDS_LIMIT = 600
+
+
+def _server_words(output: str, hidden: list[str]) -> str:
+    """Return what the server wrote and its reason for a rejection, or else git's last line, without secrets."""
+    lines = [line.strip(" -*") for line in _REMOTE.findall(output)]
+    words = list(dict.fromkeys(line for line in [*lines, *_REJECTED.findall(output)] if line))
+    if not words:
+        words = [output.replace("stderr: '", "").replace("stdout: '", "").rstrip("'\n ")]
+    return "; ".join(last_line(text, hidden).rstrip(".") for text in words)[:_WORDS_LIMIT]
 
 
 _FILE_LIMIT = 256 << 10

@@ -49,6 +49,7 @@ from tests.faults.scene import (
     read_only_repository,
     renamed,
     run,
+    server_branch,
     shell_first,
     short_wait,
     silent,
@@ -310,6 +311,16 @@ FORBIDDEN = (
         "A 403 that stays",
         {("a rule forbids the branch", "`publish`, the push"): publish(forbidden_branch)},
         exit=6, says="rule of the repository", work=Work.BUNDLE, thread="rule of the repository",
+    ),
+    *rows(
+        "A branch on the server leaves no room for ours",
+        {("agent", "`run`"): run(before=server_branch("agent"))},
+        exit=3, says="rename or delete agent", work=Work.UNPAID, thread="rename or delete agent",
+    ),
+    *rows(
+        "A branch on the server leaves no room for ours",
+        {("agent", "`publish`, the push"): publish(server_branch("agent"))},
+        exit=6, says="rename or delete agent", work=Work.BUNDLE, thread="rename or delete agent",
     ),
     *rows(
         "A 403 that stays",

@@ -439,6 +439,11 @@ def forbidden_branch(scene: Scene) -> None:
     scene.forge.add_rule(scene.stage.repo, "agent/*", "creation")
 
 
+def server_branch(name: str) -> Fault:
+    """Somebody made a branch of that name on the server."""
+    return lambda scene: scene.forge.commit(scene.stage.repo, {"a": "b"}, branch=name) and None
+
+
 def renamed(scene: Scene) -> None:
     owner = scene.stage.repo.partition("/")[0]
     scene.forge.rename_repository(scene.stage.repo, f"{owner}/renamed")

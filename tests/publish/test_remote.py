@@ -106,6 +106,77 @@ def test_a_rejected_push_says_the_servers_reason(world: World, remote: Remote) -
     assert "rule of the repository" in str(caught.value) or "hook declined" in str(caught.value)
 
 
+def refuse(world: World, *lines: str, reason: str = "pre-receive hook declined") -> None:
+    """The server refuses every push with these lines and git's `reason`."""
+    name = "update" if reason == "hook declined" else "pre-receive"
+    hook = world.forge.git_folder(REPO) / "hooks" / name
+    said = "\n".join(lines)
+    hook.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 1\n")
+    hook.chmod(0o755)
+
+
+GH013 = "error: GH013: Repository rule violations found for refs/heads/agent/x."
+REFUSALS = {
+    "creation": ((GH013, "", "- Cannot create ref due to creations being restricted."), "branches under agent/"),
+    "protected": (("error: GH006: Protected branch update failed for refs/heads/agent/x.",
+                   "error: Changes must be made through a pull request."), "branches under agent/"),
+    "force": ((GH013, "- Cannot force-push to this branch"), "branches under agent/"),
+    "signatures": ((GH013, "- Commits must have verified signatures."), "`pull_request.signed: true`"),
+    "secret": ((GH013, "- GITHUB PUSH PROTECTION", "  - Push cannot contain secrets",
+                "  https://github.com/octo/hello/security/secret-scanning/unblock-secret/2"), "remove the secret"),
+    "size": (("error: File big.bin is 150.00 MB; this exceeds GitHub's file size limit of 100.00 MB",
+              "error: GH001: Large files detected."), "less data"),
+    "quota": (("error: This repository exceeded its data quota.",), "less data"),
+    "e-mail": (("error: GH007: Your push would publish a private email address.",), "identity.email"),
+    "workflow": (("refusing to allow a GitHub App to update workflow `ci.yml` without `workflows` permission",),
+                 "`workflows` permission"),
+    "hook": (("Every commit needs a ticket; ticket not found.",), "publish again once that is settled"),
+    "archived": (("This repository was archived so it is read-only.",), "unarchive it"),
+    "disabled": (("Access to this repository has been disabled by GitHub staff.",), "have it enabled"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "advice"), REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refused_push_has_the_servers_words_and_what_to_do(
+    world: World, remote: Remote, lines: tuple[str, ...], advice: str
+) -> None:
+    refuse(world, *lines)
+    with pytest.raises(PublishError) as caught:
+        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+    assert not isinstance(caught.value, BranchMovedError)
+    words = str(caught.value)
+    assert all(line.strip(" -").removeprefix("error: ").rstrip(".") in words for line in lines)
+    assert advice in words
+    assert "hook declined" in words and "\n" not in words
+
+
+@pytest.mark.parametrize(("other", "wanted"), [("agent", "agent/x"), ("agent/x/y", "agent/x")])
+def test_a_branch_that_git_cannot_keep_beside_another_names_it(
+    world: World, remote: Remote, other: str, wanted: str
+) -> None:
+    world.forge.commit(REPO, {"a": "b"}, branch=other, author="ann")
+    with pytest.raises(PublishError, match=f"The branch {other} exists.*rename or delete"):
+        remote.push(commit(remote, world), wanted, expected="", never=NOBODY)
+
+
+def test_a_lock_that_nobody_releases_is_no_change_of_the_branch(world: World, remote: Remote) -> None:
+    lock = world.forge.git_folder(REPO) / "refs/heads/agent/x.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    with pytest.raises(PublishError, match="publish again") as caught:
+        remote.push(commit(remote, world), "agent/x", expected="", never=NOBODY)
+    assert not isinstance(caught.value, BranchMovedError)
+
+
+def test_a_server_that_forbids_to_rewrite_a_branch_is_no_change_of_it(world: World, remote: Remote) -> None:
+    first = commit(remote, world, "first")
+    remote.push(first, "agent/x", expected="", never=NOBODY)
+    with (world.forge.git_folder(REPO) / "config").open("a") as config:
+        config.write("[receive]\n\tdenyNonFastForwards = true\n")
+    with pytest.raises(ProtectedBranchError, match=r"non-fast-forward.*branches under agent/"):
+        remote.push(commit(remote, world, "second"), "agent/x", expected=first, never=NOBODY)
+
+
 def test_git_sees_the_token_in_its_environment_alone(
     world: World, remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,13 @@ def test_a_push_without_its_edit_is_finished() -> None:
     assert (target.expected, target.pull) == (NEW, own.pull)
 
 
+@pytest.mark.parametrize(
+    "other", [f"{NAME}/part", f"{NAME}/a/b", "agent/Issue-7-Totals", "agent/ISSUE-7-totals/x"]
+)
+def test_a_name_that_git_cannot_keep_beside_another_is_not_chosen(other: str) -> None:
+    assert choose_target(NAME, NEW, {other: OTHER}, []).branch == f"{NAME}-2"
+
+
 def test_a_hundred_taken_names_are_a_sentence() -> None:
     heads = {NAME: OTHER} | {f"{NAME}-{number}": OTHER for number in range(2, 200)}
     with pytest.raises(PublishError, match="taken"):

@@ -45,6 +45,30 @@ def test_an_outsider_gets_one_line_and_nothing_is_begun(stage: Stage, model: Mod
     assert_nothing_began(stage)
 
 
+def test_a_branch_that_leaves_no_room_for_ours_is_named_before_the_model_is_asked(
+    stage: Stage, model: ModelServer
+) -> None:
+    stage.forge.commit(stage.repo, {"a": "b"}, branch="agent", author=MAINTAINER)
+    ran = stage.run(model=model, event=stage.ask("/agent fix this"))
+    assert ran.code == 3
+    [line] = stage.bot_comments()
+    assert line.startswith(
+        "The branch agent exists on the server, and git cannot keep agent/ beside it: rename"
+    )
+    assert_nothing_began(stage)
+
+
+@pytest.mark.parametrize("state", ["archived", "disabled"])
+def test_a_repository_that_takes_nothing_is_named_before_the_model_is_asked(
+    stage: Stage, model: ModelServer, state: str
+) -> None:
+    event = stage.ask("/agent fix this")
+    event["repository"][state] = True
+    ran = stage.run(model=model, event=event)
+    assert (ran.code, f"is {state}" in ran.output) == (3, True)
+    assert_nothing_began(stage)
+
+
 def test_a_slip_of_somebody_who_may_command_gets_a_reaction_and_the_right_form(
     stage: Stage, model: ModelServer
 ) -> None:

@@ -58,9 +58,9 @@ class Target:
 def branch_patterns(number: int | None, name: str) -> tuple[str, ...]:
     """Return patterns for all branches of results for this thread: title and slug may have changed."""
     if number is None:
-        return (name, f"{name}-*")
+        return (name, f"{name}-*", f"{name}/*")
     start = f"{PREFIX}{name.removeprefix(PREFIX).partition('-')[0]}-{number}"
-    return (start, f"{start}-*")
+    return (start, f"{start}-*", f"{start}/*")
 
 
 def choose_target(
@@ -83,11 +83,12 @@ def choose_target(
             return Target(ours.pull.head_branch, heads[ours.pull.head_branch], ours.pull)
     left_alone = tuple(ours.pull.number for ours in own)
     occupied = never | {ours.pull.head_branch for ours in own}
+    # A branch with this very commit is our own, from a run that could not open its pull request. A branch below a name
+    # takes the name too, and so does another case in a clone on macOS or Windows.
+    occupied |= {"/".join(head.casefold().split("/")[:2]) for head, tip in heads.items() if tip != commit}
     for number in range(1, _MOST_BRANCHES + 1):
         candidate = name if number == 1 else f"{name}-{number}"
-        # A branch with this very commit is our own, from a run that could not open its pull request.
-        free = candidate not in heads or heads[candidate] == commit
-        if free and candidate not in occupied:
+        if candidate not in occupied:
             return Target(candidate, heads.get(candidate, ""), left_alone=left_alone)
     raise PublishError(
         f"{name} and {_MOST_BRANCHES} numbered names beside it are taken: delete some of them."

@@ -21,6 +21,8 @@ from bot.policy.tiers import run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
+from bot.publish.context import CHANGING
+from bot.publish.remote import PREFIX, no_room
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
@@ -57,12 +59,25 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
         return _already_done(context, url, begun_comment, watch)
     if outcome := _earlier_attempt(context, request, watch):
         return EventResult(ExitCode.DONE, outcome.reason, outcome, context.options.out)
+    if reason := _cannot_publish(context, request):
+        return Refusal(reason, in_thread=request.actor.tier is not Tier.BOT)
     usd_today = _usd_today(context, request, watch)
     if isinstance(usd_today, Refusal):
         return usd_today
     close_dead_progress(reader, thread_ref, host, watch)
     comment = resolve_progress_comment(reader, thread_ref, host, begun_comment, watch)
     return _run(context, request, say, watch, usd_today=usd_today, comment=comment)
+
+
+def _cannot_publish(context: EventContext, request: Request) -> str:
+    """Return why a result could not be published, which is known before the model is paid; empty if it could."""
+    name, github = request.repository, context.github
+    if state := github.repository(name).read_only:
+        return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
+    root = PREFIX.rstrip("/")
+    if request.verb in CHANGING and request.pull is None and github.has_branch(name, root):
+        return f"{no_room(root, PREFIX)} Then ask again."
+    return ""
 
 
 def _begun_comment(environment: Mapping[str, str]) -> int:
