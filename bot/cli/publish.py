@@ -74,6 +74,8 @@ def _headline(published: PublishResult, outcome: Outcome, *, dry_run: bool) -> t
         return "good", f"P{pull} has the change as suggestions: {published.pr_url}"
     if published.pr_number and published.created:
         return "good", f"P{pull} opened: {published.pr_url}"
+    if published.ended:
+        return "good", f"P{pull} has this change and is {published.ended}: {published.pr_url}"
     if published.pr_number:
         return "good", f"P{pull} is up to date: {published.pr_url}"
     if dry_run:

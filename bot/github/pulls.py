@@ -13,6 +13,8 @@ from bot.github.errors import GitHubError
 from bot.github.transport import PAGE, ApiTransport, ignore_response, with_query
 from bot.github.values import CommitData, PullData
 
+# Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
+_OPENING = (1.0, 1.0, 2.0, 0.0)
 # Seconds before each new attempt to open a pull request for a head that the API does not see yet.
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
 
@@ -42,10 +44,10 @@ class Pulls(ApiTransport):
         path = with_query(f"/repos/{repository}/pulls", state=state)
         return self._list(f"listing the pull requests of {repository}", path, _pull_data)
 
-    def open_pulls(self, repository: str, branch: str) -> list[PullData]:
-        """The open pull requests whose head is `branch` of this very repository."""
+    def pulls_from(self, repository: str, branch: str, state: str = "open") -> list[PullData]:
+        """The pull requests in `state` whose head is or was `branch` of this very repository."""
         owner = repository.partition("/")[0]
-        path = with_query(f"/repos/{repository}/pulls", state="open", head=f"{owner}:{branch}")
+        path = with_query(f"/repos/{repository}/pulls", state=state, head=f"{owner}:{branch}")
         pulls = self._list(f"looking for pull requests of {branch} in {repository}", path, _pull_data)
         return [
             p for p in pulls if p.head_branch == branch and p.head_repository.lower() == repository.lower()
@@ -80,6 +82,14 @@ class Pulls(ApiTransport):
                     raise
                 self._pace.sleep(pause)
         raise AssertionError("unreachable")
+
+    def opened_meanwhile(self, repository: str, branch: str) -> PullData | None:
+        """Return the open pull request of `branch`. Waits a few seconds for one that is being opened."""
+        for pause in _OPENING:
+            if pulls := self.pulls_from(repository, branch):
+                return pulls[0]
+            self._pace.sleep(pause)
+        return None
 
     def edit_pull(self, repository: str, number: int, *, title: str, body: str) -> None:
         action = f"editing pull request {number} of {repository}"

@@ -69,16 +69,6 @@ class Repositories(ApiTransport):
             raise
         return True
 
-    def has_branch(self, repository: str, branch: str) -> bool:
-        path = f"/repos/{repository}/git/ref/heads/{quote(branch)}"
-        try:
-            self._get(f"looking for the branch {branch} of {repository}", path, ignore_response)
-        except GitHubError as error:
-            if error.status in (404, 409):  # 409: the repository is empty
-                return False
-            raise
-        return True
-
     def file(self, repository: str, path: str, ref: str) -> str | None:
         """Return the text of a file at `ref`; `None` if there is none."""
         query = f"/repos/{repository}/contents/{quote(path)}?ref={quote(ref, safe='')}"

@@ -39,8 +39,10 @@ from bot.publish.context import (
 )
 from bot.publish.remote import Remote
 from bot.publish.result import (
+    CancelledAfterPublishing,
     PublishResult,
     ThreadCommentError,
+    report_cancelled,
     report_change,
     report_failure,
     report_no_change,
@@ -94,19 +96,26 @@ def publish(
             return _apply_writes(context, writes, _publish_reply(context))
         approval = _check_approval(context)
         result = _publish_change(context, approval.url if approval else "")
+        if not dry_run:  # else the thread's comments do not exist
+            try:
+                result = replace(result, notes=(*result.notes, *report_change(context, result)))
+            except KeyboardInterrupt:
+                raise CancelledAfterPublishing(result) from None
     except OpeningRefusedError as error:
         raise PublishError(report_failure(context, str(error), error.compare_url)) from error
     except GateError as error:
         raise GateError(report_failure(context, str(error))) from error
     except (ThreadCommentError, RepositoryMovedError):
         raise
+    except CancelledAfterPublishing as stop:
+        say(f"note: the change was published before that: {stop.result.pr_url}")
+        report_change(context, stop.result)
+        raise
     except KeyboardInterrupt:
-        report_failure(context, "Publishing was cancelled. Publish the bundle again, or run the job again.")
+        report_cancelled(context)
         raise
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error
-    if not dry_run:  # else the thread's comments do not exist
-        result = replace(result, notes=(*result.notes, *report_change(context, result)))
     result = replace(result, notes=(*result.notes, *_report_execution(context, approval, result)))
     return _apply_writes(context, writes, result)
 

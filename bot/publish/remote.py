@@ -27,6 +27,7 @@ PREFIX = "agent/"
 
 _OURS = re.compile(r"agent/[a-z0-9]+(?:-[a-z0-9]+)*")
 _HEADS = "refs/heads/"
+_PULL = re.compile(r"refs/pull/(\d+)/head")
 
 
 class BranchMovedError(PublishError):
@@ -39,10 +40,12 @@ class ProtectedBranchError(PublishError):
 
 @dataclass(frozen=True, slots=True)
 class Refs:
-    """`default` is the default branch's name; `heads` maps branch names to commits."""
+    """`default` is the default branch's name; `heads` maps branch names to commits. `newest_pull` is the highest number
+    of a pull request, 0 for none."""
 
     default: str
     heads: dict[str, str]
+    newest_pull: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,18 @@ class Remote:
 
     def refs(self, *patterns: str) -> Refs:
         """Return the default branch and the branches that match one of git's glob `patterns`."""
-        wanted = [f"{_HEADS}{pattern}" for pattern in patterns]
-        listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, "HEAD", *wanted])
-        default, heads = "", dict[str, str]()
+        wanted = ["HEAD", "refs/pull/*/head", *(f"{_HEADS}{pattern}" for pattern in patterns)]
+        listing = self._drive("", "reading branches", ["ls-remote", "--symref", self.url, *wanted])
+        default, heads, newest_pull = "", dict[str, str](), 0
         for line in listing.split("\n"):
             value, _, name = line.partition("\t")
             if value.startswith(f"ref: {_HEADS}") and name == "HEAD":
                 default = value.removeprefix(f"ref: {_HEADS}")
             elif name.startswith(_HEADS):
                 heads[name.removeprefix(_HEADS)] = value
-        return Refs(default, heads)
+            elif pull := _PULL.fullmatch(name):
+                newest_pull = max(newest_pull, int(pull[1]))
+        return Refs(default, heads, newest_pull)
 
     def fetch(self, sha: str, depth: int = 1) -> None:
         """Fetch the commit `sha` with a history of `depth` commits."""

@@ -22,7 +22,8 @@ from bot.publish.thread.markers import ANSWER, ENDED, FINISHED, OVER, PROGRESS
 class PublishResult:
     """What was published. Without a pull request the number is 0, the texts are empty, and a comment has the reason.
 
-    `created`: this call opened the pull request. `commit` on a `branch` that is not the bot's own was pushed to the
+    `created`: this call opened the pull request. `ended` is `merged` or `closed` if the bundle was published before and
+    its pull request is not open any more. `commit` on a `branch` that is not the bot's own was pushed to the
     head of the pull request. `suggested`: the change is a review of suggestions, at `pr_url`, on an existing pull
     request. `notes` are soft failures, a sentence each. `written` are the writes on threads that this call made,
     `withheld` those that it did not make, each with the reason.
@@ -35,6 +36,7 @@ class PublishResult:
     commit: str = ""
     notes: tuple[str, ...] = ()
     suggested: bool = False
+    ended: str = ""
     written: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
 
@@ -70,7 +72,9 @@ def headline(outcome: Outcome) -> str:
     return _HEADLINES.get(outcome.status, "The run ended")
 
 
-def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str = "") -> str:
+def end_text(
+    outcome: Outcome, links: Links, trouble: str = "", compare_url: str = "", heading: str = ""
+) -> str:
     """Return the comment on a run without a change or, with `trouble`, on a change that could not be published.
 
     If the model ended the run with an answer, that is the result."""
@@ -100,7 +104,9 @@ def end_text(outcome: Outcome, links: Links, trouble: str = "", compare_url: str
             return "\n\n".join([answer, *parts])
         parts.insert(1, answer)
     reason = trouble or outcome.reason or "The run gave no reason."
-    return "\n\n".join([f"**{headline(outcome)}.** {safe_line(sentence(reason), _REASON_LIMIT)}", *parts])
+    return "\n\n".join(
+        [f"**{heading or headline(outcome)}.** {safe_line(sentence(reason), _REASON_LIMIT)}", *parts]
+    )
 
 
 def done_line(outcome: Outcome, links: Links, publish_result: PublishResult) -> str:
@@ -138,6 +144,14 @@ def _withheld(outcome: Outcome) -> str:
     return "\n".join([*rows, *([f"- and {more} more"] if more > 0 else [])])
 
 
+class CancelledAfterPublishing(KeyboardInterrupt):
+    """Publishing was cancelled after the change was published."""
+
+    def __init__(self, result: PublishResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 class ThreadCommentError(PublishError):
     """The comment that is the whole result could not be posted."""
 
@@ -151,23 +165,34 @@ def report_no_change(context: PublishContext) -> tuple[str, ...]:
         raise ThreadCommentError(f"The comment on how the run ended could not be posted: {error}") from error
 
 
-def report_failure(context: PublishContext, problem: str, compare_url: str = "") -> str:
-    """Post `problem` in the thread; returns it, with a sentence about further failures."""
+def report_cancelled(context: PublishContext) -> None:
+    """Post that publishing was cancelled, which says nothing about what GitHub received before."""
+    report_failure(
+        context, "Publish the bundle again, or run the job again.", heading="Publishing was cancelled"
+    )
+
+
+def report_failure(context: PublishContext, problem: str, compare_url: str = "", heading: str = "") -> str:
+    """Post `problem` in the thread, unless the thread has the result already; returns it, with a sentence about further
+    failures."""
     try:
         context.rules()
     except AgentError as error:
         problem = f"{problem} {error}"
     try:
-        _put_result(context, end_text(context.outcome, context.links, problem, compare_url))
+        _put_result(
+            context, end_text(context.outcome, context.links, problem, compare_url, heading), if_open=True
+        )
     except GitHubError as error:
         return f"{problem} The comment could not be posted: {error}"
     return problem
 
 
-def _put_result(context: PublishContext, text: str) -> tuple[str, ...]:
+def _put_result(context: PublishContext, text: str, *, if_open: bool = False) -> tuple[str, ...]:
     if context.thread_ref is None:
         return ()
-    return put_result(context.github, context.thread_ref, ENDED, text, headline(context.outcome))
+    heading = headline(context.outcome)
+    return put_result(context.github, context.thread_ref, ENDED, text, heading, if_open=if_open)
 
 
 def report_change(context: PublishContext, result: PublishResult) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from tests.faults.scene import (
     branch_agent,
     change_and,
     check_that_waits,
+    closed,
     damaged,
     damaged_index,
     damaged_pack_index,
@@ -43,6 +44,7 @@ from tests.faults.scene import (
     old_git,
     partial_clone,
     publish,
+    publish_after,
     publish_in_job,
     publish_twice_at_once,
     published_before,
@@ -54,6 +56,7 @@ from tests.faults.scene import (
     short_wait,
     silent,
     small_disk,
+    squashed_and_deleted,
     struck,
     struck_at_github,
     token_ends,
@@ -355,6 +358,19 @@ BUNDLE = rows(
     exit=2, says="slash-agent publish", work=Work.NOTHING, thread="Publishing failed",
 )  # fmt: skip
 
+AGAIN = (
+    *rows(
+        "A bundle is published again",
+        {("its pull request is closed", "`publish`"): publish_after(closed)},
+        exit=0, says="and is closed", work=Work.BUNDLE, thread="**Done:**",
+    ),
+    *rows(
+        "A bundle is published again",
+        {("squash-merged, the branch deleted", "`publish`"): publish_after(squashed_and_deleted)},
+        exit=0, says="and is merged", work=Work.BUNDLE, thread="**Done:**",
+    ),
+)  # fmt: skip
+
 LAG = rows(
     "GitHub's API is behind a push",
     {(f"by {count} requests", "`publish`"): publish(lags(count)) for count in (2, 6)},
@@ -390,6 +406,14 @@ SIGNALS = (
             if number != 4
         },
         exit=130, says="cancelled", work=Work.PUBLISH, thread="Publishing was cancelled",
+    ),
+    *rows(
+        "A signal",
+        {
+            ("SIGTERM", f"`publish`, its request {number}"): struck_at_github(signal.SIGTERM, number)
+            for number in (13, 14, 15)
+        },
+        exit=130, says="cancelled", work=Work.PUBLISH, thread="**Done:**",
     ),
     *rows(
         "A signal",
@@ -663,4 +687,4 @@ MACHINE = (
     ),
 )  # fmt: skip
 
-ROWS = (*MODEL, *GITHUB, *GIT, *FORBIDDEN, *BUNDLE, *LAG, *SIGNALS, *MACHINE, *STRAYS, *DAMAGED)
+ROWS = (*MODEL, *GITHUB, *GIT, *FORBIDDEN, *BUNDLE, *LAG, *SIGNALS, *MACHINE, *STRAYS, *DAMAGED, *AGAIN)

@@ -26,6 +26,7 @@ from typing import Literal
 from bot.session.run_folder import RunFolder, is_busy
 from bot.workspace.process import descendants
 from slash_forge import Forge
+from slash_forge.bundled import MAINTAINER
 from slash_forge.forge import ACTIONS_BOT
 from tests.support import warm
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, fix_steps, shell
@@ -374,6 +375,29 @@ def begun_twice(scene: Scene) -> CommandResult:
     for number in begun:
         ran = scene.play_model(fix_steps(), scene.argv("run"), SLASH_AGENT_COMMENT=str(number))
     return ran
+
+
+def publish_after(end: Callable[[Scene, int], object]) -> Play:
+    """`publish` of a bundle that was published before, after `end` of its pull request."""
+
+    def play(scene: Scene) -> CommandResult:
+        scene.mend()
+        published = scene.call(scene.argv("publish"))
+        assert published.code == 0, published.output
+        end(scene, scene.stage.pulls()[0]["number"])
+        return scene.call(scene.argv("publish"))
+
+    return play
+
+
+def squashed_and_deleted(scene: Scene, number: int) -> None:
+    [pull] = scene.stage.pulls()
+    scene.forge.merge(scene.stage.repo, number, MAINTAINER, "squash")
+    scene.forge.delete_branch(scene.stage.repo, pull["head"]["ref"])
+
+
+def closed(scene: Scene, number: int) -> None:
+    scene.forge.set_thread(scene.stage.repo, number, state="closed")
 
 
 def publish_twice_at_once(*, push_waits: bool = True) -> Play:

@@ -70,7 +70,10 @@ def test_a_fix_on_somebodys_pull_request_is_one_draft_onto_its_branch(world: Wor
     again = world.publish(bundle)
     assert (world.branches(), world.pulls(), world.writes()) == before
     assert (again.pr_number, again.created) == (published.pr_number, False)
-    # and it is found after the pull request that it is for was closed.
+    # and it is found after it was squashed, its branch deleted, and the pull request that it is for closed.
+    world.forge.merge(REPO, published.pr_number, "ann", "squash")
+    world.forge.delete_branch(REPO, published.branch)
+    assert (world.publish(bundle).pr_number, len(world.pulls())) == (published.pr_number, 2)
     world.forge.set_thread(REPO, number, state="closed")
     assert world.publish(bundle).pr_number == published.pr_number
 

@@ -45,10 +45,12 @@ _TRAILER = re.compile(r"(?:[A-Za-z]+-)+by\s*:", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class CheckedCommit:
-    """A commit that may be pushed, and the gate's verdict on it."""
+    """A commit that may be pushed, and the gate's verdict on it. `change` is the same for each publishing of a bundle:
+    the commit's id, or that of the commit before GitHub signed it."""
 
     sha: str
     verdict: Verdict
+    change: str
 
 
 def build_commit(
@@ -86,7 +88,7 @@ def build_commit(
         committer=identity,
         when=outcome.ended_at,
     )
-    return CheckedCommit(sha, verdict)
+    return CheckedCommit(sha, verdict, change=sha)
 
 
 def commit_message(outcome: Outcome) -> str:

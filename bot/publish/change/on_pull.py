@@ -130,7 +130,7 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
     """Whether we made the pull request: the branch, the mark in the text and the author are ours."""
     if not is_own_branch(current, context.repository):
         return False
-    for pull in context.github.open_pulls(context.repository, current.head_ref):
+    for pull in context.github.pulls_from(context.repository, current.head_ref):
         if pull.number == current.number:
             marked = read_mark(pull.body, PULL_REQUEST) is not None
             return marked and context.is_ours(pull.author, PULL_REQUEST)
@@ -172,7 +172,16 @@ def _proposal(
 ) -> Proposal:
     never = frozenset({refs.default, head.current.base_ref, base})
     return Proposal(
-        ready.prepared, ready.author, name, base, refs.heads, never, ready.policy, ready.policy_sha, head.fork
+        ready.prepared,
+        ready.author,
+        name,
+        base,
+        refs.heads,
+        never,
+        ready.policy,
+        ready.policy_sha,
+        head.fork,
+        newest_pull=refs.newest_pull,
     )
 
 

@@ -27,29 +27,40 @@ from bot.publish.change.target import (
 from bot.publish.check_run import annotate
 from bot.publish.context import OpeningRefusedError, PublishContext, ReadFile
 from bot.publish.remote import Refs, read_base_file, read_template
-from bot.publish.result import PublishResult
+from bot.publish.result import CancelledAfterPublishing, PublishResult
 from bot.publish.thread.markers import PULL_REQUEST, mark, marked
 
 
 def propose(context: PublishContext, proposal: Proposal, target: Target) -> PublishResult:
     """Push to the target's branch, then edit its pull request or open one, unless that was done already."""
-    if target.done and target.pull is not None:
-        published = _published(target.pull, target, proposal, created=False)
-        return replace(published, notes=annotate(context, proposal.prepared))
+    pull, created = target.pull, False
+    if target.done and pull is not None:
+        published = _published(pull, target, proposal, created=False)
+        if pull.state == "open":
+            return replace(published, notes=annotate(context, proposal.prepared))
+        return replace(published, ended="merged" if pull.merged_at else "closed")
     _push(context, proposal, target)
     body = _body(context, proposal, target)
-    if target.pull is not None:
-        context.github.edit_pull(
-            context.repository, target.pull.number, title=title(context.outcome), body=body
-        )
-        published = _published(target.pull, target, proposal, created=False)
-    else:
-        published = _open(context, proposal, target, body)
-        labelled = add_labels(context, published.pr_number, proposal.labels)
-        published = replace(published, notes=(*published.notes, *labelled))
-    annotated = annotate(context, proposal.prepared)
-    started = start_workflows(context, proposal.policy, target.branch, foreign=proposal.foreign)
-    return replace(published, notes=(*published.notes, *annotated, *started))
+    if pull is not None:
+        context.github.edit_pull(context.repository, pull.number, title=title(context.outcome), body=body)
+    try:
+        notes: tuple[str, ...] = ()
+        if pull is None:
+            pull, created = _open(context, proposal, target, body)
+            asked = _ask_review(context, pull) if created else ()
+            notes = (*asked, *add_labels(context, pull.number, proposal.labels))
+        notes = (*notes, *annotate(context, proposal.prepared))
+        started = start_workflows(context, proposal.policy, target.branch, foreign=proposal.foreign)
+    except KeyboardInterrupt:
+        opened = pull
+        if opened is None and context.github.dry_run is None:
+            # GitHub may have received the request.
+            opened = context.github.opened_meanwhile(context.repository, target.branch)
+        if opened is None:
+            raise
+        result = _published(opened, target, proposal, created=target.pull is None)
+        raise CancelledAfterPublishing(result) from None
+    return _published(pull, target, proposal, created=created, notes=(*notes, *started))
 
 
 def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
@@ -80,11 +91,15 @@ def _body(context: PublishContext, proposal: Proposal, target: Target) -> str:
         links=context.links,
         template=read_template(context.git, proposal.policy_sha),
     )
-    fields = {**subject_of(context), "base": outcome.base_sha, "head": proposal.prepared.sha}
+    prepared = proposal.prepared
+    fields = {**subject_of(context), "base": outcome.base_sha, "head": prepared.sha}
+    if prepared.change != prepared.sha:
+        fields["change"] = prepared.change
     return marked(body, mark(PULL_REQUEST, **{name: value for name, value in fields.items() if value}))
 
 
-def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> PublishResult:
+def _open(context: PublishContext, proposal: Proposal, target: Target, body: str) -> tuple[PullData, bool]:
+    """Return the pull request, and whether this call opened it."""
     heading = title(context.outcome)
     rule = proposal.policy.pull_request
     # The bundle's request is untrusted, so the policy's rule applies here, too.
@@ -102,17 +117,16 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
 
     try:
         try:
-            pull = create(draft)
+            return create(draft), True
         except GitHubError as error:
             if not (draft and error.status == 422 and error.says("draft")):
                 raise
             if rule.always_draft:
                 raise _no_drafts(context, proposal, target) from error
             # Private repositories of some plans have no drafts.
-            pull = create(False)
+            return create(False), True
     except GitHubError as error:
-        return _opened_by_others(context, proposal, target, error)
-    return _published(pull, target, proposal, created=True, notes=_ask_review(context, pull))
+        return _opened_by_others(context, proposal, target, error), False
 
 
 def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> OpeningRefusedError:
@@ -125,12 +139,12 @@ def _no_drafts(context: PublishContext, proposal: Proposal, target: Target) -> O
 
 def _opened_by_others(
     context: PublishContext, proposal: Proposal, target: Target, error: GitHubError
-) -> PublishResult:
+) -> PullData:
     """Return the pull request that a person or another run has opened from the branch. Raises `OpeningRefusedError` if
     the token may not open one."""
     if error.status == 422 and error.says("already exists"):
-        for pull in context.github.open_pulls(context.repository, target.branch):
-            return _published(pull, target, proposal, created=False)
+        for pull in context.github.pulls_from(context.repository, target.branch):
+            return pull
     failure = error.failure
     if error.status != 403 and not failure.rate_limited:
         raise error
@@ -194,6 +208,7 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
         ready.policy,
         ready.policy_sha,
         labels=ready.labels,
+        newest_pull=refs.newest_pull,
     )
     return propose(context, proposal, find_target(context, proposal))
 

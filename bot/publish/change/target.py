@@ -45,7 +45,7 @@ class Target:
     """The destination of the commit. `expected` is the branch's current commit, empty if the branch does not exist.
 
     `pull` is the pull request to edit, `None` if a new one is opened. `left_alone` are pull requests of ours that
-    others have committed to.
+    others have committed to. `done`: `pull`, in whatever state, has the commit already.
     """
 
     branch: str
@@ -148,7 +148,8 @@ def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) ->
 class Proposal:
     """A commit to propose on a branch called `name`, as a pull request onto the branch `base`.
 
-    `heads` are the server's branches that may be ours, `never` those that people work on. Keyword, template and
+    `heads` are the server's branches that may be ours, `never` those that people work on; `newest_pull` is the highest
+    number of a pull request. Keyword, template and
     workflows to start are those of the policy at `policy_sha`. `foreign`: the branch will contain commits of a fork.
     `labels` are added to a new pull request.
     """
@@ -163,42 +164,62 @@ class Proposal:
     policy_sha: str
     foreign: bool = False
     labels: tuple[str, ...] = ()
+    newest_pull: int = 0
 
 
 def find_target(context: PublishContext, proposal: Proposal) -> Target:
-    """Choose the target by our own pull requests on GitHub."""
+    """Choose the target by our own pull requests on GitHub. One that this bundle was published in counts in any state:
+    it may be merged or closed by now, and its branch deleted."""
     heads = {branch: sha for branch, sha in proposal.heads.items() if branch not in proposal.never}
-    own = _own_pulls(context, proposal, heads)
-    target = choose_target(proposal.name, proposal.prepared.sha, heads, own, never=proposal.never)
+    own = _own_pulls(context, proposal, sorted(heads, key=len))
+    open_ones = [
+        _open_pull(context, proposal, pull, fields.get("head", ""), heads[pull.head_branch])
+        for pull, fields in own
+        if pull.state == "open" and pull.base_branch == proposal.base
+    ]
+    target = choose_target(proposal.name, proposal.prepared.sha, heads, open_ones, never=proposal.never)
+    thread = context.request.thread
+    if target.branch not in heads and proposal.newest_pull > (thread.number if thread else 0):
+        own += _own_pulls(context, proposal, [target.branch])
+    for pull, fields in own:
+        published_here = fields.get("change", fields.get("head")) == proposal.prepared.change
+        # GitHub gives a pull request another base if its own is deleted.
+        if published_here and (pull.state != "open" or pull.base_branch != proposal.base):
+            return Target(pull.head_branch, pull.head_sha, pull, done=True)
     check_sole_pull(context, target)
     check_pull_limit(context, target, proposal.policy.maintenance.open_pulls)
     return target
 
 
-def _own_pulls(context: PublishContext, proposal: Proposal, heads: Mapping[str, str]) -> list[OwnPull]:
-    """Return our open pull requests for this thread by branch, mark and author, never by the branch name alone."""
-    commit, wanted = proposal.prepared.sha, subject_of(context)
-    pulls: list[OwnPull] = []
-    for branch in sorted(heads, key=len):
-        for pull in context.github.open_pulls(context.repository, branch):
+def _own_pulls(
+    context: PublishContext, proposal: Proposal, branches: Sequence[str]
+) -> list[tuple[PullData, Mapping[str, str]]]:
+    """Return our pull requests for this thread with the fields of their marks: by branch, mark and author, never by the
+    branch name alone."""
+    wanted = subject_of(context)
+    pulls: list[tuple[PullData, Mapping[str, str]]] = []
+    for branch in branches:
+        for pull in context.github.pulls_from(context.repository, branch, "all"):
             fields = read_mark(pull.body, PULL_REQUEST)
-            if fields is None or pull.base_branch != proposal.base:
+            if fields is None or {name: fields.get(name, "") for name in wanted} != wanted:
                 continue
-            if {name: fields.get(name, "") for name in wanted} != wanted:
-                continue
-            if not context.is_ours(pull.author, PULL_REQUEST):
-                continue
-            recorded = fields.get("head", "")
-            known = heads[branch] in (recorded, commit)
-            pulls.append(
-                OwnPull(
-                    pull,
-                    recorded,
-                    untouched=known or _only_ours(context, pull, heads[branch], proposal.author),
-                    followed=not known and context.github.contains(context.repository, branch, commit),
-                )
-            )
+            if context.is_ours(pull.author, PULL_REQUEST):
+                pulls.append((pull, fields))
     return pulls
+
+
+def _open_pull(
+    context: PublishContext, proposal: Proposal, pull: PullData, recorded: str, tip: str
+) -> OwnPull:
+    """`recorded` is the commit that the mark names, `tip` the branch's, which git reports."""
+    commit = proposal.prepared.sha
+    known = tip in (recorded, commit)
+    return OwnPull(
+        pull,
+        recorded,
+        untouched=known or _only_ours(context, pull, tip, proposal.author),
+        followed=not known and context.github.contains(context.repository, pull.head_branch, commit),
+    )
 
 
 def subject_of(context: PublishContext) -> dict[str, str]:

@@ -13,7 +13,20 @@ from dataclasses import dataclass, replace
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
-from bot.publish.thread.markers import ENDED, OVER, PROGRESS, ThreadRef, mark, marked, may_be_ours, read_mark
+from bot.publish.thread.markers import (
+    ANSWER,
+    ENDED,
+    FINISHED,
+    OVER,
+    PROGRESS,
+    PUSHED,
+    ThreadRef,
+    is_ours,
+    mark,
+    marked,
+    may_be_ours,
+    read_mark,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +99,21 @@ def put_result(
     headline: str,
     *,
     fields: Mapping[str, str] | None = None,
+    if_open: bool = False,
 ) -> tuple[str, ...]:
     """Post `text` as the result of this request: it replaces the text of the progress comment, if there is one. On
     lines of a diff, and without a progress comment, it is a comment of `kind`; the progress comment then becomes
-    `headline` with a link. Idempotent.
+    `headline` with a link. Idempotent. `if_open`: not if a comment of ours has the result already.
 
     Returns soft failures, a sentence each. Raises `GitHubError` if the result could not be written.
     """
     own: dict[str, ThreadComment] = {}
     for comment in comments_at(github, thread_ref):
-        for name in (PROGRESS, ENDED, kind):
+        for name in (PROGRESS, ENDED, ANSWER, PUSHED, kind):
             if is_own(github, thread_ref, comment, name):
                 own.setdefault(name, comment)
+    if if_open and any(_has_result(github, comment, name) for name, comment in own.items()):
+        return ()
     progress, result = own.get(PROGRESS), own.get(kind)
     if result is None and progress is not None and not thread_ref.lines:
         try:
@@ -120,6 +136,11 @@ def put_result(
     except GitHubError as error:
         return (f"The progress comment could not be finished: {error}",)
     return ()
+
+
+def _has_result(github: GitHub, comment: ThreadComment, kind: str) -> bool:
+    fields = read_mark(comment.body, kind) or {}
+    return fields.get("result") == FINISHED["result"] and is_ours(comment.author, github.me(), kind)
 
 
 def edit_comments(

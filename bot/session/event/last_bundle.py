@@ -213,7 +213,7 @@ def _own_pulls(host: GitHub, request: Request, remote: Remote) -> list[PullData]
     heads = remote.refs(*branch_patterns(number, branch_name(number, ""))).heads
     pulls = []
     for branch in sorted((name for name in heads if name.startswith(PREFIX)), key=len):
-        for pull in host.open_pulls(request.repository, branch):
+        for pull in host.pulls_from(request.repository, branch):
             fields = read_mark(pull.body, PULL_REQUEST)
             if fields is None or {name: fields.get(name, "") for name in expected_fields} != expected_fields:
                 continue

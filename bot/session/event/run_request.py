@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
 from bot.publish.context import CHANGING
-from bot.publish.remote import PREFIX, no_room
+from bot.publish.remote import PREFIX, Remote, no_room
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
@@ -71,13 +72,18 @@ def run_request(context: EventContext, request: Request, say: Say, watch: Say) -
 
 def _cannot_publish(context: EventContext, request: Request) -> str:
     """Return why a result could not be published, which is known before the model is paid; empty if it could."""
-    name, github = request.repository, context.github
-    if state := github.repository(name).read_only:
+    name = request.repository
+    if state := context.github.repository(name).read_only:
         return f"The repository {name} is {state}, so nothing can be published there. Have it made writable first."
-    root = PREFIX.rstrip("/")
-    if request.verb in CHANGING and request.pull is None and github.has_branch(name, root):
-        return f"{no_room(root, PREFIX)} Then ask again."
-    return ""
+    if request.verb not in CHANGING or request.pull is not None:
+        return ""
+    root, where = PREFIX.rstrip("/"), context.where
+    try:
+        # By git, since an API call would count against the quota. It needs no git directory.
+        refs = Remote(Path(os.devnull), where.git_url(name), where.token).refs(root)
+    except AgentError:
+        return ""  # The checkout will report it.
+    return f"{no_room(root, PREFIX)} Then ask again." if root in refs.heads else ""
 
 
 def _begun_comment(environment: Mapping[str, str]) -> int:
