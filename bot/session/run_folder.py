@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """`root` holds everything of one run. Only `workspace*` and the trees are ever visible inside a sandbox."""
+    """`root` holds everything of one run. Only `workspace*`, the trees and `setup_output` are ever visible inside a
+    sandbox."""
 
     root: Path
 
@@ -77,6 +78,11 @@ class RunFolder:
     def prepared(self) -> Path:
         """The tree that `bring:` and `setup:` were done in, where there were any."""
         return self.root / "tree-prepared"
+
+    @property
+    def setup_output(self) -> Path:
+        """The files of `prepared` that git does not track, less the folders of packages."""
+        return self.root / "setup-output"
 
     def keep_header(self) -> None:
         """A second copy of the journal's first line, for `salvage` of a run whose journal is damaged. On a full disk

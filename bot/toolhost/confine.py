@@ -16,6 +16,7 @@ import struct
 import sys
 
 from bot.contracts import wire
+from bot.toolhost.mount_sources import open_source
 
 TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _bound_signals() -> None:
     ruleset = _checked(
         _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(24), 0), "Landlock"
     )
-    _allow(ruleset, "/", _REFER)
+    _allow(ruleset, "/", os.open("/", os.O_PATH | os.O_CLOEXEC), _REFER)
     _enter(ruleset)
 
 
@@ -122,14 +123,22 @@ def _restrict(plan: Mapping[str, Any]) -> None:
         _libc.syscall(_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), 0), "Landlock"
     )
     writing = handled & ~(_MAKE_CHAR | _MAKE_BLOCK)
-    for paths, access in (
-        (plan["run"], _READ | _EXECUTE),
-        (plan["read"], _READ),
-        (plan["devices"], _READ_FILE | _WRITE_FILE | _IOCTL_DEV),
-        (plan["write"], writing),
+    for paths, access, of_run in (
+        (plan["run"], _READ | _EXECUTE, False),
+        (plan["read"], _READ, False),
+        (plan["shown"], _READ | _EXECUTE, True),
+        (plan["write"], writing, True),
     ):
         for path in paths:
-            _allow(ruleset, path, access & handled)
+            try:
+                target = open_source(path, of_run=of_run)
+            except FileNotFoundError:
+                continue  # gone since the plan was made: there is nothing to allow
+            _allow(ruleset, path, target, access & handled)
+    for path in plan["devices"]:
+        if os.path.exists(path):
+            device = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            _allow(ruleset, path, device, (_READ_FILE | _WRITE_FILE | _IOCTL_DEV) & handled)
     _enter(ruleset)
 
 
@@ -138,11 +147,8 @@ def _handled(abi: int) -> int:
     return (1 << (16 if abi >= 5 else 15)) - 1
 
 
-def _allow(ruleset: int, path: str, access: int) -> None:
-    try:
-        target = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return  # gone since the plan was made: there is nothing to allow
+def _allow(ruleset: int, path: str, target: int, access: int) -> None:
+    """Allow `access` beneath the descriptor `target`, and close it."""
     if not stat.S_ISDIR(os.fstat(target).st_mode):
         access &= _OF_FILES
     rule = struct.pack("=Qi", access, target)

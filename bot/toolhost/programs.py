@@ -22,6 +22,8 @@ from bot.toolhost.descendants import signal_group
 if TYPE_CHECKING:
     import subprocess
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 TERM_GRACE = 2.0
 """Seconds between SIGTERM and SIGKILL for what ran out of time or was cancelled."""
 

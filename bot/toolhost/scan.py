@@ -10,7 +10,7 @@ import base64
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,13 +128,14 @@ class Scanner:
         thread."""
         if not self._commit:
             return False
-        environment = {**self.context.environment, "GIT_INDEX_FILE": f"{folder}.index"}
+        index = {"GIT_INDEX_FILE": f"{folder}.index"}
         commands = (
             ["read-tree", self._commit],
             ["checkout-index", "--all", "--force", f"--prefix={folder}/"],
         )
         try:
-            return all(self._run_git(arguments, environment) for arguments in commands)
+            ended = (self._run_git(one, Cancellation(), index=index) for one in commands)
+            return all(one.exit_code == 0 for one in ended)
         except OSError:
             return False
 
@@ -240,32 +241,33 @@ class Scanner:
             at += size + 1
         return digests
 
-    def _run_git(self, arguments: list[str], environment: Mapping[str, str]) -> bool:
-        done = programs.run_program(
-            ["git", *arguments],
-            cwd=self.context.root,
-            environment=environment,
-            timeout=60,
-            cap=1 << 20,
-            cancelled=Cancellation(),
-        )
-        return done.exit_code == 0
-
     def _git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         """The output of git for the disposable `.git`; empty if it fails, since a command may have broken that."""
         try:
-            finished = programs.run_program(
-                ["git", *arguments],
-                cwd=self.context.root,
-                environment=self.context.environment,
-                timeout=30,
-                cap=256 * 1024 * 1024,
-                cancelled=self.context.cancelled,
-                stdin=stdin,
-            )
+            finished = self._run_git(arguments, self.context.cancelled, stdin=stdin)
         except OSError:
             return b""
         return finished.output if finished.exit_code == 0 else b""
+
+    def _run_git(
+        self,
+        arguments: Sequence[str],
+        cancelled: Cancellation,
+        *,
+        stdin: bytes = b"",
+        index: Mapping[str, str] | None = None,
+    ) -> programs.ProgramResult:
+        """Run the system's git, whatever a command put into an environment of the tree or into HOME."""
+        own = {**self.context.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+        return programs.run_program(
+            ["git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", *arguments],
+            cwd=self.context.root,
+            environment={**own, **(index or {}), "PATH": f"{programs.SYSTEM_PATH}:{own.get('PATH', '')}"},
+            timeout=60,
+            cap=256 * 1024 * 1024,
+            cancelled=cancelled,
+            stdin=stdin,
+        )
 
 
 def _entry(

@@ -39,14 +39,18 @@ _RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|P
 
 
 def build(
-    source: Mapping[str, str], home: Path, temporary: Path, allowed: Sequence[str] = ()
+    source: Mapping[str, str],
+    home: Path,
+    temporary: Path,
+    allowed: Sequence[str] = (),
+    tree: Path | None = None,
 ) -> tuple[dict[str, str], Toolchains]:
     """The variables for commands, and the folders that their PATH needs.
 
     `allowed` names further variables of `source`; a name that looks like a secret's, or that would control a program
     (`LD_PRELOAD`, `GIT_DIR`), is left out even so.
     """
-    toolset = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools())
+    toolset = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools(), tree=tree)
     names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
@@ -102,9 +106,10 @@ def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
 
 def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
     """The folders of tools that Python environments need: the Python that each was made with, and itself if it is
-    outside of the tree."""
+    outside of the tree. Of one that commands made only what is shown anyway: they could name any folder as its Python.
+    """
     for folder in folders:
-        if folder.programs == "bin":
+        if folder.programs == "bin" and not folder.created:
             toolset = toolchains.needed_by(folder.source / "bin")
             yield from (one for one in toolset if not folder.path or one != folder.source)
 

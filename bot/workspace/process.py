@@ -59,7 +59,7 @@ class HostProcess:
         self._mark = environment.get(MARK, "")
         self._inside: int | None = None
         with InheritedFiles() as inherited:
-            command = confinement.command(argv, mounts, inherited.add_file)
+            command = confinement.command(argv, mounts, inherited)
             self._errors, errors = os.pipe()
             self.pipes, (stdin, stdout) = _pipe_pair()
             started: queue.SimpleQueue[subprocess.Popen[bytes] | OSError] = queue.SimpleQueue()

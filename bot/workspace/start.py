@@ -77,8 +77,7 @@ class Folders(NamedTuple):
 
 def make_folders(own: Path, history: Path | None) -> Folders:
     """Make the folders in `own`, except the `history` of a workspace that is continued."""
-    own = own.resolve(strict=True)
-    folders = Folders(own, own / "tmp", own / "spill", history.resolve() if history else own / "history")
+    folders = Folders(own, own / "tmp", own / "spill", history or own / "history")
     for folder in (folders.tmp, folders.spill, folders.history, folders.tmp / "home"):
         folder.mkdir(mode=0o700, exist_ok=True)
     return folders
@@ -100,9 +99,9 @@ def plan_start(
     own_git: bool,
 ) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
-    tree, tmp = tree.resolve(strict=True), folders.tmp
+    tmp = folders.tmp
     seen_tmp = Path(TMP) if confinement.moves else tmp
-    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed)
+    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed, tree)
     root = (mount or str(tree)) if confinement.moves else str(tree)
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
@@ -115,15 +114,15 @@ def plan_start(
         variables |= own
     elif egress is not None:
         variables |= egress.variables()
-        bring = (*bring, *egress.files())
     own_programs = find_own_programs(PROGRAMS, moved=confinement.moves, writable=(tree, *folders[1:]))
-    program = (*host_program(), *own_programs.mounts)
+    certificates = egress.files() if egress is not None and confinement.confines else ()
+    program = (*host_program(), *own_programs.mounts, *((file, str(file)) for file in certificates))
     readable: list[str] = []
+    hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
+    moved = [(path, f"{BROUGHT}{path}") for path in hidden]
     if skills is not None:
         readable.append(skills_path(confinement, skills))
-        program = (*program, (skills, readable[0]))
-    hidden = [path for path in bring if confinement.moves and path.is_relative_to(root)]
-    program = (*program, *((path, f"{BROUGHT}{path}") for path in hidden))
+        moved.append((skills, readable[0]))
     bring = (*(path for path in bring if path not in hidden), *archives)
     readable += map(str, archives)
     mounts = Mounts(
@@ -136,6 +135,7 @@ def plan_start(
         tuple(inside),
         own_git,
         (tmp, TMP) if confinement.moves else None,
+        tuple(moved),
     )
     start_message = {
         "type": "hello",

@@ -91,7 +91,7 @@ def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(t
     trees.begin(CancelToken())
     trees.environment()
     assert not trees.failure
-    assert (folder.prepared / "seen").read_text() == BASE["requirements.txt"] + CI
+    assert (folder.setup_output / "seen").read_text() == BASE["requirements.txt"] + CI
 
 
 @pytest.mark.slow

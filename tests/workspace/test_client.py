@@ -15,7 +15,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import NoSandboxError
 from bot.workspace import client, process, start
 from bot.workspace.client import Workspace, WorkspaceError
-from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from tests.support.workspaces import Bench, bash, eventually, has_not_grown, open_resources, running
 
 PREAMBLE = """
@@ -50,7 +50,7 @@ class Impostor:
     def root(self, mounts: Mounts) -> str:
         return mounts.mount
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         return self._command
 
 

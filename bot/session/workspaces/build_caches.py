@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import credentials_in
+from bot.workspace.sandbox.toolchains import SYSTEM_PATH
 from bot.workspace.start import BROUGHT
 
 _HOME = "~"
@@ -32,8 +33,15 @@ if [ -d "$s" ] && [ "$(du -sm -- "$s" | cut -f1)" -le {largest} ]; then
   {clear}mkdir -p -- "$t" && cp -a --reflink=auto -- "$s"/. "$t"/ || {{ {clear}true; }}
 fi
 """
+# What commands left in HOME and in an environment changes none of the programs below.
+_OWN_PROGRAMS = f"export PATH={SYSTEM_PATH}:$PATH GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null\n"
+_COPY_ALL = """\
+s={source}
+[ ! -d {brought}"$s" ] || s={brought}"$s"
+cp -a --remove-destination -- "$s"/. .
+"""
 # Cargo goes by time: the files of this tree are newer than whatever was built from others.
-_TOUCH = "git ls-files -z | xargs -0r touch -ch --\n"
+_TOUCH = "git -c core.fsmonitor= -c core.hooksPath=/dev/null ls-files -z | xargs -0r touch -ch --\n"
 # No test result of another round counts as one of this round.
 _FORGET = """\
 cd ~ && rm -rf .gradle/caches/build-cache-*
@@ -81,7 +89,7 @@ def round_caches(home: Path, tree: Path, targets: Sequence[str]) -> Iterator[Bui
 
 
 def _if_plain(caches: Sequence[BuildCache]) -> Iterator[BuildCache]:
-    """The caches that are folders without a link on the way: a command may have put one there."""
+    """The caches that are folders without a link on the way: the sandbox would refuse one that a command put there."""
     for one in caches:
         if os.path.isdir(one.source) and os.path.realpath(one.source) == str(one.source):
             yield one
@@ -90,7 +98,12 @@ def _if_plain(caches: Sequence[BuildCache]) -> Iterator[BuildCache]:
 def command_for(caches: Sequence[BuildCache]) -> str:
     """The command that copies `caches` into a workspace that is seen at its tree."""
     touch = "" if all(one.in_home for one in caches) else _TOUCH
-    return "".join(map(_copy, caches)) + touch + _FORGET
+    return _OWN_PROGRAMS + "".join(map(_copy, caches)) + touch + _FORGET
+
+
+def copy_all(source: Path) -> str:
+    """The command that copies the files in `source`, which setup made, into a tree."""
+    return _OWN_PROGRAMS + _COPY_ALL.format(source=shlex.quote(str(source)), brought=BROUGHT)
 
 
 def _copy(cache: BuildCache) -> str:

@@ -147,7 +147,7 @@ class AgentStarter:
         workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics(number))
         self.links.update(links(environment.dependencies.folders, moves=self.moves))
         self.workspaces.folder.write_prepared(self.links, self.trees.setup_files())
-        self.trees.unpack(workspace, self.stop, home_only=number > 0)
+        self.trees.copy_prepared(workspace, self.stop, home_only=number > 0)
         return workspace
 
 

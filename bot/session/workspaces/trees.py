@@ -3,14 +3,14 @@ checks.
 
 A tree for checks is made from the base or the patched tree object and from what was prepared, never from the agent's
 tree: a planted `.pyc` there could turn a check green. Folders of packages are shared by all trees, read-only. Other
-files of setup are packed and unpacked by commands in a workspace, so the supervisor opens none of them.
+files of setup are moved to a folder of their own and copied by a command in each workspace, so the supervisor opens
+none of them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -23,7 +23,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import UsageError
 from bot.contracts.host_programs import find_host_program
-from bot.contracts.tools import ToolOutcome
 from bot.environment.detection import guarded_folder
 from bot.policy.values import SetupStep
 from bot.session.context.git_trees import GitTrees
@@ -33,6 +32,7 @@ from bot.session.workspaces import build_caches
 from bot.session.workspaces.build_caches import BuildCache
 from bot.session.workspaces.environment_store import EnvironmentStore
 from bot.session.workspaces.network import refusal_notes
+from bot.session.workspaces.written_folders import move_untracked, remove_special_files
 from bot.workspace.client import Workspace
 from bot.workspace.dependencies.editable import dependencies
 from bot.workspace.dependencies.folders import folders_in, marked_as_made
@@ -46,13 +46,6 @@ RestrictNetwork = Callable[[Sequence[str], Workspace], None]
 
 _TAIL = 1_000
 _COPY_LIMIT = 600
-# What git does not track, links as links, less the folders that are shared.
-_PACK = (
-    "set -o pipefail; git ls-files --others -z -- . {shared}"
-    ' | tar --null --no-recursion -T - -Scf "$TMPDIR"/{archive}'
-)
-_UNPACK = "tar -xf {archive}"
-_ARCHIVE = "prepared.tar"
 _ERROR_LINE = re.compile(r"(?i)\berr(?:or)?\b[:!]|\bfatal\b|refused|not found|no such|no matching")
 _FAILED = (
     "What the checks need could not be installed: {}. Write the commands that install it under `setup:` in the policy "
@@ -62,21 +55,21 @@ _FAILED = (
 
 @dataclass(frozen=True, slots=True)
 class TreeEnvironment:
-    """The additions to a tree's commit: shared folders of packages and, read-only and copied, the archive of other
-    files and build caches."""
+    """The additions to a tree's commit: shared folders of packages and, read-only and copied, the folder of setup's
+    other files and build caches."""
 
     dependencies: Dependencies = NO_DEPENDENCIES
-    archive: Path | None = None
+    setup_output: Path | None = None
     caches: tuple[BuildCache, ...] = ()
 
     @property
     def read_only(self) -> tuple[Path, ...]:
-        archive = (self.archive,) if self.archive else ()
-        return (*archive, *(one.source for one in self.caches))
+        output = (self.setup_output,) if self.setup_output else ()
+        return (*output, *(one.source for one in self.caches))
 
 
 class Open(Protocol):
-    """Starts a workspace over a tree; it does not unpack the archive."""
+    """Starts a workspace over a tree; it does not copy the files of setup."""
 
     def __call__(self, name: str, tree: Path, environment: TreeEnvironment, /) -> Workspace: ...
 
@@ -159,7 +152,7 @@ class Trees:
         """The files that setup made and git does not ignore: they are not the agent's."""
         return self._preparing.result().setup_files if self._preparing else frozenset()
 
-    def unpack(
+    def copy_prepared(
         self,
         workspace: Workspace,
         cancel: CancelToken,
@@ -167,11 +160,13 @@ class Trees:
         *,
         home_only: bool = False,
     ) -> None:
-        """Unpack what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
+        """Copy what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
         environment = environment or self.environment()
-        if environment.archive is not None and not home_only:
-            command = _UNPACK.format(archive=shlex.quote(str(environment.archive)))
-            _succeed(workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel), "unpacked")
+        if environment.setup_output is not None and not home_only:
+            command = build_caches.copy_all(environment.setup_output)
+            outcome = workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
+            if outcome.metadata.get("exit_code") != 0:
+                raise SetupError(f"what setup made could not be copied: {outcome.content.strip()[-_TAIL:]}")
         if caches := [one for one in environment.caches if one.in_home or not home_only]:
             workspace.call("bash", command_arguments(build_caches.command_for(caches), _COPY_LIMIT), cancel)
 
@@ -197,7 +192,7 @@ class Trees:
         materialise(self.checkout, tree, tree_sha=tree_sha)
         workspace = self.open(name, tree, environment)
         try:
-            self.unpack(workspace, cancel, environment)
+            self.copy_prepared(workspace, cancel, environment)
         except BaseException:
             workspace.close()
             raise
@@ -213,6 +208,8 @@ class Trees:
         folders = self._folders_in(base.tree)
         targets = [one.path for one in folders if one.is_build_output]
         newer = tuple(build_caches.round_caches(base.home, base.tree, targets))
+        for one in newer:
+            remove_special_files(one.source)
         older = (
             one
             for one in environment.caches
@@ -272,26 +269,41 @@ class Trees:
                 self.say(f"setup: {step.command}")
                 self.restrict(step.egress, workspace)
                 _run_step(workspace, step, cancel)
-            _pack(workspace, self._folders_in(tree), cancel)
             workspace.call("bash", command_arguments(build_caches.FORGET_DOWNLOADS, _COPY_LIMIT), cancel)
         from bot.gate.judge import untracked_files  # loaded on first use
 
-        left = untracked_files(self.checkout.git, self.prepared_from or self.checkout.base_sha, tree)
+        sha = self.prepared_from or self.checkout.base_sha
+        left = untracked_files(self.checkout.git, sha, tree)
+        tracked = self.checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
+        try:
+            move_untracked(
+                tree,
+                self.folder.setup_output,
+                tracked=set(os.fsdecode(tracked).split("\0")),
+                shared={folder.path for folder in self._folders_in(tree)},
+            )
+            for written in (tree, self.folder.setup_output, self.folder.home("setup")):
+                remove_special_files(written)
+        except OSError as error:
+            raise SetupError(f"what setup made could not be taken over: {error}") from error
         return self._prepared_in(self.folder, left)
 
     def _prepared_in(self, folder: RunFolder, left: frozenset[str]) -> _Prepared:
         """What setup left in `folder`. Its processes must be dead: one could replace a folder with a link."""
         tree = folder.prepared
-        own = self._own_shared()
-        own_left = [one for one in own if not os.path.lexists(tree / one.path) or not one.path]
+        made = (tree, folder.setup_output)
+        own_left = [
+            one
+            for one in self._own_shared()
+            if not one.path or not any(os.path.lexists(top / one.path) for top in made)
+        ]
         setup_folders = marked_as_made(self._folders_in(tree))
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
         caches = (
             *build_caches.home_caches(folder.home("setup")),
             *build_caches.checkout_caches((*setup_folders, *own_left)),
         )
-        archive = folder.workspace("setup") / "tmp" / _ARCHIVE
-        return _Prepared(TreeEnvironment(shared, archive, caches), left)
+        return _Prepared(TreeEnvironment(shared, folder.setup_output, caches), left)
 
     def _folders_in(self, tree: Path) -> tuple[EnvironmentFolder, ...]:
         return folders_in(tree, self.checkout.git, GitTrees(self.checkout).paths())
@@ -339,17 +351,6 @@ def _drop_credentials(brought: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-
-
-def _pack(workspace: Workspace, shared: Sequence[EnvironmentFolder], cancel: CancelToken) -> None:
-    left_out = " ".join(shlex.quote(f":(exclude,literal){folder.path}") for folder in shared)
-    command = _PACK.format(shared=left_out, archive=_ARCHIVE)
-    _succeed(workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel), "packed")
-
-
-def _succeed(outcome: ToolOutcome, what: str) -> None:
-    if outcome.metadata.get("exit_code") != 0:
-        raise SetupError(f"what setup made could not be {what}: {outcome.content.strip()[-_TAIL:]}")
 
 
 def _run_step(workspace: Workspace, step: SetupStep, cancel: CancelToken) -> None:

@@ -56,7 +56,7 @@ def folders_in(
 ) -> tuple[EnvironmentFolder, ...]:
     """The folders beneath `top` only. `git` applies the ignore rules."""
     source = variables or {}
-    inside = _folders_of(tracked)
+    inside = folders_of(tracked)
     there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
     paths = _ignored(git, top, there, source)
     pythons = [path for path in paths if path.rpartition("/")[2] in _PYTHON]
@@ -76,7 +76,7 @@ def _candidates(tracked: Iterable[str], inside: Collection[str]) -> list[str]:
     return [path for path in paths if path not in inside and "\n" not in path]
 
 
-def _folders_of(tracked: Iterable[str]) -> set[str]:
+def folders_of(tracked: Iterable[str]) -> set[str]:
     """Every tracked path and all its parent folders."""
     parents: set[str] = set()
     for path in tracked:

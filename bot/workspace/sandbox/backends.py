@@ -14,7 +14,7 @@ from bot.contracts.errors import NoSandboxError
 from bot.contracts.host_programs import find_host_program
 from bot.workspace.sandbox import seccomp
 from bot.workspace.sandbox.bubblewrap import Bubblewrap
-from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, granted_of_the_system, version
 
 Setting = Literal["auto", "strict", "landlock", "off"]
@@ -34,7 +34,7 @@ class Off:
     def root(self, mounts: Mounts) -> str:
         return str(mounts.tree)
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         return list(argv)
 
 
@@ -46,7 +46,7 @@ HOW_TO_FIX = (
     "on; at your own terminal, and only for a repository and a request that you trust, use --sandbox off."
 )
 
-_USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap")
+_USUAL = ("/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap")
 
 
 _PACKAGES = {
@@ -118,7 +118,13 @@ def bubblewrap() -> Bubblewrap:
     program = _program()
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
-    return Bubblewrap(os.path.abspath(program), _version(program))
+    sandbox = Bubblewrap(program, _version(program))
+    if "--ro-bind-fd" not in _answer(program, "--help"):
+        raise NoSandboxError(
+            f"{sandbox.name} cannot mount an open folder (--ro-bind-fd). Update it to 0.10, or to the security update "
+            "of August 2024 for your system's version (CVE-2024-42472)."
+        )
+    return sandbox
 
 
 def _program() -> str | None:
@@ -135,13 +141,17 @@ def landlock() -> Landlock:
 
 
 def _version(program: str) -> tuple[int, ...]:
-    try:
-        answer = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, check=True, env={}, timeout=10
-        ).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        raise NoSandboxError(f"{program} --version failed: {error}.") from error
+    answer = _answer(program, "--version")
     match = re.search(r"(\d+)\.(\d+)\.(\d+)", answer)
     if match is None:
         raise NoSandboxError(f"{program} gave no version but {answer.strip()!r}.")
     return tuple(map(int, match.groups()))
+
+
+def _answer(program: str, option: str) -> str:
+    try:
+        return subprocess.run(
+            [program, option], capture_output=True, text=True, check=True, env={}, timeout=10
+        ).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoSandboxError(f"{program} {option} failed: {error}.") from error

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
-from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 _MIB = 1024 * 1024
@@ -61,17 +61,17 @@ class Bubblewrap:
     def root(self, mounts: Mounts) -> str:
         return mounts.mount
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         machine = seccomp.here()
         if machine is None:
             raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
         return [
             self.program,
             *self._isolation(),
-            *("--seccomp", add_file(seccomp.filter_for(machine, sockets=True))),
-            *_system(),
+            *("--seccomp", inherited.add_file(seccomp.filter_for(machine, sockets=True))),
+            *_system(inherited),
             *self._scratch(),
-            *_folders(mounts),
+            *_folders(mounts, inherited),
             # Last, since mount points are made in it: else it would be memory without a limit.
             *("--remount-ro", "/"),
             *("--chdir", mounts.mount),
@@ -103,45 +103,59 @@ class Bubblewrap:
         yield from ("--tmpfs", folder)
 
 
-def _system() -> Iterator[str]:
+def _system(inherited: InheritedFiles) -> Iterator[str]:
     """Mount the system's programs and settings read-only, without secret ones."""
     for folder in ROOTS:
         if os.path.islink(folder):
             yield from ("--symlink", os.readlink(folder), folder)
         elif os.path.isdir(folder):
-            yield from ("--ro-bind", folder, folder)
+            yield from ("--ro-bind-fd", inherited.open_source(folder, of_run=False), folder)
     for path in hidden_system_paths():
         yield from _mask(path)
 
 
-def _folders(mounts: Mounts) -> Iterator[str]:
+def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
+    def of_run(path: Path, target: str, option: str = "--ro-bind-fd") -> tuple[str, ...]:
+        return option, inherited.open_source(str(path), of_run=True), target
+
     for path in _outermost((*mounts.read_only, *mounts.toolchains)):
-        if not is_below(str(path), ROOTS):
-            yield from ("--ro-bind", str(path), str(path))
-    # Not in `read_only`: commands of the repository made one of those, which may contain any links.
+        if is_below(str(path), ROOTS):
+            continue
+        if path in mounts.read_only:
+            yield from of_run(path, str(path))
+        else:
+            yield from _of_host(path, str(path), inherited)
     for path in mounts.toolchains:
         if not is_below(str(path), ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
-    under, over = _by_place(mounts)
+    under, over = _by_place(mounts, inherited)
     yield from under
-    yield from ("--bind", str(mounts.tree), mounts.mount)
+    yield from of_run(mounts.tree, mounts.mount, "--bind-fd")
     git = mounts.tree / ".git"
     if mounts.own_git and git.exists() and not git.is_symlink():
-        yield from ("--ro-bind", str(git), f"{mounts.mount}/.git")
+        yield from of_run(git, f"{mounts.mount}/.git")
     for folder in mounts.environment:
         target = folder.path_in(mounts.mount)
-        yield from ("--ro-bind", str(folder.source), target)
+        source = inherited.open_source(str(folder.source), of_run=folder.created)
+        yield from ("--ro-bind-fd", source, target)
         for name in folder.credentials():
             yield from _mask(f"{target}/{name}", os.path.isdir(folder.source / name))
     yield from over
+    for path, target in mounts.moved:
+        yield from of_run(path, target)
     for path in mounts.writable:
-        yield from ("--bind", str(path), str(path))
+        yield from of_run(path, str(path), "--bind-fd")
     if mounts.tmp:
-        yield from ("--bind", str(mounts.tmp[0]), mounts.tmp[1])
+        yield from of_run(mounts.tmp[0], mounts.tmp[1], "--bind-fd")
 
 
-def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
+def _of_host(path: Path, target: str, inherited: InheritedFiles) -> tuple[str, ...]:
+    """Mount what no command wrote, so links in `path` are the user's own."""
+    return "--ro-bind-fd", inherited.open_source(os.path.realpath(path), of_run=False), target
+
+
+def _by_place(mounts: Mounts, inherited: InheritedFiles) -> tuple[list[str], list[str]]:
     """The mounts of our own program: parents of the tree before the tree, all others after it, so that the tree hides
     none."""
     under: list[str] = []
@@ -149,7 +163,7 @@ def _by_place(mounts: Mounts) -> tuple[list[str], list[str]]:
     for path, target in mounts.program:
         if not (str(path) == target and is_below(target, ROOTS)):
             side = under if is_below(mounts.mount, (target,)) else over
-            side.extend(("--ro-bind", str(path), target))
+            side.extend(_of_host(path, target, inherited))
             if str(path) == target:  # the interpreter, which others may use too
                 side.extend(
                     word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
+from bot.contracts.errors import NoSandboxError
+from bot.toolhost.mount_sources import MountSourceError, open_source
 from bot.workspace.sandbox.hidden_paths import credentials_in
 
 STORE = ".slash-agent"
@@ -70,12 +72,14 @@ NO_DEPENDENCIES = Dependencies()
 
 @dataclass(frozen=True, slots=True)
 class Mounts:
-    """What exists inside besides the system. All host paths are absolute and resolved.
+    """What exists inside besides the system. All host paths are absolute.
 
     `tree` is the work tree, writable, at `mount`; the others are at their own paths, and `tmp`, one of the `writable`,
-    at a second one as well. `toolchains` are read-only, without credentials in them, and so is `environment`, which is
-    in the tree. `program` are the parts of the tool host with their paths inside; the tree never hides them. `own_git`:
-    the tree's `.git` belongs to a person and is not disposable; it is read-only if the sandbox can mount.
+    at a second one as well. `moved` are read-only, at other paths. Commands may have written in all of these, so a path
+    that contains a link is refused. Commands wrote none of `toolchains` and `program`, which may be links. `toolchains`
+    are read-only, without credentials in them, and so is `environment`, which is in the tree. `program` are the parts
+    of the tool host with their paths inside; the tree never hides them. `own_git`: the tree's `.git` belongs to a
+    person and is not disposable; it is read-only if the sandbox can mount.
     """
 
     tree: Path
@@ -87,6 +91,7 @@ class Mounts:
     environment: tuple[EnvironmentFolder, ...] = ()
     own_git: bool = False
     tmp: tuple[Path, str] | None = None
+    moved: tuple[tuple[Path, str], ...] = ()
 
 
 class Confinement(Protocol):
@@ -126,19 +131,14 @@ class Confinement(Protocol):
         """The path of the work tree inside."""
         ...
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
-        """The command line that runs `argv` with access to `mounts` and the system only. `add_file` passes contents
-        to the program as an inherited descriptor. Raises `NoSandboxError` where that is not possible on this
-        machine."""
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
+        """The command line that runs `argv` with access to `mounts` and the system only; it names descriptors in
+        `inherited`. Raises `NoSandboxError` where that is not possible on this machine."""
         ...
 
 
-AddFile = Callable[[bytes], str]
-"""Takes contents, returns the descriptor's number for the command line."""
-
-
 class InheritedFiles:
-    """Files in memory for one program, which is started before `close`."""
+    """Descriptors for one program, which is started before `close`. The methods return their numbers."""
 
     def __init__(self) -> None:
         self.descriptors: list[int] = []
@@ -149,6 +149,15 @@ class InheritedFiles:
         with open(descriptor, "wb", closefd=False) as file:
             file.write(content)
         os.lseek(descriptor, 0, os.SEEK_SET)
+        return str(descriptor)
+
+    def open_source(self, path: str, *, of_run: bool) -> str:
+        """Open a folder or file that is shown to commands. Raises `NoSandboxError`."""
+        try:
+            descriptor = open_source(path, of_run=of_run)
+        except (MountSourceError, OSError) as error:
+            raise NoSandboxError(f"The sandbox could not be started: {error}") from error
+        self.descriptors.append(descriptor)
         return str(descriptor)
 
     def close(self) -> None:

@@ -10,13 +10,13 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot.contracts.errors import NoSandboxError
 from bot.workspace.sandbox import seccomp
-from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.hidden_paths import ROOTS, credentials_in, hidden_system_paths, is_below
 
 OLDEST = 3
@@ -76,7 +76,7 @@ class Landlock:
     def root(self, mounts: Mounts) -> str:
         return str(mounts.tree)
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         """Raises `NoSandboxError` if commands could change the program that confines them."""
         machine = seccomp.here()
         if machine is None:
@@ -85,6 +85,7 @@ class Landlock:
         plan = {
             "abi": self.abi,
             "run": list(_seen(self.system or granted_of_the_system(), mounts)),
+            "shown": [str(path) for path in _of_run(mounts)],
             "read": list(_MACHINE),
             "write": [str(path) for path in (mounts.tree, *mounts.writable)],
             "devices": list(_DEVICES),
@@ -92,12 +93,12 @@ class Landlock:
             "kept_capabilities": list(self.kept_capabilities),
         }
         python = os.path.realpath(sys.executable)
-        return [python, "-I", "-S", "-c", _CONFINE, own, add_file(json.dumps(plan).encode()), *argv]
+        return [python, "-I", "-S", "-c", _CONFINE, own, inherited.add_file(json.dumps(plan).encode()), *argv]
 
 
 def granted_of_the_system() -> tuple[str, ...]:
     """The granted paths of the system; takes 5 ms."""
-    return tuple(_granted(ROOTS, hidden_system_paths()))
+    return tuple(_granted(map(os.path.realpath, ROOTS), hidden_system_paths()))
 
 
 def _own_package(mounts: Mounts) -> str:
@@ -124,17 +125,24 @@ def _seen(granted: Sequence[str], mounts: Mounts) -> Iterator[str]:
             yield from _beside(path, holes, on_the_way)
         else:
             yield path
-    yield from map(str, mounts.read_only)
     for folder in mounts.environment:
-        hidden = (str(folder.source / name) for name in folder.credentials())
-        yield from _granted([str(folder.source)], hidden)
+        if not folder.created:
+            hidden = (str(folder.source / name) for name in folder.credentials())
+            yield from _granted([str(folder.source)], hidden)
+
+
+def _of_run(mounts: Mounts) -> Iterator[Path]:
+    """What commands may have written and now only read."""
+    yield from mounts.read_only
+    yield from (path for path, _ in mounts.moved)
+    yield from (folder.source for folder in mounts.environment if folder.created)
 
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
     """Toolchains without credentials, except those in the granted system."""
     for folder in mounts.toolchains:
         if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,)):
-            yield from _granted([str(folder)], map(str, credentials_in(folder)))
+            yield from _granted([os.path.realpath(folder)], map(str, credentials_in(folder)))
 
 
 def _program(mounts: Mounts) -> Iterator[str]:
@@ -146,15 +154,14 @@ def _program(mounts: Mounts) -> Iterator[str]:
             yield from _granted([str(path)], map(str, credentials_in(path)))
 
 
-def _granted(folders: Sequence[str], hidden: Iterator[str]) -> Iterator[str]:
+def _granted(folders: Iterable[str], hidden: Iterator[str]) -> Iterator[str]:
     """`folders` without `hidden`, as paths that are granted with all that is beneath them: Landlock cannot exclude a
     path, so its siblings are listed."""
     holes = {os.path.realpath(path) for path in hidden}
     on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
     for folder in folders:
-        real = os.path.realpath(folder)
-        if os.path.isdir(real):
-            yield from _beside(real, holes, on_the_way)
+        if os.path.isdir(folder):
+            yield from _beside(folder, holes, on_the_way)
 
 
 def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> Iterator[str]:
@@ -170,5 +177,5 @@ def _beside(path: str, holes: Collection[str], on_the_way: Collection[str]) -> I
     with listing as entries:
         for entry in entries:
             # Links are not granted: their targets are, or are not, by their own paths.
-            if not entry.is_symlink():
+            if entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False):
                 yield from _beside(entry.path, holes, on_the_way)

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bot.toolhost.programs import SYSTEM_PATH as SYSTEM_PATH
 from bot.workspace.sandbox.hidden_paths import is_below
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 _NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
 """Variables that name a folder of tools, on PATH or not."""
@@ -58,25 +58,29 @@ def find(
     source: Mapping[str, str] | None = None,
     leave_out: tuple[Path, ...] = (),
     never: Sequence[str] = NEVER,
+    tree: Path | None = None,
 ) -> Toolchains:
     """The entries of the host's PATH that can be visible inside, and the tools that `source` names or that are in the
     home. Left out are relative entries, folders that are missing, private or in memory, those in `leave_out` (the
-    agent's own virtual environment) and those beneath `never`."""
+    agent's own virtual environment) and those beneath `never`. Commands may have written what is in `tree`, where it is
+    visible anyway: nothing is mounted for it."""
     entries: list[str] = []
     folders: list[Path] = []
+    written = (str(tree),) if tree else ()
+    never = (*never, *written)
     excluded = {os.path.realpath(folder) for folder in leave_out}
     for entry in path.split(":"):
         real = os.path.realpath(entry)
         if not os.path.isabs(entry) or not os.path.isdir(entry) or real in excluded:
             continue
-        if not is_below(real, _SYSTEM):
+        if not is_below(real, (*_SYSTEM, *written)):
             needed = list(_needed(Path(entry), never))
             if not needed:
                 continue
             folders += needed
         entries.append(entry)
     folders += _elsewhere(source or {}, excluded, never)
-    defaults = [entry for entry in _DEFAULT_PATH.split(":") if entry not in entries]
+    defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
     unique = tuple(dict.fromkeys(folders))
     return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
 
@@ -109,7 +113,7 @@ def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequ
 def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
     """The folders that a PATH entry outside of the system needs; none if it must not be visible."""
     real = Path(os.path.realpath(entry))
-    if not _may_be_shown(real, never):
+    if not _may_be_shown(real, never) or is_below(str(entry), never):
         return
     whole = _whole(real)
     yield whole or real

@@ -16,8 +16,8 @@ FIX = r"apt-get install bubblewrap.*--sandbox off"
 
 @pytest.fixture
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(chooser, "_USUAL", ())
-    monkeypatch.setenv("PATH", str(tmp_path))
+    """Only what the test puts into the folder."""
+    monkeypatch.setattr(chooser, "_USUAL", (str(tmp_path / "bwrap"),))
     return tmp_path
 
 
@@ -85,6 +85,22 @@ def test_a_bubblewrap_that_cannot_run_is_no_bubblewrap(no_bubblewrap: Path) -> N
 def test_a_program_of_that_name_without_a_version_is_no_bubblewrap(no_bubblewrap: Path) -> None:
     fake(no_bubblewrap, "echo hello")
     with pytest.raises(NoSandboxError, match=r"gave no version but 'hello'"):
+        bubblewrap()
+
+
+def test_a_bubblewrap_that_mounts_by_name_alone_is_refused_with_the_update(no_bubblewrap: Path) -> None:
+    fake(no_bubblewrap, "echo bubblewrap 0.8.0")
+    with pytest.raises(NoSandboxError, match=r"bubblewrap 0\.8\.0 .*Update it to 0\.10"):
+        bubblewrap()
+
+
+def test_a_bubblewrap_on_the_path_of_commands_is_not_run(
+    no_bubblewrap: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chooser, "_USUAL", ())
+    fake(no_bubblewrap, "echo bubblewrap 0.11.0 --ro-bind-fd")
+    monkeypatch.setenv("PATH", str(no_bubblewrap))
+    with pytest.raises(NoSandboxError, match="not installed"):
         bubblewrap()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -10,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from bot.workspace.sandbox import hidden_paths
-from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Mounts
 from bot.workspace.sandbox.hidden_paths import credentials_in
 from bot.workspace.sandbox.landlock import Landlock
+from tests.support.sandbox_commands import bubblewrap_command, landlock_plan
 
 
 @pytest.mark.parametrize(
@@ -77,30 +76,21 @@ def interpreter(folder: Path) -> Mounts:
     """One that is shown because our own program runs by it."""
     (folder / "python/lib").mkdir(parents=True)
     (folder / "python/pip.conf").touch()
+    (folder / "tree").mkdir()
     return Mounts(folder / "tree", "/work", program=((folder / "python", str(folder / "python")),))
 
 
 def test_credentials_beside_our_own_interpreter_are_covered(tmp_path: Path) -> None:
-    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], interpreter(tmp_path), lambda content: "9"
-    )
+    command = bubblewrap_command(interpreter(tmp_path))
     shown = command.index(str(tmp_path / "python"))
     assert ("/dev/null", str(tmp_path / "python/pip.conf")) in pairwise(command[shown:])
 
 
 def test_credentials_beside_our_own_interpreter_are_not_granted(tmp_path: Path) -> None:
-    given: list[bytes] = []
-
-    def add_file(content: bytes) -> str:
-        given.append(content)
-        return "9"
-
     mounts = interpreter(tmp_path)
     of_the_system = (Path("/usr/lib"), "/usr/lib")
-    Landlock(7, ("/usr/bin",)).command(
-        ["true"], replace(mounts, program=(*mounts.program, of_the_system)), add_file
-    )
-    run = json.loads(given[0])["run"]
+    more = replace(mounts, program=(*mounts.program, of_the_system))
+    run = landlock_plan(Landlock(7, ("/usr/bin",)), more)["run"]
     assert "/usr/lib" not in run
     assert str(tmp_path / "python/lib") in run
     assert not {str(tmp_path / "python"), str(tmp_path / "python/pip.conf")} & set(run)

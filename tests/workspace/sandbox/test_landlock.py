@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from bot.workspace.egress.access import EgressAccess
 from bot.workspace.process import HostProcess, WorkspaceError, children
 from bot.workspace.sandbox import hidden_paths, landlock
 from bot.workspace.sandbox.backends import HOW_TO_FIX
-from bot.workspace.sandbox.confinement import Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.landlock import Landlock
+from tests.support.sandbox_commands import landlock_plan
 from tests.support.workspaces import Bench, bash, eventually, make_tree, running
 
 pytestmark = pytest.mark.skipif(landlock.version() < landlock.OLDEST, reason="this kernel has no Landlock")
@@ -35,15 +36,7 @@ def here() -> Landlock:
 
 
 def plan(mounts: Mounts) -> dict[str, Any]:
-    given: list[bytes] = []
-
-    def add_file(content: bytes) -> str:
-        given.append(content)
-        return "9"
-
-    here().command(["true"], mounts, add_file)
-    found: dict[str, Any] = json.loads(given[0])
-    return found
+    return landlock_plan(here(), mounts)
 
 
 def test_all_of_a_toolchain_is_granted_but_its_credentials(tmp_path: Path) -> None:
@@ -162,11 +155,13 @@ def test_a_host_that_cannot_confine_itself_is_a_missing_sandbox(bench: Bench) ->
 class Broken(Landlock):
     """One whose plan names a version that no kernel has, with a filter that none takes."""
 
-    def command(self, argv: Any, mounts: Mounts, add_file: Any) -> list[str]:
-        def worse(content: bytes) -> str:
-            return str(add_file(json.dumps(json.loads(content) | {"seccomp": "00" * 8}).encode()))
-
-        return Landlock.command(self, argv, mounts, worse)
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
+        command = Landlock.command(self, argv, mounts, inherited)
+        [plan] = inherited.descriptors
+        worse = json.loads(os.pread(plan, 1 << 24, 0)) | {"seccomp": "00" * 8}
+        os.ftruncate(plan, 0)
+        os.pwrite(plan, json.dumps(worse).encode(), 0)
+        return command
 
 
 def host_of(guardian: int) -> int:

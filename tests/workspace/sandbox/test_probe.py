@@ -20,7 +20,7 @@ from bot.workspace.canaries import MAY_BE_CLOSED, NAMES, describe
 from bot.workspace.probe import first_that_holds, probe
 from bot.workspace.sandbox.backends import Off, bubblewrap
 from bot.workspace.sandbox.backends import landlock as kernel_s_own
-from bot.workspace.sandbox.confinement import AddFile, Mounts
+from bot.workspace.sandbox.confinement import InheritedFiles, Mounts
 from bot.workspace.sandbox.landlock import OLDEST, Landlock, version
 from tests.support.worlds import World
 
@@ -39,7 +39,7 @@ class NoWall(Off):
 class BrokenWall(NoWall):
     name = "broken wall"
 
-    def command(self, argv: Sequence[str], mounts: Mounts, add_file: AddFile) -> list[str]:
+    def command(self, argv: Sequence[str], mounts: Mounts, inherited: InheritedFiles) -> list[str]:
         return ["/bin/sh", "-c", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1"]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bot.workspace.sandbox import toolchains
-from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Mounts
+from tests.support.sandbox_commands import bubblewrap_command
 
 
 @pytest.fixture
@@ -114,10 +114,6 @@ def test_what_is_left_out_is_left_out(home: Path) -> None:
     assert toolchains.find(str(entry), leave_out=(entry,), never=()).folders == ()
 
 
-def given(content: bytes) -> str:
-    return "9"
-
-
 def masked(command: list[str]) -> set[str]:
     return {target for source, target in pairwise(command) if source == "/dev/null"}
 
@@ -126,32 +122,26 @@ def test_credentials_in_a_toolchain_are_covered(home: Path) -> None:
     cargo = made(home / ".cargo")
     (cargo / "credentials.toml").write_text("token = 'x'")
     (cargo / "config.toml").write_text("[registries.mine]\ntoken = 'x'")
-    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
-    )
+    command = bubblewrap_command(Mounts(home, "/work", toolchains=(cargo,)))
     assert {str(cargo / "credentials.toml"), str(cargo / "config.toml")} <= masked(command)
 
 
 def test_settings_without_a_token_stay_readable(home: Path) -> None:
     cargo = made(home / ".cargo")
     (cargo / "config.toml").write_text("[net]\noffline = true")
-    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(cargo,)), given
-    )
+    command = bubblewrap_command(Mounts(home, "/work", toolchains=(cargo,)))
     assert str(cargo / "config.toml") not in masked(command)
 
 
 def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
     inner = made(home / ".pyenv/versions")
-    command = Bubblewrap("/usr/bin/bwrap", (0, 8, 0)).command(
-        ["true"], Mounts(home, "/work", toolchains=(inner, home / ".pyenv")), given
-    )
+    command = bubblewrap_command(Mounts(home, "/work", toolchains=(inner, home / ".pyenv")))
     assert str(home / ".pyenv") in command
     assert str(inner) not in command
 
 
-def test_an_old_bubblewrap_is_not_given_options_it_does_not_know() -> None:
-    command = Bubblewrap("/usr/bin/bwrap", (0, 6, 1)).command(["true"], Mounts(Path("/x"), "/work"), given)
+def test_an_old_bubblewrap_is_not_given_options_it_does_not_know(home: Path) -> None:
+    command = bubblewrap_command(Mounts(home, "/work"), (0, 6, 1))
     assert not {"--size", "--disable-userns"} & set(command)
 
 
@@ -193,3 +183,22 @@ def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewher
     assert variables["CARGO_HOME"] == str(home / ".cargo")
     assert variables["GOPROXY"].startswith(f"file://{downloads},")
     assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()
+
+
+@pytest.mark.parametrize("variable", ["PATH", "VIRTUAL_ENV"])
+@pytest.mark.parametrize("form", ["a Python that it names", "a link"])
+def test_a88_an_environment_in_the_work_tree_leads_to_no_other(home: Path, variable: str, form: str) -> None:
+    """Commands of an earlier call may have written it."""
+    other, venv = home / "other/.venv", home / "tree/.venv"
+    made(other / "bin")
+    (other / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    if form == "a link":
+        made(home / "tree")
+        venv.symlink_to(other)
+    else:
+        made(venv / "bin")
+        (venv / "pyvenv.cfg").write_text(f"home = {other}/bin\n")
+    value = f"{venv}/bin" if variable == "PATH" else str(venv)
+    path = value if variable == "PATH" else ""
+    found = toolchains.find(path, source={variable: value}, never=(), tree=home / "tree")
+    assert found.folders == ()

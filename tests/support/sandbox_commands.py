@@ -1,0 +1,34 @@
+"""What a back end would run, and what it would give the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
+from bot.workspace.sandbox.confinement import Confinement, InheritedFiles, Mounts
+
+
+def sandbox_command(confinement: Confinement, mounts: Mounts) -> list[str]:
+    """The command line, with the paths of opened sources in place of their descriptors."""
+    with InheritedFiles() as inherited:
+        command = confinement.command(["true"], mounts, inherited)
+        return [_path(inherited.descriptors, word) for word in command]
+
+
+def landlock_plan(confinement: Confinement, mounts: Mounts) -> dict[str, Any]:
+    with InheritedFiles() as inherited:
+        confinement.command(["true"], mounts, inherited)
+        [descriptor] = inherited.descriptors
+        plan: dict[str, Any] = json.loads(os.pread(descriptor, 1 << 24, 0))
+        return plan
+
+
+def bubblewrap_command(mounts: Mounts, version: tuple[int, ...] = (0, 8, 0)) -> list[str]:
+    return sandbox_command(Bubblewrap("/usr/bin/bwrap", version), mounts)
+
+
+def _path(descriptors: Sequence[int], word: str) -> str:
+    return os.readlink(f"/proc/self/fd/{word}") if word in map(str, descriptors) else word
