@@ -107,12 +107,11 @@ def checks_of(
 @dataclass(frozen=True, slots=True)
 class Preparation:
     """How to prepare the environment if the policy does not say: `setup` runs in a tree of the commit `sha`, and
-    `checks` run after it. `versions` are those of tools that the repository requires."""
+    `checks` run after it."""
 
     sha: str
     setup: tuple[SetupStep, ...]
     checks: tuple[Check, ...]
-    versions: tuple[str, ...] = ()
 
 
 def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
@@ -127,7 +126,7 @@ def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
         return None
     steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
     checks = tuple(Check(one.name, one.command, detected=True) for one in detected.checks)
-    return Preparation(sha, steps, checks, tuple(f"{one.tool} {one.version}" for one in detected.versions))
+    return Preparation(sha, steps, checks)
 
 
 def detected_at(checkout: Checkout, sha: str = "") -> Detection:

@@ -1,7 +1,8 @@
 """`slash-agent run --prepare`: the environment of `prepare: auto`, before the step that has the model's key.
 
 `key` says under which key the action's cache has it, and `make` installs it if the cache had none. Both check out the
-base branch alone, so nothing of a pull request can get into the cache.
+base branch alone, so nothing of a pull request can get into the cache. Setup runs code of that branch, so there is a
+key only if it is the default branch.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ def prepare_environment(
     request: Request,
     where: GitHubEnvironment,
     environment: Mapping[str, str],
+    default_branch: str,
     say: Say,
 ) -> Mapping[str, str]:
-    """Return the step's outputs: `key` if there is something to install, and `made` or `canceled` after the
-    installation, neither if it failed."""
+    """Return the step's outputs. If there is something to install, that is `key`, or `install` if the cache must not
+    be used; after the installation `made` or `canceled`, neither if it failed."""
     if request.verb not in MODEL_VERBS or not profile_of(request).setup:
         return {}
     request = replace(request, pull=None)
@@ -60,12 +62,16 @@ def prepare_environment(
             if propose_writes(policy, request, task, lambda record: None):
                 return {}
             preparation = preparation_of(policy, checkout)
-            store = preparation and environment_store(preparation, checkout, options.workspace, environment)
+            store = preparation and environment_store(
+                preparation, checkout, options.workspace, environment, request.repository
+            )
             if not preparation or not store or store.read():
                 return {}
             remove_tree(store.folder.root)
             if options.prepare == "key":
-                return {"key": store.key}
+                default = f"refs/heads/{default_branch}"
+                is_default = branch == default == environment.get("GITHUB_REF", default)
+                return {"key": store.key} if is_default else {"install": "true"}
             installer = _Installer(options, request, environment, folder, checkout, policy)
             return installer.make(preparation, store, say)
     finally:

@@ -171,7 +171,8 @@ class EventHandler:
         from bot.session.event.prepare import prepare_environment
 
         request = replace(result, policy_file=self.where.policy_file)
-        outputs = prepare_environment(self.options, request, self.where, self.environment, self.watch)
+        branch = self.event_request.repository.default_branch
+        outputs = prepare_environment(self.options, request, self.where, self.environment, branch, self.watch)
         if "canceled" in outputs:
             run = f" · [run]({self.where.run_url})" if self.where.run_url else ""
             post_answer(self.host, self.thread_ref, f"{_CANCELED}{run}", self.watch)

@@ -86,7 +86,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         own=Background(partial(_package_folders, spec, checkout), "environment").result,
         share_all=inputs.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",
-        store=environment_store(preparation, checkout, spec.origin, spec.environment)
+        store=environment_store(preparation, checkout, spec.origin, spec.environment, spec.request.repository)
         if preparation
         else None,
     )

@@ -1,6 +1,7 @@
 """The environment that `prepare: auto` installs, at a fixed path, from which the action's cache saves it.
 
-Its key is a hash of all its inputs. What is restored under another key is not used."""
+Setup runs code of the repository, so its key is that of the whole tree of one commit, of one repository on one image.
+What is restored under another key is not used."""
 
 from __future__ import annotations
 
@@ -8,24 +9,18 @@ import hashlib
 import json
 import os
 import platform
-import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from bot import __version__
 from bot.checkout.clone import Checkout
-from bot.environment.detection import guarded_folder
 from bot.session.context.base import Preparation
 from bot.session.run_folder import RunFolder
 
-_FORMAT = 1
-_PROGRAMS = ("python3", "node", "npm", "go", "cargo", "java", "mvn", "gradle", "gcc")
-_NO_INPUT = r"(?:\.github|docs?)/.*|(?!(?:.*/)?setup\.py\Z).*\.(?:pyi?|[cm]?jsx?|[cm]?tsx?|md|rst{more})"
-"""Files that no setup depends on: the project is installed in editable mode."""
-_UNLESS_MADE = {".venv": "rs|java|kts?", "vendor": "go"}
-"""Sources that setup reads only to make that folder: extensions are compiled, `go mod vendor` reads imports."""
+_FORMAT = 2
+_VARIABLES = ("GITHUB_REPOSITORY_ID", "ImageOS", "ImageVersion", "PATH")
+"""Of the key: the last three identify the tools of a runner. The `setup-*` actions add paths with a version to PATH."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +58,19 @@ class EnvironmentStore:
 
 
 def environment_store(
-    preparation: Preparation, checkout: Checkout, mount: Path | None, environment: Mapping[str, str]
+    preparation: Preparation,
+    checkout: Checkout,
+    mount: Path | None,
+    environment: Mapping[str, str],
+    repository: str,
 ) -> EnvironmentStore | None:
     """The store that the action names. `mount` is where commands see the tree, since programs in an environment name
-    it; without a fixed one there is no store."""
+    it; without a fixed one there is no store. `repository` is `owner/name`."""
     path = environment.get("SLASH_AGENT_PREPARED", "")
     if not path or mount is None:
         return None
-    folder = RunFolder(Path(os.path.realpath(path)))
-    return EnvironmentStore(folder, _key(preparation, checkout, mount, environment))
-
-
-def _key(preparation: Preparation, checkout: Checkout, mount: Path, environment: Mapping[str, str]) -> str:
-    steps = [(step.command, step.egress) for step in preparation.setup]
-    folders = {guarded_folder(command).rpartition("/")[2] for command, _ in steps}
-    more = "".join(f"|{names}" for folder, names in _UNLESS_MADE.items() if folder not in folders)
-    no_input = re.compile(_NO_INPUT.format(more=more), re.DOTALL)
-    listing = checkout.git.run("ls-tree", "-r", "-z", preparation.sha)
-    files = [
-        line
-        for line in os.fsdecode(listing).split("\0")
-        if line and not no_input.fullmatch(line.partition("\t")[2])
-    ]
-    machine = (
-        platform.machine(),
-        platform.libc_ver(),
-        environment.get("ImageOS"),
-        environment.get("ImageVersion"),
-        *(_program(name, environment.get("PATH", "")) for name in _PROGRAMS),
-    )
-    parts = json.dumps([_FORMAT, __version__, str(mount), machine, steps, preparation.versions, files])
-    return f"slash-agent-environment-{hashlib.sha256(parts.encode()).hexdigest()}"
-
-
-def _program(name: str, path: str) -> tuple[str, int]:
-    """Which one it is: a version is part of the path or of the file's size."""
-    program = os.path.realpath(shutil.which(name, path=path) or "/")
-    return program, os.stat(program).st_size
+    tree = checkout.git.run("rev-parse", f"{preparation.sha}^{{tree}}").decode().strip()
+    machine = [platform.machine(), platform.libc_ver(), *(environment.get(name) for name in _VARIABLES)]
+    parts = json.dumps([_FORMAT, __version__, repository.lower(), tree, str(mount), machine])
+    key = f"slash-agent-environment-{hashlib.sha256(parts.encode()).hexdigest()}"
+    return EnvironmentStore(RunFolder(Path(os.path.realpath(path))), key)
