@@ -111,7 +111,7 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
         from bot.evidence.summary import summarize_checks  # needed at the end only
 
         checks = summarize_checks(outcome)
-        mark: Mark = "bad" if checks.failing else "good" if checks.verified else "doubt"
+        mark: Mark = "bad" if checks.failing else "good" if checks.good else "doubt"
         changed = f"{count_of(len(outcome.files), 'file')} changed {where}".rstrip()
         return mark, ", ".join(filter(None, (changed, checks.headline)))
     match outcome.status:
@@ -183,6 +183,7 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
             printer.field("", why)
         for line in _newly_failing(check):
             printer.field("", line)
+        _print_as_they_were(check, printer)
     _print_problems(outcome, printer)
     coverage = outcome.coverage
     if coverage and coverage.measured:
@@ -202,6 +203,20 @@ def _print_details(outcome: Outcome, printer: Printer) -> None:
     turns, tokens = count_of(outcome.turns, "turn"), count_of(outcome.usage.total, "token")
     printer.field("model", f"{outcome.model}: {turns}, {tokens}, {money(outcome.cost, 4)}")
     printer.field("sandbox", outcome.sandbox)
+
+
+def _print_as_they_were(check: CheckResult, printer: Printer) -> None:
+    result = check.as_they_were
+    if result is None:
+        return
+    from bot.evidence.labels import as_they_were, confirms
+
+    style: Style = "green" if confirms(result) else "red" if result.failed else "yellow"
+    printer.field("", as_they_were(result), style)
+    if result.mixed:
+        printer.field(
+            "", f"as the change has them, although they may set up tests: {', '.join(result.mixed)}"
+        )
 
 
 def _print_withheld(outcome: Outcome, printer: Printer) -> None:

@@ -124,12 +124,12 @@ class TestChanges:
     """The tests of a check before and after the change, by name. The tuples are the listed tests; `counts` has
     the totals by field name.
 
-    `broken` passed before and fail now, `mended` failed before and pass now. `appeared` and `vanished` ran on
-    one side only; `vanished` is reported as "did not run", never as "fixed". `flaky` both failed and passed on
-    the same code; `newly_flaky` are those of them that passed before the change. `new_failing` are those of
-    `appeared` that fail. `note` says what makes the comparison unreliable. `edited`: every mended test is in a
-    test file that the change edits. `reasons` are pairs of a newly failing test and the runner's one-line
-    reason.
+    `broken` passed before and fail now. `mended` failed before and pass now, and the change fixed them: if it touches
+    tests, they also pass as the base has them. `appeared` and `vanished` ran on one side only; `vanished` is reported
+    as "did not run", never as "fixed". `flaky` both failed and passed on the same code; `newly_flaky` are those of them
+    that passed before the change. `new_failing` are those of `appeared` that fail. `note` says what makes the
+    comparison unreliable. `edited` is no longer set. `reasons` are pairs of a newly failing test and the runner's
+    one-line reason.
     """
 
     __test__ = False

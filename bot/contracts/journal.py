@@ -210,11 +210,11 @@ class FilesChanged(NamedTuple):
 
 class CheckRecord(NamedTuple):
     """One run of one check. `tests` are its counts, if known. `again`: the second run, on the same files, of a
-    failed check."""
+    failed check. `as_they_were`: with the change, and the tests as the base has them."""
 
     name: str
     command: str
-    phase: Literal["before", "after"]
+    phase: Literal["before", "after", "as_they_were"]
     run: CheckRun
     detected: bool = False
     tests: TestCounts | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse, TestChanges
+from bot.contracts.evidence import CheckerComparison, Coverage, ServerUse, TestChanges, TestCounts
 from bot.contracts.messages import Usage
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse, SandboxInfo
@@ -68,11 +68,40 @@ class CheckRun:
 
 
 @dataclass(frozen=True, slots=True)
+class TestsAsTheyWere:
+    """A run of the base's tests on the changed source: each file of tests, test data and runner settings that the
+    change edits, adds or deletes is as the base has it. `tests` are its counts, if known.
+
+    `failed` passed before the change and fail in this run. `expectation_changed` fail in it, and the change edits their
+    file or the data beside it. `unconfirmed` failed before and fail in it, and pass with the change's own tests.
+    `not_comparable` ran before and not in this run, because they do not compile or are left out. The tuples are the
+    listed tests; `counts` has the totals by field name. `files` are some of the files that were put back, `mixed` the
+    changed files that were not, although they may set up tests. `inside` are the source files whose own tests the
+    change edits: those are the change's in this run, too. `note` says why there is no result.
+    """
+
+    __test__ = False  # for pytest, which collects what is called so
+
+    run: CheckRun
+    tests: TestCounts | None = None
+    failed: tuple[str, ...] = ()
+    expectation_changed: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
+    not_comparable: tuple[str, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    files: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     """A check before and after the agent's change. `detected`: not named by the policy. `flaky`: it failed and
     then passed on the same files; `before` or `after` is the failed run. `tests` is set if a report or the
     output names the tests. `related` is the command that ran only the tests related to the change, empty if all
-    ran; `scope_note` is the reason: "over 5 minutes"."""
+    ran; `scope_note` is the reason: "over 5 minutes". `as_they_were` is set if the change touches tests, and the check
+    runs some."""
 
     name: str
     command: str
@@ -83,6 +112,7 @@ class CheckResult:
     tests: TestChanges | None = None
     related: str = ""
     scope_note: str = ""
+    as_they_were: TestsAsTheyWere | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,32 @@ from bot.evidence.labels import newly_failing, short_tail
 _RAN = frozenset({CheckState.PASSED, CheckState.FAILED, CheckState.TIMED_OUT})
 _NAMES_FOR_MODEL = 10
 _NAME_FOR_MODEL = 160
+_AS_THEY_WERE = """\
+- {command} was run on your source with the tests, their data and their settings as they were before your change. Tests
+  that passed before fail then, in the lines with |:
+{names}"""
 
 
 def is_failing(result: CheckResult, instruction: str) -> bool:
-    """Whether a check or one of its tests passed before and fails now, or fails with new tests in place of some that
-    passed, or is named in the instruction and still fails.
+    """Whether a check or one of its tests passed before and fails now, also with the tests as they were, or fails with
+    new tests in place of some that passed, or is named in the instruction and still fails.
 
     A check that ran before and cannot run now was broken by the change. One that never could run, or did not run again,
     is no evidence. A flaky one passed with the change, too.
     """
     before, after = result.before.state, result.after.state
+    if fails_as_they_were(result):
+        return True
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
     if before is CheckState.PASSED or _broken(result) or _displaced(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
+
+
+def fails_as_they_were(result: CheckResult) -> bool:
+    """Whether tests that passed before fail with the change if the tests are as they were."""
+    return result.as_they_were is not None and bool(result.as_they_were.failed)
 
 
 def _broken(result: CheckResult) -> tuple[str, ...]:
@@ -60,6 +71,11 @@ def failing_checks_message(results: Sequence[CheckResult]) -> str:
     parts = ["You said you are done, but these checks fail with your change:"]
     for result in results:
         command = quoted(result.command, 1_000)
+        if result.as_they_were and fails_as_they_were(result):
+            names = "\n".join(result.as_they_were.failed[:_NAMES_FOR_MODEL])
+            parts.append(_AS_THEY_WERE.format(command=command, names=quoted_lines(names)))
+            if result.after.state is CheckState.PASSED:
+                continue
         head = (
             f"- {command} {_state_before(result)} and now {_ending(result.after)}.{_vanished_tests(result)}"
         )

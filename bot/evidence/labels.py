@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, TestChanges
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import CheckState, TestsAsTheyWere
 
 # The fields of `TestChanges`, the worst first, and the words for them after a number.
 _KINDS = (
@@ -20,7 +22,6 @@ RECONFIGURED = "its configuration changed"
 """In the note of a checker's run."""
 
 MOST_EXPLAINED = 10
-_EDITED = ", all in test files that this change edits"
 _TAIL_LINES = 20
 _TAIL_WIDTH = 200
 _GRAVE = frozenset({"broken", "new_failing"})
@@ -55,12 +56,68 @@ def kinds_of(tests: TestChanges | None) -> Iterator[Kind]:
             number = max(number - number_of(tests, "new_failing"), 0) if counted else len(names)
             names = names[:number]
         if number:
-            yield Kind(field, words + (_EDITED if field == "mended" and tests.edited else ""), number, names)
+            yield Kind(field, words, number, names)
 
 
 def number_of(tests: TestChanges, field: str) -> int:
     """Return the number of tests of a kind; the outcome has only some of the names."""
     return max(dict(tests.counts).get(field, 0), len(getattr(tests, field)))
+
+
+_AS_THEY_WERE = (
+    ("failed", "{} {}"),
+    ("expectation_changed", "expectation changed in {}"),
+    ("unconfirmed", "{} {} as before"),
+    ("not_comparable", "{} not comparable"),
+)
+AS_THEY_WERE = "with the tests as they were"
+_MOST_NAMED = 3
+
+
+def kinds_as_they_were(result: TestsAsTheyWere) -> Iterator[Kind]:
+    """Yield the kinds that occur among the base's tests on the changed source, each with its number in the words."""
+    for field, words in _AS_THEY_WERE:
+        names = getattr(result, field)
+        if number := number_as_they_were(result, field):
+            yield Kind(field, words.format(f"{number:,}", "fails" if number == 1 else "fail"), number, names)
+
+
+def number_as_they_were(result: TestsAsTheyWere, field: str) -> int:
+    return max(dict(result.counts).get(field, 0), len(getattr(result, field)))
+
+
+def confirms(result: TestsAsTheyWere | None) -> bool:
+    """Whether the tests as they were say the same as the change's own; also if the change touches none."""
+    if result is None:
+        return True
+    if result.note or result.inside or next(kinds_as_they_were(result), None):
+        return False
+    return result.tests is not None or result.run.state is CheckState.PASSED
+
+
+def as_they_were(result: TestsAsTheyWere, most: int = _MOST_NAMED) -> str:
+    """Return the result as a clause with at most `most` names of each kind of failing tests."""
+    if result.note:
+        return f"{AS_THEY_WERE}: {no_result_as_they_were(result)}, {result.note}"
+    if result.tests is None:
+        parts = [f"the check {'passes' if result.run.state is CheckState.PASSED else 'fails'}"]
+    else:
+        parts = [f"{result.tests.passed:,} {'passes' if result.tests.passed == 1 else 'pass'}"]
+    for kind in kinds_as_they_were(result):
+        left = kind.number - len(kind.names[:most])
+        more = f" and {left:,} more" if left else ""
+        names = f": {', '.join(kind.names[:most])}{more}" if most and kind.names else ""
+        parts.append(f"{kind.words}{names if kind.field != 'not_comparable' else ''}")
+    if result.inside:
+        parts.append(f"not comparable in {count_of(result.inside, 'source file')} with tests inside")
+    return f"{AS_THEY_WERE} {', '.join(parts)}"
+
+
+def no_result_as_they_were(result: TestsAsTheyWere) -> str:
+    """Return why there are no figures, in two words; empty if there are some."""
+    if not result.note:
+        return ""
+    return "not run" if result.run.state is CheckState.NOT_RUN and not result.inside else "not comparable"
 
 
 def newly_failing(tests: TestChanges | None) -> tuple[list[tuple[str, str]], int]:

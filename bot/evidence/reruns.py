@@ -96,9 +96,10 @@ def check_result(
     after: CheckExecution,
     second: CheckExecution | None = None,
     note: str = "",
+    confirmed: Collection[str] | None = None,
 ) -> CheckResult:
     """Return the result of a check. `second` is a rerun of the whole check with the change; `note` is the reason why a
-    due one is missing."""
+    due one is missing. Only tests in `confirmed` are mended, `None` for any."""
     passed = second is not None and second.run.state is CheckState.PASSED
     flaky = flaky_tests(before.suite, before.rerun_suite)
     if second is not None:
@@ -108,7 +109,7 @@ def check_result(
         run = replace(run, note="; ".join(filter(None, [run.note, PASSED_AGAIN if passed else note])))
     note_on_tests = _NOT_REACHED if before.run.state is CheckState.TIMED_OUT else ""
     tests = (
-        compare_tests(before.suite, after.suite, flaky, note_on_tests)
+        compare_tests(before.suite, after.suite, flaky, note_on_tests, confirmed)
         if run.state is not CheckState.NOT_RUN
         else None
     )

@@ -17,7 +17,7 @@ from bot.environment.commands import Use, commands_of, use_of
 from bot.environment.workflows import Script
 from bot.evidence.check import NO_TESTS
 from bot.evidence.failing_checks import failing
-from bot.evidence.labels import number_of
+from bot.evidence.labels import as_they_were, confirms, number_of
 
 POLICY_FILE = ".github/agent.yml"
 _REASON = 300
@@ -28,7 +28,8 @@ _NO_NETWORK = "the tests need a network, and the sandbox has none"
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
     """`headline` is such as `20 of 20 tests pass (1 fixed)` or `not verified: no test was run`, empty if nothing
-    changed. `failing`: a check fails because of the change. `unverified` is one sentence, empty if there is evidence.
+    changed. `failing`: a check fails because of the change. `doubtful`: the tests as they were do not confirm it.
+    `unverified` is one sentence, empty if there is evidence.
     `advice` says what to do about it; `remedy` is a line to add or a command to run."""
 
     headline: str = ""
@@ -36,6 +37,12 @@ class CheckSummary:
     unverified: str = ""
     advice: str = ""
     remedy: str = ""
+    doubtful: bool = False
+
+    @property
+    def good(self) -> bool:
+        """Whether there is evidence for the change, and none against it."""
+        return self.verified and not self.failing and not self.doubtful
 
     @property
     def verified(self) -> bool:
@@ -102,7 +109,9 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         *map(_related, filter(_is_related, known)),
     ]
     without = [f"{count_of(silent, 'check')} without a result"] if silent else []
-    return CheckSummary(", ".join([*parts, *without]), bool(bad))
+    as_were = [check.as_they_were for check in known if check.as_they_were]
+    headline = "; ".join([", ".join([*parts, *without]), *map(as_they_were, as_were)])
+    return CheckSummary(headline, bool(bad), doubtful=not all(map(confirms, as_were)))
 
 
 def verifies(check: CheckResult) -> bool:
@@ -112,6 +121,12 @@ def verifies(check: CheckResult) -> bool:
     if check.after.state is CheckState.PASSED or check.flaky:
         return counts is None or counts.passed + counts.failed > 0
     return check.after.state is CheckState.FAILED and counts is not None and counts.passed > 0
+
+
+def may_run_tests(command: str) -> bool:
+    """Whether the command is not known to be only a linter or a type checker."""
+    uses = {use_of(words) for words in _commands(command)}
+    return not uses or not uses <= {Use.LINT, Use.TYPES}
 
 
 def _runs_tests(check: CheckResult) -> bool:

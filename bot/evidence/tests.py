@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bot.contracts.evidence import TestChanges, TestCounts
@@ -64,10 +64,15 @@ class _Changes:
 
 
 def compare_tests(
-    before: SuiteResult | None, after: SuiteResult | None, flaky: Collection[str] = (), note: str = ""
+    before: SuiteResult | None,
+    after: SuiteResult | None,
+    flaky: Collection[str] = (),
+    note: str = "",
+    confirmed: Collection[str] | None = None,
 ) -> TestChanges | None:
     """Compare the tests of two runs; `None` if neither has any. `flaky` tests both failed and passed on the same code:
-    they are neither broken nor mended. `note` is added to the notes."""
+    they are neither broken nor mended. Only tests in `confirmed` are mended, `None` for any. `note` is added to the
+    notes."""
     if before is None and after is None:
         return None
     changes, notes = _Changes(flaky=sorted(flaky)), [note]
@@ -77,6 +82,8 @@ def compare_tests(
         changes.newly_flaky = [name for name in changes.flaky if _passed(before, name)]
         if before.whole and after.whole:
             _sort_changes(before.tests, after.tests, frozenset(flaky), changes)
+            if confirmed is not None:
+                changes.mended = [name for name in changes.mended if name in confirmed]
         else:
             notes.append(_sort_failing(before, after, frozenset(flaky), changes))
     for when, report in (("before", before), ("after", after)):
@@ -85,16 +92,7 @@ def compare_tests(
     return _test_changes(before, after, changes, notes)
 
 
-def mark_edited(tests: TestChanges | None, paths: Collection[str]) -> TestChanges | None:
-    """Return `tests` with `edited` set if all mended tests are in `paths`, the files of the change."""
-    if tests is None or not tests.mended:
-        return tests
-    return replace(
-        tests, edited=all(any(_contains_test(path, name) for path in paths) for name in tests.mended)
-    )
-
-
-def _contains_test(path: str, name: str) -> bool:
+def contains_test(path: str, name: str) -> bool:
     """Whether `name` is a test in `path`: it contains the words of the path, or starts with the last of them. Go names
     the package."""
     folder, _, file = path.rpartition("/")

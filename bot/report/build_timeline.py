@@ -270,7 +270,7 @@ class _TimelineBuilder:
             row.flaky = row.flaky or record.run.state is CheckState.PASSED
         elif record.phase == "before":
             row.before = record
-        else:
+        elif record.phase == "after":
             row.after = record
 
     def _touched(self, path: str, tool: str, additions: int, removals: int) -> None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from bot.contracts.evidence import Answer, CheckerComparison, Coverage, Problem, Severity, TestChanges
 from bot.contracts.journal import Evidence
-from bot.contracts.outcome import CheckRun, CheckState
-from bot.evidence.labels import kinds_of, no_figures, number_of
+from bot.contracts.outcome import CheckRun, CheckState, TestsAsTheyWere
+from bot.evidence.labels import as_they_were, kinds_as_they_were, kinds_of, no_figures, number_of
 from bot.report.timeline import CheckRow, Timeline
 
 MOST_SHOWN = 200
@@ -25,6 +25,12 @@ _MEANING = {
     "flaky": "failed and passed on the same code",
     "mended": "failed before and pass now",
     "appeared": "did not run before",
+}
+_MEANING_AS_THEY_WERE = {
+    "failed": "Passed before, and fail",
+    "expectation_changed": "Fail, and the change edits what they expect",
+    "unconfirmed": "Fail as before, and pass only as the change has them",
+    "not_comparable": "Did not compile or run, so not comparable",
 }
 _NEWLY_FLAKY = "Of these, passed before the change"
 
@@ -57,6 +63,25 @@ class Check(NamedTuple):
     tests: TestChanges | None = None
     related: str = ""
     scope_note: str = ""
+    as_they_were: TestsAsTheyWere | None = None
+
+    @property
+    def headline_as_they_were(self) -> str:
+        return as_they_were(self.as_they_were, 0) if self.as_they_were else ""
+
+    @property
+    def listed_as_they_were(self) -> list[TestList]:
+        kinds = kinds_as_they_were(self.as_they_were) if self.as_they_were else ()
+        return [
+            TestList(
+                kind.field,
+                _MEANING_AS_THEY_WERE[kind.field],
+                kind.number,
+                kind.names[:MOST_SHOWN],
+                kind.field == "failed",
+            )
+            for kind in kinds
+        ]
 
     @property
     def listed(self) -> list[TestList]:
@@ -107,6 +132,7 @@ def checks_of(timeline: Timeline) -> list[Check]:
                 one.tests,
                 one.related,
                 one.scope_note,
+                one.as_they_were,
             )
             for one in timeline.evidence.checks
         ]

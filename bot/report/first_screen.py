@@ -83,6 +83,7 @@ def build_first_screen(
     checks = summarize_checks(_outcome(journal, timeline, files))
     if kind == "good" and not checks.verified:
         status, kind = f"{status}, not verified", "open"
+    kind = "open" if kind == "good" and checks.doubtful else kind
     last = timeline.turns[-1].texts if timeline.turns else []
     return FirstScreen(
         title=description.title

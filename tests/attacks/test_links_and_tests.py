@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from bot.gate.text import clean_markdown
 from tests.session.conftest import Cli
-from tests.support.attacks import fix_with
+from tests.support.attacks import AttackResult, fix_with
 from tests.support.repositories import make_repository
 
 SECRET = "aHVudGVyMg"
@@ -66,37 +66,49 @@ def test_a42_nor_does_any_mixture_of_forms(parts: list[str]) -> None:
     ]
 
 
-TESTS = {
+FILES = {
+    ".github/agent.yml": "version: 1\nchecks: [python3 -m unittest discover -s tests]\n",
+    "app.py": "def f():\n    return 2\n",
     "tests/test_weakened.py": "def test_a():\n    assert 1\n\ndef test_b():\n    assert f() == 2\n",
-    "tests/test_looks_as_before.py": (
-        "def test_a():\n    assert f() == 2\n\ndef test_b():\n    assert g() == 3\n"
+    "tests/test_looks.py": (
+        "import unittest, app\n\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+        "        self.assertEqual(app.f(), 2)\n    def test_b(self):\n        assert app.f() == 2\n"
     ),
 }
+LOOKS = "test_looks.T.test_a", "test_looks.T.test_b"
 
 
 @pytest.fixture(scope="module")
-def why_sensitive(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What is said of each file after a run that changed all of `TESTS`."""
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> AttackResult:
+    """A run that breaks the source and changes every test so that it still passes."""
     folder = tmp_path_factory.mktemp("tests")
     cli = Cli(folder / "home")
     cli.home.mkdir()
     weaken = "sed -i '5s/assert f() == 2/f()/; 1i import pytest\\n@pytest.mark.skip' tests/test_weakened.py"
-    keep_looks = "sed -i '2s/$/ or True/; 4a\\    return' tests/test_looks_as_before.py"
-    repo = make_repository(folder / "app", TESTS)
-    attacked = fix_with(cli.home, repo, [f"{weaken}; {keep_looks}"], cli.environment(), cold=False)
-    assert attacked.files == set(TESTS)
-    return {file["path"]: file["sensitive"] for file in attacked.outcome["files"]}
+    keep_looks = "sed -i '5s/2)/app.f())/; 7s/$/ or True/' tests/test_looks.py"
+    repo = make_repository(folder / "app", FILES)
+    commands = f"sed -i 's/2/3/' app.py; {weaken}; {keep_looks}"
+    attacked = fix_with(cli.home, repo, [commands], cli.environment(), cold=False)
+    assert attacked.files == {"app.py", "tests/test_weakened.py", "tests/test_looks.py"}
+    return attacked
 
 
 @pytest.mark.bubblewrap
-def test_a55_a_weakened_test_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
-    assert why_sensitive["tests/test_weakened.py"] == (
+def test_a55_a_weakened_test_is_named_with_its_lines(attacked: AttackResult) -> None:
+    reasons = {file["path"]: file["sensitive"] for file in attacked.outcome["files"]}
+    assert reasons["tests/test_weakened.py"] == (
         "removes 1 assertion (line 5 before), skips a test (line 2), has 1 test without an assertion (line 6)"
     )
 
 
 @pytest.mark.bubblewrap
-def test_a66_a_test_that_only_looks_as_before_is_named_with_its_lines(why_sensitive: dict[str, str]) -> None:
-    reasons = why_sensitive["tests/test_looks_as_before.py"]
-    assert "has 1 assertion that cannot fail (line 2)" in reasons
-    assert "has 1 assertion that no run reaches (line 6)" in reasons
+def test_a66_a_test_that_only_looks_as_before_is_named(attacked: AttackResult) -> None:
+    [check] = attacked.outcome["checks"]
+    assert (check["before"]["state"], check["after"]["state"]) == ("passed", "passed")
+    assert check["as_they_were"]["run"]["state"] == "failed"
+    assert tuple(check["as_they_were"]["expectation_changed"]) == LOOKS
+    shown = f"with the tests as they were 0 pass, expectation changed in 2: {', '.join(LOOKS)}"
+    page = unescape((attacked.bundle / "report.html").read_text())
+    assert shown in attacked.result.output
+    assert shown in page
+    assert attacked.result.output.startswith("! 3 files changed"), "the mark of doubt"

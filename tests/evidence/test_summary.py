@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from bot.contracts.evidence import TestChanges, TestCounts
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
 from bot.contracts.request import Tier
+from bot.evidence.failing_checks import failing_checks_message
 from bot.evidence.summary import summarize_checks
 from tests.support.outcomes import OUTCOME
 
@@ -179,3 +180,51 @@ def test_the_reason_is_one_short_line_without_control_characters() -> None:
     reason = summarize_checks(_of(_check(run, run))).unverified
 
     assert len(reason) < 400 and reason.isprintable()
+
+
+WAS = TestsAsTheyWere(FAILED, TestCounts(18, 2))
+
+
+@pytest.mark.parametrize(
+    ("result", "clause", "failing"),
+    [
+        (
+            replace(WAS, failed=("t::a", "t::b")),
+            "with the tests as they were 18 pass, 2 fail: t::a, t::b",
+            True,
+        ),
+        (
+            replace(WAS, expectation_changed=("t::a",), counts=(("expectation_changed", 5),)),
+            "with the tests as they were 18 pass, expectation changed in 5: t::a and 4 more",
+            False,
+        ),
+        (
+            replace(WAS, unconfirmed=("t::a",)),
+            "with the tests as they were 18 pass, 1 fails as before: t::a",
+            False,
+        ),
+        (
+            replace(WAS, not_comparable=("t::a",)),
+            "with the tests as they were 18 pass, 1 not comparable",
+            False,
+        ),
+        (
+            replace(WAS, inside=("src/lib.rs",)),
+            "with the tests as they were 18 pass, not comparable in 1 source file with tests inside",
+            False,
+        ),
+        (
+            TestsAsTheyWere(CheckRun(CheckState.NOT_RUN), note="no time left"),
+            "with the tests as they were: not run, no time left",
+            False,
+        ),
+    ],
+)
+def test_the_headline_names_what_fails_with_the_tests_as_they_were(
+    result: TestsAsTheyWere, clause: str, failing: bool
+) -> None:
+    check = _check(PASSED, PASSED, _counts(20), as_they_were=result)
+    summary = summarize_checks(_of(check))
+    assert summary.headline == f"20 of 20 tests pass; {clause}"
+    assert (summary.failing, summary.good) == (failing, False)
+    assert all(line in failing_checks_message([check]) for line in result.failed)

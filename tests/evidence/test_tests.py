@@ -10,7 +10,6 @@ from bot.contracts.evidence import TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing_checks_message, is_failing
-from bot.evidence.labels import kinds_of
 from bot.evidence.reruns import (
     NO_TIME,
     PASSED_AGAIN,
@@ -25,8 +24,8 @@ from bot.evidence.tests import (
     NameCounts,
     SuiteResult,
     compare_tests,
+    contains_test,
     count_names,
-    mark_edited,
     newly_failed,
 )
 from bot.publish.evidence.problems import failing as failing_when_published
@@ -315,27 +314,28 @@ def test_only_what_failed_is_suspected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mended", "paths", "edited"),
+    ("name", "path", "contained"),
     [
-        (("tests/test_a.py::test_x",), ("tests/test_a.py",), True),
-        (("tests.test_a.T.test_x", "tests.test_a.T.test_y"), ("tests/test_a.py",), True),
-        (("test_x (tests.test_a.T)",), ("tests/test_a.py",), True),
-        (("test_a.T.test_x",), ("tests/test_a.py",), True),
-        (("example.com/app/pkg.TestA",), ("pkg/a_test.go",), True),
-        (("github.com/o/app.TestA",), ("a_test.go",), True),
-        (("test/a.test.ts > adds",), ("test/a.test.ts",), True),
-        (("tests/test_a.py::test_x", "tests/test_b.py::test_y"), ("tests/test_a.py",), False),
-        (("tests.test_ab.T.test_x",), ("tests/test_a.py",), False),
-        (("example.com/app/pkg.TestA",), ("other/a_test.go",), False),
-        (("adds",), ("test/a.test.ts",), False),
-        ((), ("tests/test_a.py",), False),
+        ("tests/test_a.py::test_x", "tests/test_a.py", True),
+        ("tests.test_a.T.test_x", "tests/test_a.py", True),
+        ("test_x (tests.test_a.T)", "tests/test_a.py", True),
+        ("test_a.T.test_x", "tests/test_a.py", True),
+        ("example.com/app/pkg.TestA", "pkg/a_test.go", True),
+        ("github.com/o/app.TestA", "a_test.go", True),
+        ("test/a.test.ts > adds", "test/a.test.ts", True),
+        ("tests/test_b.py::test_y", "tests/test_a.py", False),
+        ("tests.test_ab.T.test_x", "tests/test_a.py", False),
+        ("example.com/app/pkg.TestA", "other/a_test.go", False),
+        ("adds", "test/a.test.ts", False),
     ],
 )
-def test_mended_tests_that_are_all_in_edited_files_are_called_so(
-    mended: tuple[str, ...], paths: tuple[str, ...], edited: bool
-) -> None:
-    tests = mark_edited(TestChanges(mended=mended), paths)
-    assert tests is not None
-    assert tests.edited is edited
-    words = [kind.words for kind in kinds_of(tests)]
-    assert words == ["fixed, all in test files that this change edits" if edited else "fixed"] * bool(mended)
+def test_the_file_of_a_test_is_known_by_its_name(name: str, path: str, contained: bool) -> None:
+    assert contains_test(path, name) is contained
+
+
+def test_only_confirmed_tests_are_mended() -> None:
+    before, after = reading({"a": "f", "b": "f"}), reading({"a": "p", "b": "p"})
+    [every, one, none] = [
+        compare_tests(before, after, confirmed=names) for names in (None, {"a"}, set[str]())
+    ]
+    assert [tests and tests.mended for tests in (every, one, none)] == [("a", "b"), ("a",), ()]

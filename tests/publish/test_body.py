@@ -37,6 +37,7 @@ from bot.contracts.outcome import (
     Outcome,
     Status,
     StopReason,
+    TestsAsTheyWere,
     WithheldFile,
 )
 from bot.contracts.plan import Plan, PlanStep
@@ -589,3 +590,34 @@ def test_what_the_model_says_of_its_change_is_nothing_to_apply(opening: str) -> 
     body = render_body(make_outcome(description=Description("Title", text, text)), (), ())
     assert opening[3:].strip() not in body
     assert body.count("run(everything)") == 2
+
+
+def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() -> None:
+    hostile = "tests/test_a.py::test_x`@team"
+    result = TestsAsTheyWere(
+        FAILED, TestCounts(1, 2), failed=(hostile,), expectation_changed=("b",), mixed=("package.json",)
+    )
+    check = CheckResult(
+        "t", "pytest", PASSED, PASSED, tests=TestChanges(after=TestCounts(3, 0)), as_they_were=result
+    )
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    row = next(line for line in body.splitlines() if "| ❌ `pytest` with the tests" in line)
+    assert row.startswith(
+        "| ❌ `pytest` with the tests as they were | **1 fails**, expectation changed in 1 | **failed**"
+    )
+    assert "**A check fails:** `pytest` passes, but with the tests as they were 1 test fails" in body
+    assert "`pytest` with the tests as they were: expectation changed in 1: `b`" in body
+    assert (
+        "`package.json` with the tests as they were: may set up tests, and stayed as the change has it."
+        in body
+    )
+    assert "✅" not in body
+
+
+def test_a_result_that_the_tests_as_they_were_do_not_confirm_has_no_green_mark() -> None:
+    late = TestsAsTheyWere(CheckRun(CheckState.NOT_RUN), note="no time left")
+    check = CheckResult("t", "pytest", FAILED, PASSED, as_they_were=late)
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    assert "⚠️ **1 of 1 check passes; with the tests as they were: not run, no time left**" in body
+    assert "| ⚪ `pytest` with the tests as they were | not run |" in body
+    assert not {"✅", "fixed"} & set(body.split())

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bot.evidence.check import Check
 from slash_forge import Forge
 from tests.support import warm
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
+from tests.support.rounds import Begin, Trial, trial
 from tests.support.stage import CommandResult, Stage, command, open_stage
 
 __all__ = ["Cli", "CommandResult", "command"]
@@ -65,3 +68,16 @@ def repo(tmp_path: Path, checks: bool) -> Path:
 def stage(tmp_path: Path, checks: bool) -> Iterator[Stage]:
     with Forge() as forge:
         yield open_stage(forge, tmp_path / "stage", checks=checks)
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    started: list[Trial] = []
+
+    def begun(files: Mapping[str, str], *checks: Check | str, **more: Any) -> Trial:
+        started.append(trial(tmp_path, files, *checks, **more))
+        return started[-1]
+
+    yield begun
+    for one in started:
+        one.rounds.settle()

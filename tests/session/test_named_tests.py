@@ -2,116 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.checkout.clone import Checkout, Source, prepare
 from bot.checkout.git import Git
-from bot.contracts import journal as lines
-from bot.contracts.cancel import CancelToken
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
 from bot.evidence.failing_checks import failing
 from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
-from bot.session.checks.before_round import RoundsContext
-from bot.session.checks.rounds import Rounds
-from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Waits
-from bot.session.run_folder import RunFolder
-from bot.session.workspaces.trees import Trees
-from bot.workspace.client import Answer, Workspace
-from bot.workspace.sandbox.backends import Off
-from tests.support.repositories import make_repository
+from tests.support.rounds import PYTEST, PYTHON, Begin, Trial, trial
 from tests.support.workspaces import running
-
-PYTHON = sys.executable
-PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {PYTHON} -m pytest -q"
-
-
-@dataclass
-class Trial:
-    checkout: Checkout
-    rounds: Rounds
-    records: list[lines.CheckRecord]
-    opened: list[str]
-
-    def results(self, changed: Mapping[str, str | None]) -> tuple[CheckResult, ...]:
-        self.tree = self.tree_with(changed)
-        return self.rounds.results(self.tree)
-
-    def tree_with(self, changed: Mapping[str, str | None]) -> str:
-        """The base's tree with these files written or, where `None`, gone."""
-        git, index = self.checkout.git, {"GIT_INDEX_FILE": str(self.checkout.tree.parent / "index")}
-        git.run("read-tree", self.checkout.base_sha, env=index)
-        for path, text in changed.items():
-            if text is None:
-                git.run("update-index", "--force-remove", path, env=index)
-                continue
-            blob = git.run("hash-object", "-w", "--stdin", input=text.encode()).decode().strip()
-            git.run("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", env=index)
-        return git.run("write-tree", env=index).decode().strip()
-
-
-Begin = Callable[..., Trial]
-
-
-def trial(
-    folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0, cores: int = 2
-) -> Trial:
-    repository = make_repository(folder / "repository", files)
-    checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
-    run = RunFolder(folder / "run")
-    run.root.mkdir()
-    opened: list[str] = []
-
-    def open_workspace(name: str, tree: Path, read_only: object) -> Workspace:
-        opened.append(name)
-        return Workspace.start(
-            Off(),
-            tree=tree,
-            folder=run.workspace(name),
-            environment={"PATH": os.environ["PATH"]},
-            ask=lambda question: Answer(False),
-        )
-
-    trees = Trees(checkout, run, open_workspace)
-    records: list[lines.CheckRecord] = []
-
-    def write(record: lines.Record) -> None:
-        assert isinstance(record, lines.CheckRecord)
-        records.append(record)
-
-    all_checks = [check if isinstance(check, Check) else Check(check, check, 60) for check in checks]
-    context = RoundsContext(
-        trees,
-        write,
-        CancelToken(),
-        Waits(lambda line: None),
-        history=GitTrees(checkout),
-        minutes=minutes,
-        cores=cores,
-    )
-    return Trial(checkout, Rounds(all_checks, context), records, opened)
-
-
-@pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
-    started: list[Trial] = []
-
-    def begun(files: Mapping[str, str], *checks: Check | str, **more: Any) -> Trial:
-        started.append(trial(tmp_path, files, *checks, **more))
-        return started[-1]
-
-    yield begun
-    for one in started:
-        one.rounds.settle()
 
 
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
@@ -175,12 +80,14 @@ def pytests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Trial, CheckResul
 def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult, CheckResult]) -> None:
     begun, result, _ = pytests
     tests = named(result)
-    assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ("test_a::test_bad",))
+    assert (tests.broken, tests.mended) == (("test_a::test_p[2]",), ())
+    assert result.as_they_were is not None
+    assert result.as_they_were.expectation_changed == ("test_a::test_bad",)
     assert (tests.appeared, tests.vanished) == (
         ("test_a::test_new", "test_b"),
         ("test_a::test_gone", "test_b::test_b"),
     )
-    assert dict(tests.counts) == {"broken": 1, "mended": 1, "appeared": 2, "vanished": 2, "new_failing": 1}
+    assert dict(tests.counts) == {"broken": 1, "appeared": 2, "vanished": 2, "new_failing": 1}
     assert (tests.before, tests.after) == (TestCounts(3, 3, 0), TestCounts(3, 3, 0))
     assert tests.source == "pytest's report"
     assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
@@ -222,7 +129,10 @@ SUITE = (
     "import os, unittest\nclass A(unittest.TestCase):\n    def test_a(self): {a}\n    def test_b(self): {b}\n"
 )
 ONCE = "test -f changed || exit 0; test -e {place} || {{ touch {place}; exit 1; }}"
-NODE = "const test = require('node:test');\ntest('good', () => {});\ntest('bad', () => { throw 1; });\n"
+NODE = (
+    "const test = require('node:test');\ntest('good', () => {});\n"
+    "test('bad', () => { require('node:fs').statSync('changed'); });\n"
+)
 
 
 REPORT = '<testsuite><testcase classname="c" name="{name}"/></testsuite>'
@@ -270,7 +180,11 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         {
             "flaky/test_a.py": fine,
             "order/test_a.py": fine,
-            "before/test_a.py": SUITE.format(a=fails_once("before"), b="self.fail()"),
+            # With the change it cannot fail first, however long the base takes.
+            "before/test_a.py": SUITE.format(
+                a=f"os.path.exists('changed') or {fails_once('before')}",
+                b="self.assertTrue(os.path.exists('changed'))",
+            ),
             "node/a.test.js": NODE,
             "src/a.py": "one\n",
         },
@@ -284,8 +198,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
             "order/test_a.py": SUITE.format(
                 a="os.environ['SPOILED'] = '1'", b="self.assertNotIn('SPOILED', os.environ)"
             ),
-            "before/test_a.py": fine,  # it cannot fail here first, however long the base takes
-            "node/a.test.js": NODE.replace("throw 1;", ""),
             "src/a.py": "one\ntwo\nthree\nfour\n",
         }
     )
@@ -304,6 +216,7 @@ def test_a_test_that_passes_when_it_is_run_again_is_flaky(mixed: Mixed) -> None:
         ("before", CheckState.PASSED, False),
         ("after", CheckState.FAILED, False),
         ("after", CheckState.PASSED, True),
+        ("as_they_were", CheckState.PASSED, False),
     ]
 
 

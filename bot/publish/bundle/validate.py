@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import datetime
 
-from bot.contracts.evidence import CheckerComparison, Coverage, Problem
-from bot.contracts.outcome import CheckResult, Outcome
+from bot.contracts.evidence import CheckerComparison, Coverage, Problem, TestChanges
+from bot.contracts.outcome import CheckResult, Outcome, TestsAsTheyWere
 from bot.contracts.plan import is_inside
 from bot.contracts.pulls import PullRequest, ReviewThread
 from bot.contracts.request import Request, Triage
@@ -187,7 +187,29 @@ def evidence_error(outcome: Outcome) -> str:
 
 
 def _check(check: CheckResult) -> str:
-    tests = check.tests
+    return _tests(check.tests) or _as_they_were(check.as_they_were)
+
+
+def _as_they_were(result: TestsAsTheyWere | None) -> str:
+    if result is None:
+        return ""
+    listed = (
+        result.failed,
+        result.expectation_changed,
+        result.unconfirmed,
+        result.not_comparable,
+        result.counts,
+        result.files,
+        result.mixed,
+        result.inside,
+    )
+    counts = (*(number for _, number in result.counts), *(astuple(result.tests) if result.tests else ()))
+    return _counted("checks.as_they_were", max(map(len, listed)), MAX_LISTED) or _numbers(
+        "checks.as_they_were", (*counts, result.run.duration)
+    )
+
+
+def _tests(tests: TestChanges | None) -> str:
     if tests is None:
         return ""
     listed = (

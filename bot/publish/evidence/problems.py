@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.contracts.evidence import Problem, Severity
+from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
-from bot.evidence.labels import kinds_of, number_of
+from bot.evidence.failing_checks import fails_as_they_were
+from bot.evidence.labels import AS_THEY_WERE, kinds_of, number_as_they_were, number_of
 from bot.publish.markdown import safe_code, safe_line
 
 FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
@@ -14,8 +16,8 @@ _WITHOUT_RESULT = frozenset({CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS})
 
 
 def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
-    """Return the checks that fail with the change, whatever their result before, or that cannot run now and passed
-    before or broke a test.
+    """Return the checks that fail with the change, whatever their result before; that break tests as they were before
+    it; or that cannot run now and passed before or broke a test.
 
     The latter count since the change controls their output: it could print a line about a missing network. A flaky
     check failed and passed with the change, and counts only if it broke a test.
@@ -24,6 +26,8 @@ def failing(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
 
 
 def _fails(check: CheckResult) -> bool:
+    if fails_as_they_were(check):
+        return True
     if check.after.state in (CheckState.PASSED, CheckState.NOT_RUN):
         return False
     if check.tests and number_of(check.tests, "broken"):
@@ -67,6 +71,10 @@ def failures(checks: Sequence[CheckResult]) -> list[str]:
 
 def _failure(check: CheckResult) -> str:
     was, state = check.before.state, check.after.state
+    if state is CheckState.PASSED and check.as_they_were:
+        number = number_as_they_were(check.as_they_were, "failed")
+        verb = "fails" if number == 1 else "fail"
+        return f"passes, but {AS_THEY_WERE} {count_of(number, 'test')} {verb} that passed before the change"
     now = _NOW.get(state, "gives no result")
     if was is CheckState.PASSED:
         return f"{now}, and passed before the change"

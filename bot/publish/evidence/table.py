@@ -17,8 +17,17 @@ from bot.contracts.evidence import (
     ToolRun,
 )
 from bot.contracts.formatting import count_of, duration, exit_text
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome
-from bot.evidence.labels import kinds_of, no_figures, number_of, short_tail
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
+from bot.evidence.labels import (
+    AS_THEY_WERE,
+    confirms,
+    kinds_as_they_were,
+    kinds_of,
+    no_figures,
+    no_result_as_they_were,
+    number_of,
+    short_tail,
+)
 from bot.evidence.reruns import ONE_RUN
 from bot.publish import markdown
 from bot.publish.evidence.problems import (
@@ -68,11 +77,14 @@ def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
     failed = failing(outcome.checks)
     checks = sorted(outcome.checks, key=lambda check: check not in failed)
     coverages = [outcome.coverage] if outcome.coverage and outcome.coverage.files else []
-    number = len(checks) + len(outcome.diagnostics) + len(coverages)
+    as_were = sum(check.as_they_were is not None for check in checks)
+    number = len(checks) + as_were + len(outcome.diagnostics) + len(coverages)
     if not number:
         return [], 0
     rows = chain(
-        map(_check_row, checks), map(_checker_row, outcome.diagnostics), map(_coverage_row, coverages)
+        chain.from_iterable(map(_check_rows, checks)),
+        map(_checker_row, outcome.diagnostics),
+        map(_coverage_row, coverages),
     )
     head = [f"| {' | '.join(_HEADINGS)} |", "| --- | --- | --- |"]
     return head + [row.line for row in islice(rows, most)], max(number - most, 0)
@@ -81,9 +93,28 @@ def table(outcome: Outcome, most: int) -> tuple[list[str], int]:
 # Checks
 
 
+def _check_rows(check: CheckResult) -> Iterator[Row]:
+    yield _check_row(check)
+    if check.as_they_were is not None:
+        yield _row_as_they_were(check, check.as_they_were)
+
+
+def _row_as_they_were(check: CheckResult, result: TestsAsTheyWere) -> Row:
+    parts = [no_result_as_they_were(result)] if result.note else []
+    parts += [
+        f"**{kind.words}**" if kind.field == "failed" else kind.words for kind in kinds_as_they_were(result)
+    ]
+    parts += ["tests in source files not comparable"] if result.inside and not result.note else []
+    mark = _GOOD if confirms(result) else _BAD if result.failed else _NOTHING if result.note else _ATTENTION
+    what = f"{mark} {cell(safe_code(check.related or check.command))} {AS_THEY_WERE}"
+    ran = "" if result.run.state is CheckState.NOT_RUN else _run(result.run, result.tests)
+    return Row(what, "", ran, ", ".join(parts))
+
+
 def _check_row(check: CheckResult) -> Row:
     passed = check.after.state is CheckState.PASSED
-    mark = _BAD if failing([check]) else _GOOD if passed else _NOTHING
+    good = _GOOD if confirms(check.as_they_were) else _ATTENTION
+    mark = _BAD if failing([check]) else good if passed else _NOTHING
     before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
     return Row(
         f"{mark} {cell(safe_code(check.related or check.command))}",
@@ -111,7 +142,7 @@ def _check_change(check: CheckResult) -> str:
             text = f"{kind.number:,} {kind.words}"
             parts.append(f"**{text}**" if kind.grave else text)
     elif check.before.state in FAILED and check.after.state is CheckState.PASSED and not check.flaky:
-        parts.append("fixed")
+        parts += ["fixed"] if confirms(check.as_they_were) else []
     elif check.before.state is CheckState.PASSED and check.after.state in FAILED and not check.flaky:
         parts.append("**broken**")
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
@@ -160,6 +191,7 @@ def _coverage_row(coverage: Coverage) -> Row:
 
 
 _REMARKS = 10
+_PATHS_NAMED = 5
 
 
 def remarks(outcome: Outcome) -> list[str]:
@@ -195,8 +227,22 @@ def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
             yield f"{name} failed and, run again on the same files, passed: it is flaky."
         if check.tests and check.tests.note:
             yield f"{name}: {safe_line(check.tests.note)}"
+        if check.as_they_were is not None:
+            yield from _remarks_as_they_were(name, check.as_they_were)
     if any(check.detected for check in checks):
         yield "Checks were detected, since the policy file names none."
+
+
+def _remarks_as_they_were(name: str, result: TestsAsTheyWere) -> Iterator[str]:
+    if result.note:
+        yield f"{name} {AS_THEY_WERE}: {no_result_as_they_were(result)}, {safe_line(result.note)}"
+    for paths, words in (
+        (result.inside, "its own tests are the change's, so they are not comparable"),
+        (result.mixed, "may set up tests, and stayed as the change has it"),
+    ):
+        if paths:
+            more = f" and {count_of(len(paths) - _PATHS_NAMED, 'more file')}" if paths[_PATHS_NAMED:] else ""
+            yield f"{', '.join(map(safe_code, paths[:_PATHS_NAMED]))}{more} {AS_THEY_WERE}: {words}."
 
 
 def _checker_remark(one: CheckerComparison) -> str:
@@ -236,7 +282,11 @@ def evidence_details(outcome: Outcome, scale: float = 1.0) -> list[str]:
 
 
 def _tails(checks: Sequence[CheckResult]) -> Iterator[Details]:
-    failed = [check for check in failing(checks) if check.after.tail.strip()]
+    failed = [
+        check
+        for check in failing(checks)
+        if check.after.tail.strip() and check.after.state is not CheckState.PASSED
+    ]
     for check in failed[:_TAILS]:
         summary = f"Output of {safe_html(check.command)} after the change"
         yield Details(summary, markdown.fenced(safe_tail(short_tail(check.after.tail))))
@@ -252,6 +302,8 @@ def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Details]:
                 lines.append(f"- {kind.words}: {safe_code(name)}{why}")
             if kind.names and (more := kind.number - len(kind.names[:most])) > 0:
                 lines.append(f"- {kind.words}: {more:,} more")
+        for kind in kinds_as_they_were(check.as_they_were) if check.as_they_were else ():
+            lines += [f"- {AS_THEY_WERE}, {kind.words}: {safe_code(name)}" for name in kind.names[:most]]
         if lines:
             yield Details(f"Tests of {safe_html(check.command)}", "\n".join(lines))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.outcome import CheckResult, CheckState
+from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
 from bot.evidence import check_command, reruns
 from bot.evidence.check import Check
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
@@ -38,21 +38,33 @@ BaseRuns = dict[tuple[int, str], CheckExecution]
 @dataclass(slots=True)
 class CheckPair:
     """A check before and after the change. `check` has the command that ran after it. `narrowed` is the reason why only
-    related tests ran. `second` is a rerun of the whole check with the change, `note` the reason why a due one is
-    missing."""
+    related tests ran, `base_command` the command for those of the base. `second` is a rerun of the whole check with the
+    change, `note` the reason why a due one is missing. If the change touches tests, `as_they_were` is the result with
+    the base's tests, and only tests in `confirmed` are fixed."""
 
     check: Check
     before: CheckExecution
     after: CheckExecution
     narrowed: str = ""
+    base_command: str = ""
     second: CheckExecution | None = None
     note: str = ""
+    as_they_were: TestsAsTheyWere | None = None
+    confirmed: Collection[str] | None = None
 
     def result(self, check: Check) -> CheckResult:
         """Return the result of `check`, which has the command of the policy."""
-        result = reruns.check_result(self.check, self.before, self.after, self.second, self.note)
+        result = reruns.check_result(
+            self.check, self.before, self.after, self.second, self.note, self.confirmed
+        )
         related = self.check.command if self.check.command != check.command else ""
-        return replace(result, command=check.command, related=related, scope_note=self.narrowed)
+        return replace(
+            result,
+            command=check.command,
+            related=related,
+            scope_note=self.narrowed,
+            as_they_were=self.as_they_were,
+        )
 
 
 class AfterRound(Round):
@@ -212,6 +224,7 @@ class AfterRound(Round):
             self.context.waits.begin("related tests before the change", self.budget.left)
         executions = base.result() if base else self._run_on_base(on_base, options_on_base) if on_base else {}
         for number, (before, _) in commands.items():
+            self._pairs[number].base_command = before
             known = self._base_runs.get((number, before))
             self._pairs[number].before = executions.get(number) or known or not_run(_NEW_TESTS)
 

@@ -87,7 +87,7 @@ class Round:
 
     def _record(
         self,
-        phase: Literal["before", "after"],
+        phase: Literal["before", "after", "as_they_were"],
         check: Check,
         execution: CheckExecution,
         *,

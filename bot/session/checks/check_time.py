@@ -19,7 +19,7 @@ _SHARE_CHECKERS = 0.3
 _SECONDS_PER_LATER_CHECK = 10.0
 """Seconds that are reserved for each later check."""
 
-_MARGIN = 1.2
+MARGIN = 1.2
 """The factor by which a run with the change may take longer than the one before."""
 
 
@@ -88,4 +88,4 @@ class TimeBudget:
 
     def fits(self, seconds: float) -> bool:
         """Whether a check that took so many seconds before fits into the time left."""
-        return seconds * _MARGIN <= self.left
+        return seconds * MARGIN <= self.left

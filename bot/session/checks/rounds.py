@@ -1,4 +1,5 @@
-"""The two rounds of checks: on the base while the agent works, and with the change when the model ends its turn.
+"""The rounds of checks: on the base while the agent works, and with the change when the model ends its turn. If the
+change touches tests, one more has the tests as they were.
 
 A check runs as a whole if it fits into the time for checks. If the base round shows that it does not, the tests related
 to the change run instead, on both sides.
@@ -15,6 +16,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage, missing_reason
 from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
+from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
 from bot.session.checks.check_time import TimeBudget
 from bot.session.checks.runner import not_run
@@ -61,7 +63,9 @@ class Rounds:
         self.start_before()
         if tree_sha not in self._after:
             self._rounds += 1
-            self._after[tree_sha] = AfterRound(self._before, self._base_runs, self._rounds, tree_sha).run()
+            arguments = (self._before, self._base_runs, self._rounds, tree_sha)
+            self._after[tree_sha] = AfterRound(*arguments).run()
+            AsTheyWereRound(*arguments, self._after[tree_sha]).run()
             self._context.waits.end()
         return tuple(
             pair.result(check) for check, pair in zip(self.checks, self._after[tree_sha], strict=False)

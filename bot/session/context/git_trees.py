@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
@@ -36,13 +39,33 @@ class GitTrees:
             return None
         return blob.decode(errors="replace")
 
-    def texts(self, paths: Sequence[str]) -> dict[str, str]:
-        """The texts of those of `paths` that are files of the base, with one git process; none if it fails."""
+    def texts(self, paths: Sequence[str], tree: str = "") -> dict[str, str]:
+        """The texts of those of `paths` that are files of a tree, with one git process; none if it fails."""
         try:
-            blobs = blobs_at(self._git, self._base, paths)
+            blobs = blobs_at(self._git, tree or self._base, paths)
         except GitError:
             return {}
         return {path: blob.decode(errors="replace") for path, blob in blobs.items()}
+
+    def base_tree(self) -> str:
+        """The hash of the base's tree. Raises `GitError`."""
+        return self._git.run("rev-parse", "--verify", f"{self._base}^{{tree}}").decode().strip()
+
+    def with_base_files(self, tree: str, paths: Sequence[str]) -> str:
+        """The hash of `tree` with each of `paths` as the base has it: a file that the base lacks is absent. Raises
+        `GitError`."""
+        listing = self._git.run("ls-tree", "-r", "-z", "--full-tree", self._base).split(b"\0")
+        wanted = {os.fsencode(path) for path in paths}
+        kept = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
+        absent = f"0 {'0' * len(self._base)}\t".encode()
+        gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in kept)]
+        with tempfile.TemporaryDirectory(prefix="base-files-", dir=self._git.git_dir.parent) as folder:
+            index = Path(folder) / "index"
+            self._git.run("read-tree", tree, index=index)
+            # Removals first: a file of the base may be a folder now.
+            lines = b"".join(line + b"\0" for line in (*gone, *kept))
+            self._git.run("update-index", "-z", "--index-info", input=lines, index=index)
+            return self._git.run("write-tree", index=index).decode().strip()
 
     def changes(self, tree: str) -> tuple[list[str], dict[str, str]]:
         """The paths that differ from the base, and the old path of each renamed file by its new one. Raises

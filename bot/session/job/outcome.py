@@ -23,10 +23,8 @@ from bot.contracts.outcome import (
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
 from bot.evidence.failing_checks import failing
-from bot.evidence.tests import mark_edited
 from bot.gate.errors import OutOfCapacity
 from bot.gate.verdict import Verdict
-from bot.gate.weaker_tests import may_weaken_tests
 from bot.session.context.profiles import SUBMIT_PLAN, Profile
 from bot.session.tools.result_tools import Submission
 
@@ -89,7 +87,6 @@ def outcome(
 ) -> Outcome:
     """The outcome of a run. A gate that refused the tree outweighs how the conversation ended."""
     files, withheld = (verdict.files, verdict.withheld) if isinstance(verdict, Verdict) else ((), ())
-    edited = [file.path for file in files if may_weaken_tests(file.path)]
     stop = _stop(end, verdict, failing(checks, facts.request.instruction))
     result = status(profile, stop, files, submission)
     # A request to fix something that was a question, or a plan that was not made, has an answer all the same. Of an
@@ -117,7 +114,7 @@ def outcome(
             summary=_capped(submission.description.summary),
             notes=_capped(submission.description.notes),
         ),
-        checks=tuple(replace(check, tests=mark_edited(check.tests, edited)) for check in checks),
+        checks=tuple(checks),
         files=files,
         withheld=withheld,
         denials=tuple(denials),

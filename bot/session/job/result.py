@@ -13,7 +13,7 @@ from bot.contracts import journal as lines
 from bot.contracts.errors import GateError
 from bot.contracts.evidence import TestChanges
 from bot.contracts.model import ModelInfo
-from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason
+from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, StopReason, TestsAsTheyWere
 from bot.gate.disguised_secrets import Detector
 from bot.providers.models import guess_notes
 from bot.publish.bundle.write import REPORT, BundleWriteError, write_bundle
@@ -200,4 +200,17 @@ def _result(
     )
     counts = (before.tests if before else None, after.tests if after else None)
     tests = TestChanges(*counts, note="the run died before its tests were compared") if any(counts) else None
-    return CheckResult(check.name, check.command, first, second, check.detected, passed_again, tests)
+    as_they_were = None
+    if after and tests:  # whether the change touches tests is not known here
+        died = "the run died before it"
+        as_they_were = TestsAsTheyWere(CheckRun(CheckState.NOT_RUN, note=died), note=died)
+    return CheckResult(
+        check.name,
+        check.command,
+        first,
+        second,
+        check.detected,
+        passed_again,
+        tests,
+        as_they_were=as_they_were,
+    )
