@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.contracts.suite_files import named_as_test
 from bot.environment.commands import unwrapped
 from bot.environment.detection import Read, Step, Version
 
@@ -32,7 +33,6 @@ _SYNC_OPTIONS = frozenset(
 _REQUIREMENTS = re.compile(r"(requirements/)?[\w-]*(requirements|dev|test|tests|testing)[\w-]*\.txt")
 _GROUPS = ("test", "tests", "testing", "dev", "develop")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-_TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test)\.py$")
 
 
 @dataclass(slots=True)
@@ -282,7 +282,7 @@ def prepared(words: Sequence[str], folder: str) -> tuple[str, ...]:
 
 def fallback_test(paths: Collection[str], read: Read) -> tuple[str, ...] | None:
     """Return the test command that the files suggest: pytest or unittest; `None` if there are no tests."""
-    tests = sorted(path for path in paths if _TEST_FILE.search(path))
+    tests = sorted(path for path in paths if path.endswith(".py") and named_as_test(path))
     if not tests:
         return None
     if any(path.rpartition("/")[2] in ("pytest.ini", "conftest.py") for path in paths) or _mentions_pytest(

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from fnmatch import translate
-from functools import cache, lru_cache
+from functools import lru_cache
 
+from bot.contracts.name_patterns import is_one_of
 from bot.policy.protected import ProtectedFiles, service_of
 
 _LONGEST_PATH = 4096
@@ -188,20 +188,6 @@ def folded(name: str) -> str:
 
 def _is_protected_name(name: str) -> bool:
     return is_one_of(_ANYWHERE, name) or _SHORT_NAMES.fullmatch(name) is not None
-
-
-def is_one_of(patterns: str, name: str) -> bool:
-    """Whether `name` matches one of `patterns`, those of `fnmatch`, separated by white space."""
-    literal, pattern = _compiled(patterns)
-    return name in literal or pattern.fullmatch(name) is not None
-
-
-@cache
-def _compiled(patterns: str) -> tuple[frozenset[str], re.Pattern[str]]:
-    """Most are literal names, and compiling each of the others by itself takes several times as long."""
-    globs = [pattern for pattern in patterns.split() if not {"*", "?", "["}.isdisjoint(pattern)]
-    union = "|".join(map(translate, globs)) or "(?!)"  # without any, nothing matches
-    return frozenset(patterns.split()).difference(globs), re.compile(union)
 
 
 _MOST_HOPS = 40

@@ -9,7 +9,8 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 
-from bot.gate.path_rules import is_one_of
+from bot.contracts.name_patterns import is_one_of
+from bot.contracts.suite_files import Role, loads_itself, role_of
 from bot.gate.weaker_tests import Line, line_list
 
 _TOOLS_NAMED = 4
@@ -93,12 +94,7 @@ def _by_tool(lines: Iterable[Line], text: Sequence[bytes], when: str = "") -> di
 
 CAN_CHANGE = "can change what tests report"
 
-_NAMES = """
-    conftest.py sitecustomize.py usercustomize.py *.pth unittest*.py pytest*.py coverage.py _pytest.py
-    pytest.ini pytest.toml
-    jest.config.* jest.setup.* vitest.config.* vitest.setup.* vitest.workspace.* setuptests.* globalsetup.*
-    .mocharc* .taprc ava.config.* karma.conf.* playwright.config.* cypress.config.*
-"""
+_NAMES = "unittest*.py pytest*.py coverage.py _pytest.py"
 _IN_TESTS = "__init__.py setup.* setup-*.*"
 _TEST_FOLDERS = frozenset({"test", "tests", "__tests__", "spec"})
 _FOLDERS = frozenset({"_pytest", "node_modules", "site-packages"})
@@ -121,9 +117,9 @@ def runs_tests(path: str, added: Iterable[Line], content: bytes | None, *, is_ne
     """Return `CAN_CHANGE` if a test runner may load the file, else "". `path` is in lower case, `content` is the new
     file."""
     *folders, name = path.split("/")
-    named = is_one_of(_NAMES, name)
+    named = loads_itself(name) or is_one_of(_NAMES, name)
     empty = content is not None and not content.strip()
-    in_tests = not empty and not _TEST_FOLDERS.isdisjoint(folders) and is_one_of(_IN_TESTS, name)
+    in_tests = not empty and is_one_of(_IN_TESTS, name) and role_of(path) in (Role.TEST, Role.DATA)
     has_setting = any(
         re.match(pattern, line.text[:300]) for kind, pattern in _LINES if name == kind for line in added
     )

@@ -1,51 +1,28 @@
-"""Report how a change weakens tests: assertions removed or made empty, tests removed or skipped, each with its line.
+"""Report how a change weakens tests, as far as lines show it: test files deleted or emptied, tests removed, skipped or
+without their assertions, fewer assertions.
 
-`python_tests` (syntax tree) or `other_tests` (tokens) parse the old and the new files. All files are compared
-together, so that moved code is not reported. A report blocks no change; reviewers see it. The files are hostile and
-the parsers are not hardened, so they run in one child process with limits of time and memory; a file that they cannot
-parse is reported as such.
+A report blocks no change; reviewers see it. What only looks like an assertion is left to the round with the tests as
+they were (`bot/evidence/as_they_were.py`). All files are compared together, so that moved code is not reported.
 """
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import resource
-import subprocess
-import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
-from pathlib import Path
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bot.gate.python_tests import Part, Unreadable, parts_of_python
+from bot.contracts.suite_files import Role, language_of, named_as_test, role_of
 
-_KINDS = frozenset({"assertion", "test", "case", "skip", "bare"})
 _LINES_NAMED = 5
 _LONGEST_NOTE = 500
-# Bytes of one side of a file; no written test is longer.
-_CONTENT_LIMIT = 1 << 20
-_SECONDS = 10
-_MEMORY = 2 << 30
+# Bytes of one file and of all, and characters of a line; no written test is longer. A mebibyte takes up to 3 s.
+_CONTENT_LIMIT = 512 << 10
+_TOTAL_LIMIT = 4 << 20
+_LINE_LIMIT = 300
 _DELETED = "deletes a test file"
-_UNREAD = "could not be read as a program, so whether its tests prove less is not known"
-_START = "import sys; sys.path[:0] = sys.argv[1:]; from bot.gate import weaker_tests; weaker_tests.main()"
-
-_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
-_TEST_NAME = re.compile(
-    r"(?:^|/)(?:test_[^/]*|tests?\.py|conftest\.py)$|[._-](?:tests?|spec)\.[^/]+$|_test\.[^/]+$|Tests?\.[a-z]+$"
-)
-# What runners of Python collect; other names may be set up, so those that were there before count as well.
-_COLLECTED = re.compile(r"(?:^|/)(?:test[^/]*|[^/]*tests?)\.py$")
-_SUFFIXES = frozenset(
-    re.findall(
-        r"\w+",
-        "py pyi js jsx ts tsx mjs cjs mts cts vue svelte go rs java kt kts scala groovy cs rb rake c cc cpp cxx h hpp m"
-        " mm php swift ex exs dart lua sh bats pl t",
-    )
-)
+_EMPTIED = "removes all of a test file"
+_UNREAD = "could not be read, so whether its tests prove less is not known"
 
 
 class Line(NamedTuple):
@@ -62,109 +39,175 @@ def line_list(numbers: Sequence[int]) -> str:
     return f"{'line' if len(numbers) == 1 else 'lines'} {text}{more}"
 
 
+class _Language(NamedTuple):
+    """`test` matches the line where a test begins. If it has no name, that follows on a later line."""
+
+    assertion: re.Pattern[str]
+    skip: re.Pattern[str]
+    test: re.Pattern[str]
+
+
+def _language(assertion: str, skip: str, test: str) -> _Language:
+    return _Language(re.compile(assertion), re.compile(skip), re.compile(test))
+
+
+_PYTHON = _language(
+    r"^\s*assert\b|\b(?:assert\w+|fail|raises|warns)\s*\(|^\s*raise AssertionError",
+    r"\b(?:skip|skipif|skipIf|skipUnless|skipTest|importorskip|xfail|expectedFailure)\b"
+    r"|\b__test__\s*=\s*False|\bcollect_ignore",
+    r"^\s*(?:async\s+)?def\s+(test\w*)",
+)
+_SCRIPT = _language(
+    r"\bexpect(?:Type\w*)?\s*\(|\bassert(?:\.\w+)*\s*\(|\.should\b|\bt\.(?!test|skip|before|after)\w+\s*\(",
+    r"\b(?:it|test|describe|suite|context)(?:\.\w+)*\.(?:skip|todo|fixme|fails|failing|only|skipIf|runIf)\b"
+    r"|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\s*\(|\bpending\s*\(|\.each\s*\(\s*\[\s*\]\s*\)",
+    r"^\s*[xf]?(?:it|test|specify)(?:\.\w+)*\s*[(`].*?(['\"`].*?['\"`])",
+)
+_GO = _language(
+    # A function that receives `t` may fail the test.
+    r"\bt\.(?:Error|Fatal|Fail)|\b(?:assert|require|is|qt|check)\.[A-Z]\w*\s*\(|\bcmp\.Diff\s*\(|[(,]\s*t\s*[,)]",
+    r"\b[tb]\.Skip|\btesting\.Short\s*\(",
+    r"^func\s+(?:\([^()]*\)\s*)?((?:Test|Fuzz|Example)\w*)\s*\(",
+)
+_RUST = _language(
+    r"\b(?:debug_)?assert\w*!|\bshould_panic\b|\bpanic!",
+    r"#\[\s*ignore\b|#!?\[\s*cfg\s*\(\s*(?:any\s*\(\s*\)|not\s*\(\s*test)",
+    r"#\[\s*(?:\w+::)*test\b",
+)
+_JAVA = _language(
+    r"\b(?:assert\w*|verify\w*|fail|expectThrows|should\w*)\s*[({]|^\s*assert\b|\bAssert(?:ions)?\.\w+\s*\(",
+    r"@(?:Ignore|Disabled)|\bassum\w+\s*\(|\benabled\s*=\s*false|\[\s*Ignore|\bSkip\s*=",
+    r"@(?:Test|ParameterizedTest|RepeatedTest)\b|\[\s*(?:Fact|Theory|Test|TestMethod)\b",
+)
+_RUBY = _language(
+    r"\bexpect\s*[({]|\bassert\w*\b|\brefute\w*\b|\.(?:should|must_\w+|wont_\w+)\b|\bis_expected\b",
+    r"^\s*(?:skip|pending)\b|\b[xf](?:it|describe|context|specify|example)\b|,\s*:?(?:skip|pending|focus)\b",
+    r"^\s*(?:(?:it|specify|test|example|scenario)\s+(['\"].*?['\"])|def\s+(test_\w+))",
+)
+_OTHER = _language(
+    r"\bassert\w*|\bexpect\w*\s*\(|\.should\b|\b(?:EXPECT|ASSERT|CHECK|REQUIRE)(?:_\w+)?\s*\(",
+    r"\b(?:skip|xfail|ignore|disabled|pending)\b\s*[(:]|\b(?:GTEST_SKIP|DISABLED_)|\bmarkTest(?:Skipped|Incomplete)\b",
+    r"\b(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO)\s*\(([^)]*)|^\s*(?:public\s+)?function\s+(test\w*)|^@test\s+(.*)",
+)
+_LANGUAGES = {
+    "python": _PYTHON,
+    "javascript": _SCRIPT,
+    "go": _GO,
+    "rust": _RUST,
+    "java and kotlin": _JAVA,
+    "c#": _JAVA,
+    "ruby": _RUBY,
+}
+_COMMENT = re.compile(r"^\s*(?://|/?\*).*|\s//\s.*")
+_HASH_COMMENT = re.compile(r"^\s*(?:#|--).*|\s#\s.*")
+_HASH_LANGUAGES = frozenset({"python", "ruby", "others", "only tests"})
+_FUNCTION = re.compile(r"\b(?:def|function|func|fn|fun)\s+(\w+)|\b(?:const|let)\s+(\w+)\s*=.*=>")
+_NAME = re.compile(r"(\w+)\s*\(")
+
+
+class _Part(NamedTuple):
+    """`kind` is `assertion`, `test` or `skip`. `test` is the test that contains it; two parts of a kind with the same
+    `key` are equal."""
+
+    kind: str
+    test: str
+    key: str
+    line: int
+
+
 def may_weaken_tests(path: str) -> bool:
     """Whether a change of `path` may weaken a test. Rust keeps its tests beside what they test."""
-    return _is_test(path) or path.endswith(".rs")
+    return role_of(path) in (Role.TEST, Role.DATA) or path.endswith(".rs")
 
 
 def weaker_tests(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> dict[str, str]:
     """Return a note by path on each file whose tests were weakened. `files` has the old and new contents, `None` for
     a file that does not exist."""
     files = {path: sides for path, sides in files.items() if may_weaken_tests(path)}
-    small = {
-        path: [base64.b64encode(side).decode() if side is not None else None for side in sides]
-        for path, sides in files.items()
-        if path.rpartition(".")[2].lower() in _SUFFIXES
-        and all(len(side or b"") <= _CONTENT_LIMIT for side in sides)
-    }
-    notes = _by_child(small) if small else {}
-    for path, (_, new) in files.items():
-        if path not in small and (new is None or path.rpartition(".")[2].lower() in _SUFFIXES):
-            notes[path] = _DELETED if new is None else _UNREAD
-    return notes
-
-
-def _is_test(path: str) -> bool:
-    return bool(
-        _TEST_FOLDER.search(path)
-        or (_TEST_NAME.search(path) and path.rpartition(".")[2].lower() in _SUFFIXES)
+    unread = set(_too_long(files))
+    before, after = (
+        {path: [] if path in unread else _parts(path, sides[side] or b"") for path, sides in files.items()}
+        for side in (0, 1)
     )
-
-
-def _by_child(files: Mapping[str, object]) -> dict[str, str]:
-    folders = {
-        Path(spec.origin).parents[1]
-        for name in ("bot", "pygments")
-        if (spec := find_spec(name)) and spec.origin
-    }
-    child = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _START, *map(str, folders)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={},
-        cwd="/",
-    )
-    try:
-        output, _ = child.communicate(json.dumps(files).encode(), timeout=6 * _SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        output, _ = child.communicate()
-    notes = dict.fromkeys(files, _UNREAD)
-    if child.returncode == 0:
-        notes |= json.loads(output)
+    for path, (old, _) in files.items():
+        if old is None and path.endswith(".py") and not named_as_test(path):
+            after[path] = []  # Python's test runners do not collect it
+    gone = {path: _without(before[path], after[path]) for path in files}
+    came = {path: _without(after[path], before[path]) for path in files}
+    notes: dict[str, str] = {}
+    for path, (old, new) in files.items():
+        elsewhere = [part for other, parts in came.items() if other != path for part in parts]
+        taken = [part for other, parts in gone.items() if other != path for part in parts]
+        left = _without(gone[path], elsewhere)
+        if old is not None and not (new or b"").strip() and role_of(path) and (left or not gone[path]):
+            notes[path] = (
+                "" if not old.strip() and new is not None else _EMPTIED if new is not None else _DELETED
+            )
+        elif path in unread:
+            notes[path] = _UNREAD
+        else:
+            notes[path] = _note(left, _without(came[path], taken), before[path], after[path])
     return {path: note[:_LONGEST_NOTE] for path, note in notes.items() if note}
 
 
-def main() -> None:
-    """The child: files as JSON on stdin, notes as JSON on stdout."""
-    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    files = {
-        path: tuple(base64.b64decode(side) if side is not None else None for side in sides)
-        for path, sides in json.load(sys.stdin).items()
-    }
-    json.dump(compared(files), sys.stdout)
+def _too_long(files: Mapping[str, tuple[bytes | None, bytes | None]]) -> Iterator[str]:
+    total = 0
+    for path, sides in files.items():
+        size = sum(len(side or b"") for side in sides) if language_of(path) else 0
+        total += size
+        if size > 2 * _CONTENT_LIMIT or total > 2 * _TOTAL_LIMIT:
+            yield path
 
 
-def compared(files: Mapping[str, Sequence[bytes | None]]) -> dict[str, str]:
-    """Return the notes of `weaker_tests`, parsed in this process; "" for a file without a weaker test."""
-    notes: dict[str, str] = {}
-    gone: dict[str, list[Part]] = {}
-    came: dict[str, list[Part]] = {}
-    tests: dict[str, set[str]] = {}
-    for path, (old, new) in files.items():
-        try:
-            before = list(_parts(path, old, known=True))
-            after = list(_parts(path, new, known=old is not None))
-        except (Unreadable, RecursionError, MemoryError):
-            notes[path] = _UNREAD
+def _parts(path: str, source: bytes) -> list[_Part]:
+    language = language_of(path)
+    if language is None:
+        return []
+    comment = _HASH_COMMENT if language.name in _HASH_LANGUAGES else _COMMENT
+    lines = [comment.sub("", line[:_LINE_LIMIT]) for line in source.decode(errors="replace").split("\n")]
+    patterns = _LANGUAGES.get(language.name, _OTHER)
+    helpers = _helpers(lines, patterns)
+    # Of a source file only what follows its first test belongs to the tests.
+    return list(_read(lines, patterns, helpers, inside=role_of(path) is None))
+
+
+def _helpers(lines: Sequence[str], patterns: _Language) -> re.Pattern[str] | None:
+    """Return a pattern of calls of this file's functions that assert something and are no tests."""
+    asserting, name = set[str](), ""
+    for line in filter(None, lines):
+        if match := _FUNCTION.search(line):
+            name = "" if patterns.test.search(line) else match[1] or match[2]
+        if name and patterns.assertion.search(line):
+            asserting.add(name)
+    return re.compile(rf"\b(?:{'|'.join(sorted(asserting))})\s*\(") if asserting else None
+
+
+def _read(
+    lines: Sequence[str], patterns: _Language, helpers: re.Pattern[str] | None, *, inside: bool
+) -> Iterator[_Part]:
+    test, unnamed = "", 0
+    for number, line in enumerate(lines, 1):
+        if not (key := "".join(line.split())):
             continue
-        gone[path], came[path] = _without(before, after), _without(after, before)
-        tests[path] = {part.key for part in before if part.kind == "test"}.intersection(
-            part.key for part in after if part.kind == "test"
-        )
-    for path in gone:
-        elsewhere = [part for other, parts in came.items() if other != path for part in parts]
-        left = _without(gone[path], elsewhere)
-        taken = [part for other, parts in gone.items() if other != path for part in parts]
-        whole = files[path][1] is None and (left or not gone[path]) and _is_test(path)
-        notes[path] = _DELETED if whole else _note(left, _without(came[path], taken), tests[path])
-    return notes
+        if match := patterns.test.search(line):
+            test = next(filter(None, match.groups()), "")
+            unnamed = 0 if test else number
+            if test:
+                yield _Part("test", test, test, number)
+        elif unnamed and line.lstrip()[:1] not in ("@", "[", "#") and (match := _NAME.search(line)):
+            test = match[1]
+            yield _Part("test", test, test, unnamed)
+            unnamed = 0
+        if inside and not test and not unnamed:
+            continue
+        if patterns.skip.search(line):
+            yield _Part("skip", test, f"{test} {key}", number)
+        is_call = helpers is not None and helpers.search(line) and not _FUNCTION.search(line)
+        if patterns.assertion.search(line) or is_call:
+            yield _Part("assertion", test, key, number)
 
 
-def _parts(path: str, source: bytes | None, *, known: bool) -> Sequence[Part]:
-    """Parse in the child; `other_tests` is imported here, since only the child needs it."""
-    from bot.gate.non_python_tests import parts_of_other
-
-    if source is None:
-        return ()
-    if path.endswith((".py", ".pyi")):
-        return parts_of_python(source, collected=known or bool(_COLLECTED.search(path)))
-    return parts_of_other(path, source.decode(errors="replace"), inside=not _is_test(path))
-
-
-def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
+def _without(parts: Iterable[_Part], others: Iterable[_Part]) -> list[_Part]:
     """Return the `parts` without a counterpart in `others`, each of which matches one."""
     there = Counter((part.kind, part.key) for part in others)
     left = []
@@ -176,39 +219,39 @@ def _without(parts: Iterable[Part], others: Iterable[Part]) -> list[Part]:
     return left
 
 
-def _note(gone: Sequence[Part], came: Sequence[Part], tests: set[str]) -> str:
-    """`tests` exist on both sides: an assertion added to one does not make up for one removed from another."""
-    bare = {part.test for part in came if part.kind == "bare"}
-    real = [part for part in came if part.kind != "test" or part.test not in bare]
-    number, lines = 0, list[int]()
-    for test in [*sorted(tests), ""]:
-        lost, won = (
-            [
-                part
-                for part in parts
-                if part.kind == "assertion" and (part.test == test if test else part.test not in tests)
-            ]
-            for parts in (gone, came)
-        )
-        if (more := len(lost) - len(won)) > 0:
-            number += more
-            lines += [part.line for part in lost]
-    clauses = [
-        _clause("removes {} assertion{} ({} before)", number, lines),
-        _net("removes {} test{} ({} before)", "test", gone, real),
-        _net("removes {} case{} of a test ({} before)", "case", gone, came),
-        _net("skips {} test{} ({})", "skip", came, gone),
-        *(
-            _net(f"has {{}} assertion{{}} {kind} ({{}})", kind, came, gone)
-            for kind in dict.fromkeys(part.kind for part in came)
-            if kind not in _KINDS
+def _note(
+    gone: Sequence[_Part], came: Sequence[_Part], before: Sequence[_Part], after: Sequence[_Part]
+) -> str:
+    """An assertion that is added to one test does not make up for one that is removed from another."""
+    tests = {part.test for part in before if part.kind == "test"} & {part.test for part in after}
+    balance, lines = defaultdict[str, int](int), defaultdict[str, list[int]](list)
+    for parts, sign in ((gone, 1), (came, -1)):
+        for part in parts:
+            if part.kind == "assertion":
+                group = part.test if part.test in tests else ""
+                balance[group] += sign
+                lines[group] += [part.line] if sign > 0 else []
+    fewer = [group for group, number in balance.items() if number > 0]
+    proving = {part.test for part in after if part.kind == "assertion"}
+    lost = {part.test for part in gone if part.kind == "assertion"} & tests - proving
+    clauses = (
+        _clause(
+            "removes {} assertion{} ({} before)",
+            sum(balance[group] for group in fewer),
+            [line for group in fewer for line in lines[group]],
         ),
-        _net("has {} test{} without an assertion ({})", "bare", came, gone),
-    ]
+        _net("removes {} test{} ({} before)", "test", gone, came),
+        _net("skips {} test{} ({})", "skip", came, gone),
+        _clause(
+            "has {} test{} without an assertion ({})",
+            len(lost),
+            [part.line for part in after if part.kind == "test" and part.test in lost],
+        ),
+    )
     return ", ".join(filter(None, clauses))
 
 
-def _net(words: str, kind: str, more: Sequence[Part], fewer: Sequence[Part]) -> str:
+def _net(words: str, kind: str, more: Sequence[_Part], fewer: Sequence[_Part]) -> str:
     lines = [part.line for part in more if part.kind == kind]
     return _clause(words, len(lines) - sum(part.kind == kind for part in fewer), lines)
 

@@ -1,10 +1,10 @@
-"""What a reviewer is told of a change that makes tests prove less, language by language (A-55, A-66)."""
+"""The notes on a change that weakens tests, language by language (A-55)."""
 
 from __future__ import annotations
 
 import pytest
 
-from bot.gate.weaker_tests import compared, weaker_tests
+from bot.gate.weaker_tests import weaker_tests
 
 PYTHON = "tests/test_x.py"
 BODY = "def test_a():\n    assert f() == 1\n    g()\n"
@@ -37,8 +37,8 @@ mod tests {
 
 
 def told(path: str, before: str | None, after: str | None) -> str:
-    sides = [side.encode() if side is not None else None for side in (before, after)]
-    return compared({path: sides}).get(path, "")
+    old, new = (side.encode() if side is not None else None for side in (before, after))
+    return weaker_tests({path: (old, new)}).get(path, "")
 
 
 GONE = "removes 1 assertion (line 2 before)"
@@ -49,36 +49,25 @@ BARE = "has 1 test without an assertion"
     ("after", "note"),
     [
         ("def test_a():\n    g()\n", f"{GONE}, {BARE} (line 1)"),
-        ("def test_a():\n    return\n    assert f() == 1\n", "has 1 assertion that no run reaches (line 3)"),
-        ("def test_a():\n    if False:\n        assert f() == 1\n", "has 1 assertion that no run reaches (line 3)"),
-        ("def test_a():\n    for x in []:\n        assert f() == 1\n", "that no run reaches (line 3)"),
-        ("def test_a():\n    def b():\n        assert f() == 1\n", "that no run reaches (line 3)"),
-        ("def test_a():\n    assert f() == 1 or True\n", "has 1 assertion that cannot fail (line 2)"),
-        ("def test_a():\n    assert (f() == 1, 'one')\n", "has 1 assertion that cannot fail (line 2)"),
-        ("def test_a():\n    assert 'f() == 1'\n", "has 1 assertion that cannot fail (line 2)"),
-        ("def test_a():\n    assert f() == f()\n", "has 1 assertion of a thing against itself (line 2)"),
-        ("def test_a():\n    '''\n    assert f() == 1'''\n", f"{GONE}, {BARE} (line 1)"),
         ("def test_a():\n    # assert f() == 1\n    pass\n", f"{GONE}, {BARE} (line 1)"),
-        (f"{BODY}def test_a():\n    pass\n", f"{BARE} (line 4)"),
-        ("def test_a():\n  try:\n    assert f() == 1\n  except Exception:\n    pass\n", "failure is caught (line 3)"),
-        ("def test_a():\n    with suppress(Exception):\n        assert f() == 1\n", "whose failure is caught (line 3)"),
+        ("def test_a():\n    pass  # assert f() == 1\n", f"{GONE}, {BARE} (line 1)"),
         ("def check(x):\n    return x == 1\ndef test_a():\n    check(f())\n", GONE),
         ("def test_a():\n    pass\ndef test_b():\n    assert h() == 3\n", f"{GONE}, {BARE} (line 1)"),
-        ("def test_b():\n    pass\n", "removes 1 test (line 1 before)"),
+        ("def test_b():\n    pass\n", GONE),
+        ("", "removes all of a test file"),
+        ("\n\n", "removes all of a test file"),
     ],
-)  # fmt: skip
-def test_an_assertion_that_is_gone_or_made_empty_is_named(after: str, note: str) -> None:
+)
+def test_an_assertion_that_is_gone_is_named(after: str, note: str) -> None:
     assert note in told(PYTHON, BODY, after)
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("self.assertEqual(f(), 1)", "self.assertEqual(f(), f())"),
-        ("self.assertEqual(f(), 1)", "self.assertTrue(True)"),
+        ("self.assertEqual(f(), 1)", "f()"),
         ("mock.assert_called_once()", "mock.called"),
         ("pytest.raises(E)", "f()"),
-        ("pytest.raises(E, match='x')", "pytest.raises(E)"),
         ("raise AssertionError(x)", "f(x)"),
     ],
 )
@@ -93,10 +82,7 @@ def test_assertions_without_the_word_count_as_well(before: str, after: str) -> N
         (f"@pytest.mark.xfail\n{BODY}", 1),
         (f"from pytest import mark\n@mark.skipif(True)\n{BODY}", 2),
         (f"import pytest as p\n{BODY}    p.skip('later')\n", 5),
-        (f"from unittest import skip as later\n@later('x')\n{BODY}", 2),
         (f"{BODY}    self.skipTest('later')\n", 4),
-        (f"@pytest.mark.parametrize('x', [])\n{BODY}", 1),
-        (f"@pytest.mark.parametrize('x', argvalues=())\n{BODY}", 1),
         (f"{BODY}test_a.__test__ = False\n", 4),
         (f"__test__ = False\n{BODY}", 1),
         (f"collect_ignore = ['x']\n{BODY}", 1),
@@ -106,58 +92,26 @@ def test_a_test_that_is_skipped_is_named_with_its_line(after: str, line: int) ->
     assert told(PYTHON, BODY, after) == f"skips a test (line {line})"
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        BODY.replace("test_a", "_test_a"),
-        f"{BODY}del test_a\n",
-        f"{BODY}test_a = None\n",
-        f"class Helper:\n    {BODY.replace(chr(10), chr(10) + '    ').rstrip()}\n",
-        "class TestA:\n    def __init__(self): ...\n    def test_a(self):\n        assert f() == 1\n        g()\n",
-        f"if False:\n    {BODY.replace(chr(10), chr(10) + '    ').rstrip()}\n",
-    ],
-)
-def test_a_test_that_is_not_collected_any_more_is_named(after: str) -> None:
-    assert "removes 1 test (line 1 before)" in told(PYTHON, BODY, after)
-
-
-def test_a_case_that_is_gone_is_named() -> None:
-    mark = "@pytest.mark.parametrize('x', {})\n" + BODY
-    assert (
-        told(PYTHON, mark.format("[1, 2]"), mark.format("[1]")) == "removes 1 case of a test (line 1 before)"
-    )
+def test_a_test_that_is_not_collected_any_more_is_named() -> None:
+    assert "removes 1 test (line 1 before)" in told(PYTHON, BODY, BODY.replace("test_a", "_test_a"))
 
 
 @pytest.mark.parametrize(
     ("path", "source", "old", "new", "note"),
     [
-        ("a.test.ts", SCRIPT, "expect(await f(1)).toBe(2)", "expect(await f(1))", "without a matcher (line 4)"),
-        ("a.test.ts", SCRIPT, "expect(await f(1)).toBe(2)", "expect(await f(1)).not.toBe", "without a matcher"),
-        ("a.test.ts", SCRIPT, "expect(await f(1)).toBe(2)", "expect(f(1)).toBe(f(1))", "against itself (line 4)"),
-        ("a.test.ts", SCRIPT, "expect(await f(1)).toBe(2)", "expect(true).toBe(true)", "against itself (line 4)"),
-        ("a.test.ts", SCRIPT, "  expect(await", "  return;\n  expect(await", "2 assertions that no run reaches"),
-        ("a.test.ts", SCRIPT, "  expect(await", "  g()\n  return\n  expect(await", "that no run reaches"),
-        ("a.test.ts", SCRIPT, "expect(g('x')).to.be.true;", "if (0) { expect(g('x')).to.be.true; }", "no run reaches"),
         ("a.test.ts", SCRIPT, "expect(g('x')).to.be.true;", "// expect(g('x')).to.be.true;", "removes 1 assertion"),
-        ("a.test.ts", SCRIPT, "expect(g('x')).to.be.true;", "a = `expect(g('x')).to.be.true`;", "removes 1 assertion"),
         ("a.test.ts", SCRIPT, "it('adds'", "it.skip('adds'", "skips a test (line 2)"),
         ("a.test.ts", SCRIPT, "it('adds'", "test.only('adds'", "skips a test (line 2)"),
         ("a.test.ts", SCRIPT, "it('adds'", "xit('adds'", "skips a test (line 2)"),
         ("a.test.ts", SCRIPT, "it('adds'", "it.each([])('adds'", "skips a test (line 2)"),
         ("a.test.ts", SCRIPT, "it('adds'", "later('adds'", "removes 1 test (line 2 before)"),
-        ("a_test.go", GO, "\tif got", "\treturn\n\tif got", "2 assertions that no run reaches (lines 6, 8)"),
         ("a_test.go", GO, "\tif got", "\tt.Skip(\"later\")\n\tif got", "skips a test (line 4)"),
-        ("a_test.go", GO, "1, f())", "f(), f())", "against itself (line 7)"),
-        ("a_test.go", GO, "require.Equal(t, 1, f())", "_ = `require.Equal(t, 1, f())`", "removes 1 assertion (line 7"),
         ("a_test.go", GO, "func TestA", "func testA", "removes 1 test (line 3 before)"),
         ("src/lib.rs", RUST, "    #[test]\n", "    #[test]\n    #[ignore]\n", "skips a test (line 5)"),
         ("src/lib.rs", RUST, "    #[test]\n", "", "removes 1 test (line 4 before)"),
-        ("src/lib.rs", RUST, "f(\"a\"), 1)", "1, 1)", "against itself (line 7)"),
-        ("src/lib.rs", RUST, "assert_eq!(f(\"a\"), 1)", "assert!(true)", "that cannot fail (line 7)"),
-        ("src/lib.rs", RUST, "assert_eq!", "return;\n        assert_eq!", "that no run reaches (line 8)"),
     ],
 )  # fmt: skip
-def test_other_languages_are_read_by_their_tokens(
+def test_other_languages_are_read_by_their_lines(
     path: str, source: str, old: str, new: str, note: str
 ) -> None:
     assert source.count(old) == 1
@@ -200,7 +154,6 @@ def test_a_skip_is_named_in_any_language(path: str, mark: str) -> None:
         (PYTHON, BODY, BODY.replace("== 1", "== 2")),
         (PYTHON, BODY, BODY.replace("test_a", "test_b") + "\n\ndef test_c():\n    assert h()\n"),
         (PYTHON, BODY, f"def check(x):\n    assert x == 1\n{BODY}".replace("assert f() == 1", "check(f())")),
-        (PYTHON, BODY, BODY.replace("g()", "assert cached() is cached()")),
         (PYTHON, BODY + "# assert nothing\n", BODY),
         ("src/app.py", "assert a\n", ""),
         ("src/lib.rs", RUST, RUST.replace('assert!(x != "");', "")),
@@ -217,7 +170,7 @@ def test_what_proves_as_much_as_before_is_not_named(path: str, before: str, afte
 
 def test_many_lines_are_named_up_to_five() -> None:
     before = "def test_a():\n" + "".join(f"    assert x == {number}\n" for number in range(9))
-    expected = "removes 9 assertions (lines 2, 3, 4, 5, 6 and 4 more before)"
+    expected = f"removes 9 assertions (lines 2, 3, 4, 5, 6 and 4 more before), {BARE} (line 1)"
     assert told(PYTHON, before, "def test_a(): check()\n") == expected
 
 
@@ -238,35 +191,15 @@ def test_a_deleted_test_file_is_named() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        b"def test_a(:\n",
-        b"\0",
-        b"(" * 100_000,
-        b"x = " + b"-" * 500_000 + b"1",
-        b"x = " + b"a." * 200_000 + b"a",
-        b"x = " + b"1+" * 200_000 + b"1",
-        b"x = " + b"f'{" * 10_000,
-        b"if x:\n" * 50_000,
-        b"".join(b" " * depth + b"if x:\n" for depth in range(200)),
-        b"\xff\xfe assert",
-        b"# " + b"x" * (2 << 20),
-    ],
-)
-def test_a_hostile_file_is_named_as_unread(hostile: bytes) -> None:
-    files = {PYTHON: (BODY.encode(), hostile)}
-    assert weaker_tests(files)[PYTHON].startswith("could not be read as a program")
-
-
-def test_a_reader_that_dies_leaves_every_file_named_as_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.gate.weaker_tests._START", "import os; os.kill(os.getpid(), 9)")
-    notes = weaker_tests({PYTHON: (BODY.encode(), BODY.encode())})
-    assert notes == {PYTHON: "could not be read as a program, so whether its tests prove less is not known"}
+@pytest.mark.parametrize("size", [2 << 20, 5 << 20])
+def test_what_is_too_long_to_read_is_named(size: int) -> None:
+    part = b"# " + b"x" * 100 + b"\n"
+    files = {f"tests/test_{number}.py": (b"", part * 3_000) for number in range(size >> 18)}
+    files[PYTHON] = (BODY.encode(), part * (size // len(part)))
+    assert weaker_tests(files)[PYTHON].startswith("could not be read")
 
 
 def test_hostile_lines_end_in_a_note_or_none() -> None:
-    """The child's limits hold whatever a parser does."""
     names = ("test_x.py", "x.test.ts", "x_test.go", "tests/x.rs", "XTest.java", "x_spec.rb")
     pieces = ["assert ", "expect(", " ", "@Test(", "return;", "it.x", "1", "{", "`${"]
     files = {

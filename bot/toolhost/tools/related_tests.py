@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bot.contracts.suite_files import named_as_test
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context
 
@@ -61,7 +62,7 @@ def _python(root: Path, changed: Iterable[str]) -> list[str]:
     sources = {path for path in changed if path.endswith(".py")}
     files = list(_python_files(root))
     is_collected = _is_collected(root)
-    tests = [path for path in files if _is_test(path) and (path in sources or is_collected(path))]
+    tests = [path for path in files if named_as_test(path) and (path in sources or is_collected(path))]
     own = [path for path in tests if path in sources]
     below = [path.rpartition("/")[0] for path in sources if path.endswith("conftest.py")]
     near = _distances(Graph(root, files), sources)
@@ -103,11 +104,6 @@ def _test_paths(file: Path, *section: str) -> list[str]:
     except (OSError, ValueError, LookupError, TypeError, RecursionError, configparser.Error):
         return []
     return paths.split() if isinstance(paths, str) else [str(path) for path in paths]
-
-
-def _is_test(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return name.startswith("test_") or name.endswith("_test.py") or name == "tests.py"
 
 
 def _is_named_after(test: str, source: str) -> bool:
@@ -152,7 +148,7 @@ class Graph:
         """Read the imports of all files, those of tests last: they need the modules between them and the changed
         ones."""
         until, left = time.monotonic() + _SECONDS, _MOST_BYTES
-        for path in sorted(self._files, key=_is_test):
+        for path in sorted(self._files, key=named_as_test):
             try:
                 size = os.path.getsize(self._root / path)
                 is_file = os.path.isfile(self._root / path)  # to open a named pipe would wait for a writer
