@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, str] = {
     "no-draft": "",
     "dry-run": "",
     "full": "",
-    "sha": "12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`",
+    "sha": "the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository",
 }
 
 _RUN = ("model", "budget", "dry-run", "sha")
@@ -63,7 +63,7 @@ _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
 # Some keyboards replace two hyphens by an en or em dash.
 _DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
-_SHA = re.compile(r"[0-9a-fA-F]{12,40}")
+_SHA = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
 _HASH = re.compile(r"`?([0-9a-fA-F]{8,64})`?[.,:;]?")
 _AMOUNT = re.compile(r"\$?([0-9]{1,6}(?:\.[0-9]{1,4})?)")
 _VERBS = frozenset(verb.value for verb in Verb)

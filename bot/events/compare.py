@@ -85,10 +85,10 @@ def _pull_rows(request: Request, event_request: EventRequest, command: Command) 
     if head is not None:
         ends = (pull.head_ref, pull.head_repository.lower(), pull.base_ref)
         yield "the branch", ends, (head.ref, head.repository.lower(), head.base_ref)
-    named = command.options.get("sha")
-    yield "the head that is vouched for", request.trusted_sha, pull.head_sha if named else ""
+    named = command.options.get("sha", "")
+    yield "the head that is vouched for", request.trusted_sha, named
     if named:
-        yield "the head that is vouched for", pull.head_sha[: len(named)], named
+        yield "the head that is vouched for", pull.head_sha, named
     yield "the review comment", _anchor_position(request.anchor), _anchor_position(event_request.anchor)
 
 

@@ -1,18 +1,17 @@
 """Read the target pull request: whether a run can work on it, and its head at the trigger.
 
 An author can push at any moment, also between a command and its run. So the head is the payload's, if it has one. A
-comment in the conversation has none: then it is the present head, unless GitHub's list of pushes shows that it is
-newer than the comment, which refuses the command.
+comment in the conversation has none: then it is the present head, unless GitHub's list of pushes shows that it is not
+older than the comment, which refuses the command. With `--sha` the list must show that it is older.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from bot.contracts.pulls import PullRequest, PullState
 from bot.contracts.request import Actor, Tier, Verb
-from bot.contracts.threads import PullReader, PushData
+from bot.contracts.threads import PullReader
 from bot.events.event_request import OWN_BRANCHES, Cause, EventRequest, NoRequest, Refusal
 
 # GitHub lists at most so many files of a pull request.
@@ -21,7 +20,6 @@ MAX_REVIEWED_FILES = 3_000
 # The next push causes such an event again.
 _HEAD_CAUSES = (Cause.PULL_REQUEST, Cause.FAILED_RUN)
 _VERBS_ON_CLOSED = (Verb.EXPLAIN, Verb.STOP, Verb.STATUS, Verb.HELP)
-_SHORT_SHA = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +46,10 @@ def read_pull_target(
                 f"Nothing to do: pull request #{pull.number} has a newer head commit than the one in this event."
             )
         pull = replace(pull, head_sha=event_request.head_sha)
-    if named_sha:
-        return _check_named_sha(pull, named_sha, actor)
-    if event_request.head_sha:
-        return PullTarget(pull)
-
-    def pushes() -> Sequence[PushData] | None:
-        return reader.pushes(pull.head_repository, pull.head_ref) if pull.head_repository else None
-
-    return head_at_trigger(pull, event_request, pushes)
+    if named_sha and (refusal := _sha_refusal(pull, named_sha, actor)):
+        return refusal
+    target = PullTarget(pull, trusted_sha=named_sha)
+    return target if event_request.head_sha else _head_at_trigger(target, event_request, reader)
 
 
 def pull_refusal(pull: PullRequest, verb: Verb, event_request: EventRequest) -> Refusal | None:
@@ -88,39 +81,48 @@ def pull_refusal(pull: PullRequest, verb: Verb, event_request: EventRequest) -> 
     return None
 
 
-def head_at_trigger(
-    pull: PullRequest, event_request: EventRequest, pushes: Callable[[], Sequence[PushData] | None]
+def _head_at_trigger(
+    target: PullTarget, event_request: EventRequest, reader: PullReader
 ) -> PullTarget | Refusal:
-    """Check that the present head existed at the trigger. `pushes` is called only if needed."""
-    triggered_at = event_request.trigger.at
-    if pull.updated_at and pull.updated_at <= triggered_at:
-        return PullTarget(pull)
+    """Check that the present head was pushed before the trigger; with `--sha` not in the same second, either.
+
+    The time is that of the head repository's activity list, which GitHub's server records for every push, forced or
+    not, and which can be read of any public fork. A pull request's timeline has times for forced pushes only, check
+    suites exist only where an app made one, and the dates in commits are their author's.
+    """
+    pull, triggered_at = target.pull, event_request.trigger.at
+    if not target.trusted_sha and pull.updated_at and pull.updated_at <= triggered_at:
+        return target
     if pull.head_ref.startswith(OWN_BRANCHES) and not pull.from_fork(event_request.repository.name):
         # Only the bot pushes there, and commands queue: each continues the previous one's result.
-        return PullTarget(pull)
-    known = pushes()
-    newest = next((push for push in known or () if push.after == pull.head_sha), None)
-    if newest is not None and newest.at <= triggered_at:
-        return PullTarget(pull)
-    if any(push.at > triggered_at for push in known or ()):
+        return target
+    pushes = reader.pushes(pull.head_repository, pull.head_ref) if pull.head_repository else None
+    newest = max((push.at for push in pushes or ()), default="")
+    if newest > triggered_at or (target.trusted_sha and newest == triggered_at):
         return Refusal(
             f"Somebody pushed to pull request #{pull.number} after this command; "
-            f"its head is now {pull.head_sha[:_SHORT_SHA]}. Check it and repeat the command.",
+            f"its head is now {pull.head_sha}. Check it and repeat the command.",
             in_thread=True,
         )
-    if known and newest is None:
-        # All listed pushes came before the trigger, so the head did, too.
-        return PullTarget(pull)
-    return PullTarget(
-        pull, notes=("word of when the head was pushed: it may be newer than the command that asked",)
+    if pushes and pushes[0].after == pull.head_sha:
+        return target
+    # No list, or one without the push that made this head.
+    if target.trusted_sha:
+        return Refusal(
+            f"GitHub does not tell when the head of pull request #{pull.number} was pushed, so `--sha` cannot vouch for "
+            "it here. Repeat the command in a review of the pull request, whose event names the head.",
+            in_thread=True,
+        )
+    return replace(
+        target, notes=("word of when the head was pushed: it may be newer than the command that asked",)
     )
 
 
-def _check_named_sha(pull: PullRequest, named_sha: str, actor: Actor) -> PullTarget | Refusal:
-    if not pull.head_sha.startswith(named_sha):
+def _sha_refusal(pull: PullRequest, named_sha: str, actor: Actor) -> Refusal | None:
+    if pull.head_sha != named_sha:
         return Refusal(
             f"`--sha {named_sha}` is not the head of pull request #{pull.number}, "
-            f"which is {pull.head_sha[:_SHORT_SHA]}. Check that commit and name it.",
+            f"which is {pull.head_sha}. Check that commit and name it.",
             in_thread=True,
         )
     if actor.tier is not Tier.MAINTAINER:
@@ -129,4 +131,4 @@ def _check_named_sha(pull: PullRequest, named_sha: str, actor: Actor) -> PullTar
             f"{actor.login} has no write access.",
             in_thread=True,
         )
-    return PullTarget(pull, trusted_sha=pull.head_sha)
+    return None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from slash_forge import pulls
 from slash_forge.git import BareRepository
 from slash_forge.operations.labels import DEFAULT_LABELS
 from slash_forge.scenario.base import Base
-from slash_forge.state import Label, Repository, Rule, User
+from slash_forge.state import Label, Repository, Rule, User, timestamp
 
 
 class Repositories(Base):
@@ -143,6 +143,15 @@ class Repositories(Base):
             repository.pushed_at = self._state.now()
             pulls.after_push(self._state, repository)
             return sha
+
+    def age_pushes(self, repo: str, seconds: int = 60) -> None:
+        """Move the pushes recorded so far into the past."""
+        with self._state.lock:
+            pushes = self._repository(repo).pushes
+            pushes[:] = [
+                replace(one, at=timestamp(datetime.fromisoformat(one.at) - timedelta(seconds=seconds)))
+                for one in pushes
+            ]
 
     def delete_branch(self, repo: str, branch: str) -> None:
         with self._state.lock:

@@ -70,7 +70,8 @@ COMMANDS = {
     "/agent\u00a0fix it": Command(Verb.FIX, "it"),
     "/agent review --full": Command(Verb.REVIEW, "", {"full": "true"}),
     "/agent review only the tests --full": Command(Verb.REVIEW, "only the tests", {"full": "true"}),
-    "/agent fix --sha 1A2B3C4D5E6F it": Command(Verb.FIX, "it", {"sha": "1a2b3c4d5e6f"}),
+    f"/agent fix --sha {'1A2B' * 10} it": Command(Verb.FIX, "it", {"sha": "1a2b" * 10}),
+    f"/agent fix --sha {'1a2b' * 16} it": Command(Verb.FIX, "it", {"sha": "1a2b" * 16}),
     f"/agent explain --sha={'a' * 40}": Command(Verb.EXPLAIN, "", {"sha": "a" * 40}),
     "/agent approve 1A2B3C4D": Command(Verb.APPROVE, "", {"plan": "1a2b3c4d"}),
     "/agent approve `1a2b3c4d`, but only step 1": Command(
@@ -107,6 +108,7 @@ NO_COMMANDS = [
     "\uff0fagent fix it",
 ]
 
+FULL_ID = "`--sha` needs the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository."
 PROBLEMS = {
     "/agent revew": "`/agent revew` is not a verb; `/agent review` is the nearest.",
     "/agent fxi the parser": "`/agent fxi` is not a verb; `/agent fix` is the nearest.",
@@ -126,8 +128,11 @@ PROBLEMS = {
     "/agent fix --base pull/7/head": "`--base` needs a branch's name, as in `--base main`.",
     "/agent fix --base --upload-pack=x": "`--base` needs a branch's name, as in `--base main`.",
     "/agent fix --base " + "a" * 40: "`--base` needs a branch's name, as in `--base main`.",
-    "/agent fix --sha 1a2b3c4d5e6": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
-    "/agent fix --sha main": "`--sha` needs 12 to 40 hex digits of the head commit, as in `--sha 1a2b3c4d5e6f`.",
+    f"/agent fix --sha {'1' * 39}": FULL_ID,
+    f"/agent fix --sha {'1' * 41}": FULL_ID,
+    f"/agent fix --sha {'1' * 63}": FULL_ID,
+    "/agent fix --sha 1a2b3c4d5e6f": FULL_ID,
+    "/agent fix --sha main": FULL_ID,
     "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
     "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
     "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft` and `--base`.",
@@ -201,7 +206,7 @@ VALUES = {
     "model": st.sampled_from(["a/b", "anthropic/claude-sonnet-4-5", "x"]),
     "budget": st.sampled_from(["1", "2.50", "0.0001"]),
     "base": st.sampled_from(["main", "release/1.x", "feature/#42", "it's-so", "a" * 250]),
-    "sha": st.sampled_from(["1a2b3c4d5e6f", "a" * 40]),
+    "sha": st.sampled_from(["a" * 40, "b" * 64]),
 }
 FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42", "(all)", "ü"]), max_size=5)
 
@@ -248,7 +253,7 @@ def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], 
 
 @given(st.sampled_from(list(Verb)), st.sampled_from(sorted(OPTIONS)))
 def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
-    value = {"model": " x", "budget": " 1", "base": " main", "sha": " 1a2b3c4d5e6f"}.get(option, "")
+    value = {"model": " x", "budget": " 1", "base": " main", "sha": f" {'a' * 40}"}.get(option, "")
     command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb is Verb.APPROVE else ''}")
     assert command is not None
     key = "draft" if option == "no-draft" else option

@@ -11,7 +11,7 @@ import pytest
 
 from bot.contracts.plan import Plan, PlanStep
 from bot.contracts.request import Actor, Request, Tier, Verb
-from bot.contracts.threads import Permission
+from bot.contracts.threads import Permission, PushData
 from bot.events.admission import Admission
 from bot.events.compare import difference
 from bot.events.event import read_event
@@ -50,7 +50,7 @@ DISPATCH = {
 
 EVENTS: dict[str, tuple[str, Any]] = {
     "a comment": ("issue_comment", comment_payload("/agent fix it --budget 2 --base release/1")),
-    "a comment under a pull request": ("issue_comment", on_pull(f"/agent fix it --sha {HEAD[:12]}")),
+    "a comment under a pull request": ("issue_comment", on_pull(f"/agent fix it --sha {HEAD}")),
     "a review": ("pull_request_review", review_payload()),
     "a review comment": ("pull_request_review_comment", review_comment_payload()),
     "a new issue": (
@@ -72,7 +72,8 @@ ON_PULLS = [
 def _made(folder: Path, what: str) -> Request:
     name, payload = EVENTS[what]
     event = read_event(name, write_payload(folder, payload))
-    made = build_request(event, Threads(), lambda: ADMISSION, inputs=GIVEN, tries=lambda *_: 0)
+    threads = Threads(push_list=[PushData("0" * 40, HEAD, "2026-03-01T11:00:00Z")])
+    made = build_request(event, threads, lambda: ADMISSION, inputs=GIVEN, tries=lambda *_: 0)
     assert isinstance(made, Request), made
     return made
 
@@ -145,8 +146,9 @@ def test_another_head_than_the_one_vouched_for_is_named(tmp_path: Path) -> None:
     what = "a comment under a pull request"
     request = _made(tmp_path, what)
     assert request.pull is not None
-    other = replace(request, pull=replace(request.pull, head_sha="e" * 40), trusted_sha="e" * 40)
-    assert _difference(tmp_path, what, other) == "the head that is vouched for"
+    for sha in ("e" * 40, f"{HEAD[:-1]}e"):
+        other = replace(request, pull=replace(request.pull, head_sha=sha), trusted_sha=sha)
+        assert _difference(tmp_path, what, other) == "the head that is vouched for"
 
 
 @pytest.mark.parametrize("what", ["a review", "a review comment", "a pull request"])

@@ -24,7 +24,7 @@ from tests.support.threads import (
     write_payload,
 )
 
-EARLIER, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:30Z"
+EARLIER, AT, LATER = "2026-03-01T11:00:00Z", "2026-03-01T12:00:00Z", "2026-03-01T12:00:30Z"
 ZERO, OLD, NEW = "0" * 40, "c" * 40, "d" * 40
 ADMISSION = Admission(
     {Tier.MAINTAINER: frozenset(Verb), Tier.CONTRIBUTOR: frozenset({Verb.REVIEW, Verb.EXPLAIN})}, {}
@@ -165,7 +165,7 @@ def test_a_forks_pushes_are_asked_of_the_fork(tmp_path: Path) -> None:
 
 
 NEWER = (
-    "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaa. "
+    "Somebody pushed to pull request #7 after this command; its head is now aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa. "
     "Check it and repeat the command."
 )
 PUSHES: dict[str, list[PushData]] = {
@@ -185,15 +185,19 @@ def test_a_head_newer_than_the_command_is_refused(tmp_path: Path, what: str, ver
     assert _refusal(tmp_path, f"/agent {verb}", _moved(PUSHES[what])) == Refusal(NEWER, in_thread=True)
 
 
-def test_a_head_older_than_all_pushes_that_can_be_seen_was_there(tmp_path: Path) -> None:
-    request = _request(tmp_path, "/agent fix", _moved([PushData(OLD, NEW, EARLIER)]))
-    assert request.thread is not None
-    assert request.thread.left_out == ()
+UNKNOWN: dict[str, tuple[list[PushData] | None, dict[str, Any]]] = {
+    "a private fork": (None, FORK),
+    "a deleted fork": (None, {"head_repository": ""}),
+    "no push on record": ([], FORK),
+    "a list without the push of this head": ([PushData(OLD, NEW, EARLIER)], FORK),
+    "a head that an older push made": ([PushData(HEAD, NEW, EARLIER), PushData(OLD, HEAD, EARLIER)], FORK),
+}
 
 
-@pytest.mark.parametrize("changes", [FORK, {"head_repository": ""}])
-def test_where_github_tells_of_no_pushes_the_doubt_is_said(tmp_path: Path, changes: dict[str, Any]) -> None:
-    request = _request(tmp_path, "/agent fix", _moved(None, **changes))
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_an_unknown_push_time_is_noted(tmp_path: Path, case: str) -> None:
+    pushes, changes = UNKNOWN[case]
+    request = _request(tmp_path, "/agent fix", _moved(pushes, **changes))
     assert request.thread is not None
     assert request.thread.left_out == (
         "word of when the head was pushed: it may be newer than the command that asked",
@@ -240,16 +244,54 @@ def test_a_pull_request_with_another_base_since_is_refused(tmp_path: Path) -> No
 # A maintainer vouches for a head
 
 
-@pytest.mark.parametrize("named", [HEAD, HEAD[:12]])
+@pytest.mark.parametrize("named", [HEAD, HEAD.upper()])
 def test_a_maintainer_may_vouch_for_the_head_by_naming_it(tmp_path: Path, named: str) -> None:
-    threads = _moved([PushData(OLD, HEAD, LATER)], **FORK)
+    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
     assert _request(tmp_path, f"/agent fix --sha {named}", threads).trusted_sha == HEAD
+
+
+def test_a90_part_of_an_id_vouches_for_nothing(tmp_path: Path) -> None:
+    threads = _moved([PushData(OLD, HEAD, EARLIER)], **FORK)
+    for digits in (12, 39):
+        refusal = _refusal(tmp_path, f"/agent fix --sha {HEAD[:digits]}", threads)
+        assert "`--sha` needs the full id of the head commit" in refusal.reason
+
+
+SAME_SECOND = [PushData(OLD, HEAD, AT)]
+
+
+@pytest.mark.parametrize("pushes", [*PUSHES.values(), SAME_SECOND])
+@pytest.mark.parametrize("updated_at", [AT, LATER])
+def test_a90_a_head_newer_than_the_command_is_not_vouched_for(
+    tmp_path: Path, pushes: list[PushData], updated_at: str
+) -> None:
+    pull = pull_request(updated_at=updated_at, **FORK)
+    threads = Threads(pull_answer=pull, push_list=pushes)
+    assert _refusal(tmp_path, f"/agent fix --sha {HEAD}", threads).reason == NEWER
+
+
+@pytest.mark.parametrize("case", UNKNOWN)
+@pytest.mark.parametrize("updated_at", [AT, LATER])
+def test_a90_a_head_of_unknown_push_time_is_not_vouched_for(
+    tmp_path: Path, case: str, updated_at: str
+) -> None:
+    pushes, changes = UNKNOWN[case]
+    threads = Threads(pull_answer=pull_request(updated_at=updated_at, **changes), push_list=pushes)
+    refusal = _refusal(tmp_path, f"/agent fix --sha {HEAD}", threads)
+    assert "Repeat the command in a review of the pull request" in refusal.reason
+
+
+def test_a_review_vouches_for_the_head_that_its_event_names(tmp_path: Path) -> None:
+    threads = Threads(pull_answer=pull_request(**FORK), push_list=None)
+    request = _build(tmp_path, review_payload(f"/agent fix --sha {HEAD}"), threads, "pull_request_review")
+    assert isinstance(request, Request), request
+    assert request.trusted_sha == HEAD
 
 
 def test_another_head_than_the_one_named_is_refused(tmp_path: Path) -> None:
     refusal = _refusal(tmp_path, f"/agent fix --sha {NEW}", Threads(pull_answer=pull_request(**FORK)))
     assert refusal.reason == (
-        f"`--sha {NEW}` is not the head of pull request #7, which is aaaaaaaaaaaa. Check that commit and name it."
+        f"`--sha {NEW}` is not the head of pull request #7, which is {HEAD}. Check that commit and name it."
     )
 
 

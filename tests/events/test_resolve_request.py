@@ -207,7 +207,7 @@ def test_nothing_is_read_for_what_is_answered_at_once(tmp_path: Path, verb: Verb
 
 MISPLACED = {
     "/agent review": "`/agent review` looks at a pull request, and this is none.",
-    "/agent fix --sha 1a2b3c4d5e6f": "`--sha` names the head of a pull request, and this is none.",
+    f"/agent fix --sha {'a' * 40}": "`--sha` names the head of a pull request, and this is none.",
 }
 
 

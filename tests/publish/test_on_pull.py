@@ -381,7 +381,7 @@ def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read
     number = forked(world)
     bundle = bundle_on(world, number)
     token = app_token(world)
-    with pytest.raises(PublishError, match=rf"name its commit: `/agent fix --sha {world.base_sha[:12]}"):
+    with pytest.raises(PublishError, match=rf"name its commit: `/agent fix --sha {world.base_sha} "):
         world.publish(bundle, token=token)
     assert set(world.branches()) == {"main"}
     outcome = bundle.outcome

@@ -72,7 +72,7 @@ def test_on_a_forks_head_nothing_is_run(verb: Verb) -> None:
     assert SHELL not in profile.tools
     assert not profile.setup
     assert not profile.checks
-    assert f"--sha {HEAD[:12]}" in profile.unrun
+    assert f"--sha {HEAD}" in profile.unrun
 
 
 def test_on_a_head_of_our_own_commands_are_run() -> None:

@@ -209,7 +209,7 @@ def test_a_fix_on_a_fork_says_that_nothing_of_it_was_run(stage: Stage) -> None:
 def test_a_fork_is_run_where_the_command_names_its_head(stage: Stage) -> None:
     number = fork_pull(stage, {"mine.txt": "x\n"})
     sha = stage.get(f"pulls/{number}")["head"]["sha"]
-    on_pull(stage, number, f"/agent fix --sha {sha[:12]} the rounding", [shell("cat mine.txt"), *fix_steps()])
+    on_pull(stage, number, f"/agent fix --sha {sha} the rounding", [shell("cat mine.txt"), *fix_steps()])
     outcome = stage.outcome()
     assert outcome["request"]["trusted_sha"] == sha
     assert {check["after"]["state"] for check in outcome["checks"]} == {"passed"}

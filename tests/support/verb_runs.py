@@ -129,6 +129,7 @@ def fork_pull(stage: Stage, files: dict[str, str], login: str = "mallory") -> in
     """A pull request from a fork."""
     fork = stage.forge.fork(stage.repo, login)
     stage.forge.commit(fork, files, branch="topic", author=login)
+    stage.forge.age_pushes(fork)
     return stage.forge.open_pull(stage.repo, login, f"{login}:topic")
 
 

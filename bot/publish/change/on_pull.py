@@ -284,7 +284,7 @@ def check_foreign(
     if starts_runs and not trusted:
         raise PublishError(
             f"A branch with the commits of {head.mention} would start this repository's workflows on a fork's code. "
-            f"If you have read that code, name its commit: `/agent fix --sha {head.current.head_sha[:12]} ...`."
+            f"If you have read that code, name its commit: `/agent fix --sha {head.current.head_sha} ...`."
         )
 
 

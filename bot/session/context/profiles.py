@@ -205,5 +205,5 @@ def why_not_run(request: Request) -> str:
         return ""
     return (
         "the pull request comes from a fork, and nothing of a fork is run unless a maintainer names its head: "
-        f"`--sha {pull.head_sha[:12]}`"
+        f"`--sha {pull.head_sha}`"
     )
