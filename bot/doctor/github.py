@@ -24,12 +24,12 @@ _MAY_FORBID = {
     "committer_email_pattern": "committers' addresses",
 }
 _RUNS_ALL = (
-    "Any file of a change is then run by your CI before a review; with `pull_request: {ci: wait}` in the policy the "
-    "runs wait for approval."
+    "CI on the bot's changes waits for approval unless the policy says `pull_request: {ci: start}`: then any file of a "
+    "change is run by your CI before a review."
 )
 _ALSO_WITH_AN_APP = (
-    "A GitHub App does not make up for it: a change by an outsider's words, whose CI has to wait, is opened with the "
-    "workflow's own token."
+    "A GitHub App does not make up for it: a change whose CI waits for approval is opened with the workflow's own "
+    "token."
 )
 _WIDE = (TokenKind.CLASSIC, TokenKind.OAUTH)
 
@@ -88,7 +88,10 @@ def _kind(token: str, host: SettingsHost) -> Finding:
     name, me = "token's kind", host.me()
     facts = token_facts(token, login=me.login if me else "")
     if facts.starts_workflows is False:
-        fix = "give the action app-id and app-private-key, or name workflows to start under `dispatch` in the policy"
+        fix = (
+            "to let CI start at once, say `pull_request: {ci: start}` in the policy, and give the action app-id and "
+            "app-private-key or name the workflows under `dispatch`"
+        )
         return Finding(name, State.WARNING, facts.sentence, fix)
     if facts.starts_workflows is None:
         return Finding(name, State.UNKNOWN, facts.sentence)

@@ -109,8 +109,8 @@ def _head_at_trigger(
     # No list, or one without the push that made this head.
     if target.trusted_sha:
         return Refusal(
-            f"GitHub does not tell when the head of pull request #{pull.number} was pushed, so `--sha` cannot vouch for "
-            "it here. Repeat the command in a review of the pull request, whose event names the head.",
+            f"GitHub does not tell when the head of pull request #{pull.number} was pushed, so `--sha` cannot vouch "
+            "for it here. Repeat the command in a review of the pull request, whose event names the head.",
             in_thread=True,
         )
     return replace(

@@ -87,15 +87,14 @@ class SetupStep:
 @dataclass(frozen=True, slots=True)
 class PullRequestPolicy:
     """With `signed` the commit is made by GitHub's API, which signs it, and not pushed. A request may change `draft`,
-    unless `always_draft`. `ci` is whether CI on the change starts or waits for approval; `None` waits if the prompt
-    held text by somebody without rights here."""
+    unless `always_draft`. `ci` is whether CI on the change starts at once or waits for approval."""
 
     keyword: Literal["Fixes", "Refs"] = "Fixes"
     draft: bool = True
     always_draft: bool = False
     sign_off: bool = False
     signed: bool = False
-    ci: Literal["start", "wait"] | None = None
+    ci: Literal["start", "wait"] = "wait"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +252,8 @@ class Policy:
 
     `push_to_head` lets a commit be put on the head of a pull request of this repository that the bot did not make;
     `forks` says what a result on a fork's head becomes, where that can be. `dispatch` are workflow files to be
-    started on a branch whose pull request starts no CI by itself. `thread_author` are what an outsider may ask for in
-    a thread that they opened.
+    started, with `ci: start`, on a branch that starts no CI by itself. `thread_author` are what an outsider may ask for
+    in a thread that they opened.
     """
 
     source: str

@@ -50,8 +50,8 @@ class PublishContext:
 
     `thread_ref` is `None` if the request came from no thread. `say` writes to the log. `identity` and `may_write`
     override the policy's. `workflow` returns a client with the workflow's own token, and that token; after it was
-    called, `app` is the client that was used before. `finder` has the rules that `rules` loaded. `ci_waits` is the
-    reason why CI waits for approval, empty if it does not.
+    called, `app` is the client that was used before. `finder` has the rules that `rules` loaded. `ci_waits`: CI
+    on the change waits for approval.
     """
 
     bundle: Bundle
@@ -66,7 +66,7 @@ class PublishContext:
     workflow: Callable[[], tuple[GitHub, str]] | None = None
     finder: Finder | None = None
     app: GitHub | None = None
-    ci_waits: str = ""
+    ci_waits: bool = False
 
     @property
     def outcome(self) -> Outcome:

@@ -378,6 +378,7 @@ def test_a_deleted_forks_head_can_still_be_fixed(world: World) -> None:
 
 @pytest.mark.slow
 def test_a_forks_code_is_not_put_where_workflows_would_run_it_unless_it_was_read(world: World) -> None:
+    policy(world, "pull_request: {ci: start}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     token = app_token(world)
@@ -408,7 +409,7 @@ def test_what_the_base_branch_changed_meanwhile_is_not_held_against_the_fork(wor
 
 @pytest.mark.slow
 def test_a_forks_branch_is_pushed_to_where_policy_and_its_author_allow(world: World) -> None:
-    policy(world, "forks: push\n")
+    policy(world, "{forks: push, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     published = world.publish(bundle, token=world.forge.token("ann"))
@@ -433,7 +434,7 @@ def test_a_fork_that_refuses_the_push_gets_a_pull_request_here(world: World) -> 
 
 @pytest.mark.slow
 def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> None:
-    policy(world, "forks: push\n")
+    policy(world, "{forks: push, pull_request: {ci: start}}\n")
     number = forked(world)
     hub = world.github(world.forge.token("bob"))
     change = {"maintainer_can_modify": False}
@@ -456,7 +457,7 @@ def changed(bundle: Bundle, **fields: Any) -> Bundle:
 
 def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None:
     """That the head is a branch of ours, here, lent by its author: GitHub is asked."""
-    policy(world, "forks: push\n")
+    policy(world, "{forks: push, pull_request: {ci: start}}\n")
     number = forked(world)
     bundle = bundle_on(world, number)
     hub = world.github(world.forge.token("bob"))

@@ -297,6 +297,7 @@ def test_a_change_goes_to_a_repository_that_was_renamed_or_transferred(
 @pytest.mark.parametrize("acts", ["an app", "the workflow's token"])
 def test_also_for_an_issue_whoever_acts(world: World, acts: str) -> None:
     app = make_app(world.forge, "octo", PUBLISHES)
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
     folder = bundle_of(world, world.outcome())
     world.forge.rename_repository(REPO, "octo/greeting")
     where = {**environment(world), **(app.environment if acts == "an app" else {})}

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.bubblewrap
 TASK = "---\nschedule: '* * * * *'\npaths: ['*.txt']\n---\nWrite down what {name} is.\n"
 NOTES, SHUT = "riverbend/notes", "riverbend/shut"
 BOT = "my-app[bot]"
+NOTES_POLICY = "identity: { name: Notes, email: notes@example.invalid }\npull_request: {ci: start}\n"
 GRANTED = {"contents": "write", "issues": "write", "pull_requests": "write", "actions": "read"}
 
 
@@ -68,8 +69,12 @@ def entries(stage: Stage) -> Iterator[Entries]:
     for name in (NOTES, SHUT):
         forge.create_repository(*name.split("/"), private=True)
         forge.commit(name, {"README.md": "Notes.\n", ".github/agent/links.md": TASK.format(name=name)})
-    forge.commit(NOTES, {".github/agent.yml": "identity: { name: Notes, email: notes@example.invalid }\n"})
-    forge.commit(stage.repo, {".github/agent/links.md": TASK.format(name=stage.repo)})
+    forge.commit(NOTES, {".github/agent.yml": NOTES_POLICY})
+    ours = {
+        ".github/agent/links.md": TASK.format(name=stage.repo),
+        ".github/agent.yml": "pull_request: {ci: start}\n",
+    }
+    forge.commit(stage.repo, ours)
     app = make_app(forge, "riverbend", GRANTED, [stage.repo, NOTES])  # type: ignore[arg-type]  # words
     token = forge.token(ACTIONS_BOT, {"contents": "read", "actions": "read"}, repo=stage.repo)
     yield Entries(stage, app, token)

@@ -22,7 +22,7 @@ from bot.policy.protected import ProtectedFiles, protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
+from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
 from bot.publish.change.commit import CheckedCommit, PreparedChange, prepare_change, sign_change
 from bot.publish.change.pull_request import propose
 from bot.publish.change.suggestions import find_suggestions, post_suggestions
@@ -140,6 +140,7 @@ def _is_own(context: PublishContext, current: PullRequest) -> bool:
 def _push_onto(
     context: PublishContext, head: PullHeadState, push_to: str, ready: PreparedChange, refs: Refs
 ) -> PublishResult:
+    check_ci_wait(context)
     current, sha = head.current, ready.prepared.sha
     never = frozenset() if head.fork else frozenset({refs.default, current.base_ref})
     if context.github.dry_run is not None:

@@ -13,7 +13,7 @@ from bot.github.errors import ACTIONS_SETTING, OPENING_FORBIDDEN, GitHubError
 from bot.github.values import PullData
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title
-from bot.publish.change.ci import ci_note, start_workflows, with_ci_wait
+from bot.publish.change.ci import check_ci_wait, ci_note, start_workflows, with_ci_wait
 from bot.publish.change.commit import prepare_change, sign_change
 from bot.publish.change.target import (
     Proposal,
@@ -39,6 +39,7 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
         if pull.state == "open":
             return replace(published, notes=annotate(context, proposal.prepared))
         return replace(published, ended="merged" if pull.merged_at else "closed")
+    check_ci_wait(context)
     _push(context, proposal, target)
     body = _body(context, proposal, target)
     if pull is not None:
