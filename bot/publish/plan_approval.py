@@ -104,15 +104,23 @@ def _approval_behind(github: GitHub, thread_ref: ThreadRef, thread: Thread) -> _
         is_pull=thread.is_pull_request,
     )
     keys: set[str] = set()
+    ours = True
     for trace in newest_requests(found_traces, thread_ref.key):
         keys |= {trace.key, trace.request_key}
+        # Another workflow may have written the first answer of a run; what the app has signed since is ours.
+        ours = ours and trace.ours
         body, edited = _asking(github, thread_ref, trace.request_key)
         command = parse_command(body)
         if command is None or command.problem or command.verb not in (Verb.APPROVE, Verb.CONTINUE):
             return None
         if command.verb is Verb.APPROVE:
-            if edited:
-                raise UsageError("The comment that approved the plan was edited: approve the plan again.")
+            if edited or not ours:
+                raise UsageError(
+                    "The comment that approved the plan was edited: approve the plan again."
+                    if edited
+                    else "The last run ended before it signed its comment, so which plan it was for is not known: "
+                    "approve the plan again."
+                )
             return _ApprovalRef(command.options.get(APPROVED, ""), frozenset(keys))
     return None
 

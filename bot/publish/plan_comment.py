@@ -27,7 +27,7 @@ from bot.publish.bundle.read import parse_plan
 from bot.publish.context import PublishContext
 from bot.publish.markdown import safe_code, safe_line
 from bot.publish.thread.comments import put_result
-from bot.publish.thread.markers import PROGRESS, ThreadRef, is_ours, read_mark
+from bot.publish.thread.markers import PROGRESS, ThreadRef, acts_as_itself, is_ours, read_mark
 
 PLAN = "plan"
 """The kind of the mark of a plan in a comment of its own; a progress comment with a plan keeps its kind. Additional
@@ -37,6 +37,10 @@ it out."""
 _DATA = "<!-- slash-agent-plan-data "
 _DATA_PATTERN = re.compile(re.escape(_DATA) + r"([A-Za-z0-9+/=]{1,60000}) -->")
 _SHOWN_HASH = 12
+_NO_APPROVALS = (
+    "Plans cannot be approved here: this bot acts as `github-actions[bot]`, and any workflow can write a plan as that "
+    "account. Give the action `app-id` and `app-private-key` of a GitHub App, and ask for the plan again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +82,14 @@ class PlanComment:
         return text.partition("\n\n")[2] if self.carried_out_by else text
 
 
-def plan_text(plan: Plan, outcome: Outcome, links: Links) -> str:
-    """Return the comment without its mark."""
-    how = (
-        f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
-        "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
-    )
+def plan_text(plan: Plan, outcome: Outcome, links: Links, *, approvable: bool = True) -> str:
+    """Return the comment without its mark. `approvable`: the bot acts as itself, so an approval will count."""
+    how = _NO_APPROVALS
+    if approvable:
+        how = (
+            f"To carry out exactly this plan, once: `/agent approve {plan.hash[:_SHOWN_HASH]}`. For a different plan: "
+            "`/agent plan` and what should change. If anybody edits this comment, the plan can no longer be approved."
+        )
     parts = [plan_markdown(plan), how, *(safe_line(note, 500) for note in outcome.notes)]
     parts.append(f"<sub>{_estimate(plan)}</sub>\n{footer(outcome, links)}")
     return "\n\n".join([*parts, f"{_DATA}{_packed(plan)} -->"])
@@ -160,9 +166,12 @@ def find_plan(
 ) -> Plan:
     """Return the plan of this thread whose hash begins with `prefix`, for an approval.
 
-    Raises `UsageError` if there is none, more than one, if it was edited, or if another request has executed it than
-    that of `thread_ref` or one of `continued`, the keys of the requests that it continues.
+    Raises `UsageError` if other workflows write as our account, if there is none, more than one, if it was edited, or
+    if another request has executed it than that of `thread_ref` or one of `continued`, the keys of the requests that it
+    continues.
     """
+    if not acts_as_itself(github.me()):
+        raise UsageError(_NO_APPROVALS)
     own = [one for one in own_comments(github, thread_ref) if one.hash]
     named = [one for one in own if prefix and one.hash.startswith(prefix.lower())]
     if not named:
@@ -220,7 +229,8 @@ def publish_plan(context: PublishContext) -> tuple[str, ...]:
         raise PublishError("The bundle says that there is a plan, and holds none: nothing was posted.")
     if reason := withhold_if_secret("\n".join(_texts(plan))):
         raise GateError(f"The plan is not posted: {reason}.")
-    text = plan_text(plan, context.outcome, context.links)
+    approvable = acts_as_itself(github.me())
+    text = plan_text(plan, context.outcome, context.links, approvable=approvable)
     if thread_ref is None:
         context.say(f"the request came from no thread, so this is not posted:\n{text}")
         return ()

@@ -43,6 +43,8 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
         stage.forge.create_repository(*name.split("/"), private=True)
     for name in (NOTES, SHUT, stage.repo):
         stage.forge.commit(name, {".github/agent/links.md": TASK.format(name=name)})
+    # The workflow's own token, whose pushes start no CI, does not reach this one.
+    stage.forge.commit(NOTES, {".github/agent.yml": "pull_request: {ci: start}\n"})
     app = make_app(
         stage.forge,
         "riverbend",

@@ -7,10 +7,11 @@ import pytest
 from bot.contracts.request import Thread
 from bot.github.client import GitHub
 from bot.github.threads import Signer
-from bot.github.values import Account
+from bot.github.values import Account, WorkflowRunData
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
 from bot.publish.thread.comments import with_mark
+from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
@@ -29,6 +30,7 @@ from tests.publish.conftest import REPO, World
 ACTIONS = Account("github-actions[bot]", 41_898_282, "Bot")
 APP = Account("my-app[bot]", 7, "Bot")
 PERSON = Account("ann", 5, "User")
+OURS = ".github/workflows/agent.yml"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +148,26 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
     world.github().edit_comment(REPO, world.issue, comment, forged)
     assert last_trace(thread_ref, thread, of_app(world)) is not None
     assert read_last_result(thread_ref, thread, of_app(world)).text == ""
+
+
+@pytest.mark.parametrize(
+    ("event", "head", "path", "own"),
+    [
+        ("issue_comment", REPO, f"{OURS}@refs/heads/main", True),
+        ("pull_request", REPO, OURS, True),
+        ("pull_request", "mallory/hello", OURS, False),
+        ("pull_request_review", "mallory/hello", OURS, False),
+        ("pull_request", "", OURS, False),
+        ("pull_request_target", "mallory/hello", OURS, True),
+        ("issue_comment", REPO, ".github/workflows/ci.yml", False),
+    ],
+)
+def test_a93_which_runs_are_our_workflows(event: str, head: str, path: str, own: bool) -> None:
+    run = WorkflowRunData(
+        1, "agent", path, event, "completed", "success", "main", "a" * 40, head, PERSON, 1, "", "", ""
+    )
+    assert is_own_run(run, REPO, OURS) is own
+    assert is_own_run(run, REPO, "") is (own or path != OURS)
 
 
 def test_a64_nor_one_of_another_repository() -> None:

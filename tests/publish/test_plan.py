@@ -38,6 +38,19 @@ EVIL = (
 )
 
 
+BOT = "our-app[bot]"
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    """A world in which the bot acts as an app, and CI starts by its token."""
+    world.base_sha = world.forge.commit(REPO, {".github/agent.yml": "pull_request: {ci: start}\n"})
+    world.forge.add_user(BOT, kind="Bot")
+    permissions: dict[str, Any] = {"contents": "write", "issues": "write", "pull_requests": "write"}
+    world.token = world.forge.token(BOT, permissions, repo=REPO)
+    return world
+
+
 def planned(world: World, plan: Plan | None = PLAN_A, **fields: Any) -> Bundle:
     request = replace(fields.pop("request", world.outcome().request), verb=Verb.PLAN)
     bundle = world.bundle({}, patch=b"", status=Status.PLANNED, request=request, **fields)
@@ -203,14 +216,40 @@ def test_a74_nor_one_that_says_it_was_carried_out_by_this_very_request(world: Wo
 
 
 def test_a64_to_an_app_a_plan_that_the_workflows_bot_wrote_is_none(world: World) -> None:
-    where = thread_ref_in(world, str(world.comment_id))
-    put_comment(world.github(), where, PROGRESS, "**Working**")
+    app = world.token
+    world.token = world.forge.token(repo=REPO)
+    put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
     world.publish(planned(world))
-    assert found(world, key="78") == PLAN_A
-    world.forge.add_user("our-app[bot]", kind="Bot")
-    app = world.github(world.forge.token("our-app[bot]", {"issues": "write"}, repo=REPO))
     with pytest.raises(UsageError, match="There is no plan"):
-        find_plan(app, thread_ref_in(world), PLAN_A.hash[:12])
+        find_plan(world.github(app), thread_ref_in(world), PLAN_A.hash[:12])
+
+
+@pytest.mark.parametrize("through", ["the progress comment", "a comment of its own"])
+def test_a92_without_an_identity_of_its_own_no_plan_is_carried_out(world: World, through: str) -> None:
+    world.token = world.forge.token(repo=REPO)
+    if through == "the progress comment":
+        put_comment(world.github(), thread_ref_in(world, str(world.comment_id)), PROGRESS, "**Working**")
+    world.publish(planned(world))
+    assert "Plans cannot be approved here" in world.comments()[-1]
+    assert "/agent approve" not in world.comments()[-1]
+    with pytest.raises(UsageError, match="Give the action `app-id` and `app-private-key`"):
+        found(world)
+    approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
+    worked_on(world, approval)
+    with pytest.raises(PublishError, match="Plans cannot be approved here"):
+        world.publish(going_on(world, asked(world, "/agent continue")))
+    assert world.pulls() == []
+
+
+def test_a92_a_continue_carries_out_no_plan_by_a_mark_of_another_workflow(world: World) -> None:
+    world.publish(planned(world))
+    approval = asked(world, f"/agent approve {PLAN_A.hash[:12]}")
+    app, world.token = world.token, world.forge.token(repo=REPO)
+    worked_on(world, approval)
+    world.token = app
+    with pytest.raises(PublishError, match="ended before it signed its comment"):
+        world.publish(going_on(world, asked(world, "/agent continue")))
+    assert world.pulls() == []
 
 
 def test_a_progress_comment_that_became_a_plan_is_never_written_over(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,8 @@ def act(
 ) -> tuple[CommandResult, int, list[str]]:
     """One run as Actions has it, its bundle kept as an artifact. What was said, the run, the requests to the model."""
     run = run or actions_run(stage)
-    token = stage.forge.token(
-        BOT, {"contents": "read", "issues": "write", "actions": "read"}, repo=stage.repo
-    )
+    permissions: dict[str, Any] = {"contents": "read", "issues": "write", "actions": "read"}
+    token = more.pop("token", "") or stage.forge.token(BOT, permissions, repo=stage.repo)
     with ModelServer(steps) as server:
         ran = stage.run(
             model=server,
@@ -57,10 +57,10 @@ def act(
     return ran, run, asked
 
 
-def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER) -> str:
+def nothing_asked(stage: Stage, body: str, login: str = MAINTAINER, **more: str) -> str:
     """Give a command that must not reach a model; what the thread is told."""
     before = stage.bot_comments()
-    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login))
+    ran, _, asked = act(stage, [Say("Asked!")], stage.ask(body, login), **more)
     assert asked == []
     assert ran.code in (2, 3)
     [told] = [comment for comment in stage.bot_comments() if comment not in before]
@@ -358,17 +358,18 @@ def published(stage: Stage, event: object) -> CommandResult:
 def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_carried_out_twice(
     stage: Stage,
 ) -> None:
+    token = stage.act_as_app()
     steps = [{"text": "Round first.", "paths": ["tidytime/format.py"]}]
     plan = Call("submit_plan", {"title": "Round durations first", "steps": steps})
     event = stage.ask("/agent plan how to mend this")
-    act(stage, [VIEW, plan, Say("Planned.")], event)
+    act(stage, [VIEW, plan, Say("Planned.")], event, token=token)
     assert published(stage, event).code == 0
     [comment] = [body for body in stage.bot_comments() if "**Plan:" in body]
     approve = comment.partition("`/agent approve ")[2][:12]
-    ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"))
+    ran, _, _ = act(stage, [VIEW, Turn(EDITS)], stage.ask(f"/agent approve {approve}"), token=token)
     assert ran.code == 5, ran.output
     event = stage.ask("/agent continue and say why.")
-    ran, _, asked = act(stage, [DESCRIBE, DONE], event)
+    ran, _, asked = act(stage, [DESCRIBE, DONE], event, token=token)
     assert ran.code == 0, ran.output
     assert "and say why." in asked[0]
     assert "Round first." in asked[0]
@@ -376,7 +377,26 @@ def test_a_plan_whose_approval_failed_half_way_is_finished_by_continue_and_not_c
     assert published(stage, event).code == 0
     [pull] = stage.pulls()
     assert approve in pull["body"]
-    assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}")
+    assert "was carried out already" in nothing_asked(stage, f"/agent approve {approve}", token=token)
+
+
+def test_a93_no_mark_makes_retry_repeat_a_command_of_another_thread(stage: Stage) -> None:
+    elsewhere = stage.ask("/agent fix everything", number=stage.new_issue())["comment"]["id"]
+    progress(stage, elsewhere)
+    assert "was deleted: say what is to be done" in nothing_asked(stage, "/agent retry")
+
+
+@pytest.mark.slow
+def test_a93_no_mark_makes_continue_take_the_bundle_of_another_workflow(stage: Stage) -> None:
+    act(stage, [VIEW, Turn(EDITS)])
+    files = {file.name: file.read_bytes() for file in stage.bundle.iterdir() if file.is_file()}
+    other = stage.forge.add_run(stage.repo, workflow=".github/workflows/ci.yml", event="pull_request")
+    stage.forge.add_artifact(stage.repo, other, "slash-agent-bundle-run-0-1-5fd0f6fb", files)
+    progress(stage, stage.ask("/agent fix that")["comment"]["id"], run=other)
+    act(stage, [DONE], stage.ask("/agent continue with the rest"))
+    outcome = stage.outcome()
+    assert outcome["request"]["resumes"] == other
+    assert any("not kept any more" in note for note in outcome["request"]["thread"]["left_out"])
 
 
 @pytest.mark.slow

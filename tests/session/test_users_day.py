@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from slash_forge.bundled import MAINTAINER
-from slash_forge.forge import ACTIONS_BOT
 from tests.support.fix_script import VIEW, fix_steps
 from tests.support.model_script import Call, Say, Step
 from tests.support.model_server import ModelServer
@@ -19,15 +18,9 @@ from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
+BOT = "our-app[bot]"
 SECOND = "ines-varga"
 SOURCE = "tidytime/format.py"
-READING = {
-    "contents": "read",
-    "issues": "write",
-    "pull_requests": "write",
-    "checks": "read",
-    "actions": "read",
-}
 TASK = """---
 schedule: weekly
 paths: ["*.md"]
@@ -47,11 +40,11 @@ class Day:
         self.stage = stage
         stage.forge.add_user(SECOND, name="Ines Varga")
         stage.forge.grant(stage.repo, SECOND, "write")
+        stage.act_as_app()
 
     def happens(self, name: str, event: Any, steps: Sequence[Step], **environment: str) -> None:
-        token = self.stage.forge.token(ACTIONS_BOT, READING, repo=self.stage.repo)
         with ModelServer(steps) as server:
-            ran = self.stage.run(model=server, event=event, name=name, token=token, **environment)
+            ran = self.stage.run(model=server, event=event, name=name, **environment)
         assert ran.code == 0, ran.output
         file = str(self.stage.event_file(event))
         done = self.stage.publish(GITHUB_EVENT_NAME=name, GITHUB_EVENT_PATH=file, **environment)
@@ -80,7 +73,7 @@ def test_from_a_comment_to_a_merge_and_the_task_of_the_night(stage: Stage) -> No
     day.comments(issue, approve[1], fix_steps())
     [pull] = stage.pulls()
     number = pull["number"]
-    assert (pull["draft"], pull["base"]["ref"], pull["user"]["login"]) == (True, "main", ACTIONS_BOT)
+    assert (pull["draft"], pull["base"]["ref"], pull["user"]["login"]) == (True, "main", BOT)
     assert approve[1].rpartition(" ")[2] in pull["body"]
     assert set(stage.branches()) == {"main", pull["head"]["ref"]}
     assert stage.branches()["main"] == main
@@ -107,7 +100,7 @@ def test_from_a_comment_to_a_merge_and_the_task_of_the_night(stage: Stage) -> No
     commits = stage.get(f"pulls/{number}/commits")
     assert len(commits) == 2
     replies = [one for one in stage.get(f"pulls/{number}/comments") if one.get("in_reply_to_id") == asked]
-    assert {reply["user"]["login"] for reply in replies} == {ACTIONS_BOT}
+    assert {reply["user"]["login"] for reply in replies} == {BOT}
 
     # They ask what it does now. The answer is in the pull request's conversation; nothing is pushed.
     head = stage.pulls()[0]["head"]["sha"]

@@ -122,6 +122,7 @@ def test_the_instructions_of_the_base_reach_the_model(stage: Stage) -> None:
 
 
 def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> None:
+    stage.act_as_app()
     planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     assert planned.outcome.status is Status.PLANNED
     assert planned.bundle.patch == b""
@@ -156,6 +157,7 @@ def test_a_plan_is_made_posted_approved_and_carried_out_once(stage: Stage) -> No
 
 @pytest.mark.slow
 def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Stage) -> None:
+    stage.act_as_app()
     planned = run_verb(stage, request_in(stage, Verb.PLAN), [VIEW, SUBMIT, Say("Planned.")])
     published(stage)
     first, second = (request_in(stage, Verb.APPROVE, plan=planned.bundle.plan) for _ in range(2))
@@ -171,6 +173,7 @@ def test_a_second_approval_that_ran_at_the_same_time_is_not_published(stage: Sta
 
 @pytest.mark.slow
 def test_an_approval_of_a_plan_that_nobody_posted_is_not_published(stage: Stage) -> None:
+    stage.act_as_app()
     plan = Plan("Round durations first", (PlanStep("Round first.", ("tidytime/format.py",)),))
     run_verb(stage, request_in(stage, Verb.APPROVE, plan=plan), fix_steps())
     refused = stage.publish()

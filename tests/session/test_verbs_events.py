@@ -55,6 +55,7 @@ def plan_in(stage: Stage) -> tuple[int, str]:
 
 @pytest.mark.slow
 def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
+    stage.act_as_app()
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     assert stage.pulls() == []
     _, approve = plan_in(stage)
@@ -68,6 +69,7 @@ def test_a35_a_plan_is_approved_in_the_thread_once(stage: Stage) -> None:
 
 
 def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: Stage) -> None:
+    stage.act_as_app()
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     comment, approve = plan_in(stage)
     [was] = comments(stage, "**Plan:")
@@ -82,6 +84,7 @@ def test_a35_a_plan_that_was_edited_is_refused_before_a_model_is_asked(stage: St
 
 @pytest.mark.slow
 def test_somebody_who_may_not_approve_does_not(stage: Stage) -> None:
+    stage.act_as_app()
     carried_out(stage, "/agent plan how to mend this", [VIEW, SUBMIT, Say("Planned.")])
     _, approve = plan_in(stage)
     carried_out(stage, approve, [DONE], login=REPORTER, code=3)

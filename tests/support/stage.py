@@ -7,7 +7,7 @@ import os
 import sys
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,24 @@ class Stage:
             **({"GITHUB_TOKEN": token} if token else {}),
             **more,
         }
+
+    def act_as_app(self) -> str:
+        """Let the bot act as an app: its plans can be approved. CI starts by its token. Returns the job's token."""
+        login = "our-app[bot]"
+        self.forge.add_user(login, kind="Bot")
+        self.forge.commit(self.repo, {".github/agent.yml": "pull_request: {ci: start}\n"})
+        reads: dict[str, Any] = {
+            "contents": "read",
+            "issues": "write",
+            "pull_requests": "write",
+            "actions": "read",
+        }
+        run_token = self.forge.token(login, reads, repo=self.repo)
+        publish_token = self.forge.token(
+            login, {**reads, "contents": "write", "checks": "write"}, repo=self.repo
+        )
+        self.sample = replace(self.sample, run_token=run_token, publish_token=publish_token)
+        return run_token
 
     def event_file(self, payload: Any, name: str = "event.json") -> Path:
         file = self.folder / name

@@ -17,7 +17,7 @@ from typing import Protocol
 from bot.contracts.request import Actor, ThreadState
 from bot.contracts.threads import CommentData, IssueData
 from bot.github.client import GitHub
-from bot.github.values import Account
+from bot.github.values import Account, WorkflowRunData
 from bot.publish.markdown import unescaped
 from bot.publish.thread.comments import ThreadComment, comments_at
 from bot.publish.thread.markers import (
@@ -132,6 +132,16 @@ def _trace(comment: ThreadComment, url: str, me: Account | None) -> Trace | None
         int(refused) if (refused := fields.get("refused", "")).isdecimal() and len(refused) < 20 else 0,
         is_ours(comment.author, me, kind),
     )
+
+
+_HEADS_WORKFLOW = ("pull_request", "pull_request_review", "pull_request_review_comment")
+
+
+def is_own_run(run: WorkflowRunData, repository: str, workflow: str) -> bool:
+    """Whether `run` executed our workflow file, if known, as people with write access wrote it. A mark may name any
+    run, and a fork's pull request brings a workflow file of its own."""
+    foreign = run.event in _HEADS_WORKFLOW and run.head_repository.lower() != repository.lower()
+    return not foreign and workflow in ("", run.path.partition("@")[0])
 
 
 _BY, _ON, _USD = "by", "on", "usd"

@@ -76,6 +76,11 @@ def notice_recipient(body: str) -> str:
     return next((mark_fields.get("to", "") for mark_fields in fields if mark_fields), "")
 
 
+def acts_as_itself(me: Account | None) -> bool:
+    """Whether no other workflow writes as the account of our token, unlike as `github-actions[bot]`."""
+    return me is not None and me.login != _ACTIONS_BOT
+
+
 def is_ours(author: Account, me: Account | None, kind: str) -> bool:
     """Whether a text by `author` with a mark of this `kind` is ours. If `me` is unknown, the token is an app's, and
     every bot counts.

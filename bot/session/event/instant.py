@@ -17,7 +17,7 @@ from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
 from bot.policy.values import Policy
 from bot.publish.markdown import safe_line
-from bot.publish.thread.history import Trace, traces
+from bot.publish.thread.history import Trace, is_own_run, traces
 from bot.publish.thread.markers import PROGRESS, asking_comment
 
 
@@ -115,7 +115,7 @@ def _run(query: InstantQuery, host: GitHub, trace: Trace) -> WorkflowRunData | N
         if error.status == 404:
             return None
         raise
-    ours = not query.workflow or run.path.partition("@")[0] == query.workflow
+    ours = is_own_run(run, query.request.repository, query.workflow)
     return run if ours and run.created_at <= trace.updated_at else None
 
 

@@ -41,6 +41,7 @@ from bot.publish.bundle.write import (
 from bot.publish.change.target import branch_patterns
 from bot.publish.remote import PREFIX, Remote
 from bot.publish.result import posted_question
+from bot.publish.thread.history import is_own_run
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, read_mark
 from bot.session.event.event_context import EventContext
 from bot.session.event.retry_continue import LastResult, read_last_result
@@ -67,7 +68,9 @@ def resume_bundle(
     """Return the request, the bundle that `continue` resumes from, and notes for people. If the bundle expired, use
     the branch, else the thread, and tell the model."""
     bundle = folder.root / "resumed"
-    if fetch_bundle(context.github, request.repository, request.resumes, bundle):
+    if _is_of_own_run(context, request) and fetch_bundle(
+        context.github, request.repository, request.resumes, bundle
+    ):
         return request, bundle, ()
     thread = request.thread
     assert thread is not None
@@ -85,6 +88,17 @@ def resume_bundle(
         bundle if last_result.text or recovered.is_written else None,
         (recovered.note,) if recovered.note else (),
     )
+
+
+def _is_of_own_run(context: EventContext, request: Request) -> bool:
+    """Whether the run that our comment names is our workflow's: any other run may offer an artifact of that name."""
+    try:
+        run = context.github.workflow_run(request.repository, request.resumes)
+    except GitHubError as error:
+        if error.status in (403, 404):
+            return False
+        raise
+    return is_own_run(run, request.repository, context.where.workflow)
 
 
 def fetch_bundle(github: GitHub, repository: str, run: int, folder: Path) -> bool:

@@ -7,19 +7,20 @@ earlier command must still be allowed it, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
+from bot.contracts.threads import CommentData
 from bot.events.admission import Admission, tier_of
 from bot.events.command import PLAN, Command, parse_command
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
 from bot.events.event_request import EventRequest, NoRequest, Refusal, command_in
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
-from bot.github.values import Account
+from bot.github.values import Account, ReviewCommentData
 from bot.publish.plan_approval import continued_plan
 from bot.publish.plan_comment import find_plan
 from bot.publish.thread.history import Trace, comes_before, newest_requests, traces
@@ -114,7 +115,7 @@ def last_request(
         )
     if not asking_comment(trace.request_key)[0]:
         return _refusal("The last run here was not asked for in a comment: say what is to be done.")
-    comment = _comment(github, thread_ref.repository, trace.request_key)
+    comment = _comment(github, thread_ref, trace.request_key)
     if comment is None:
         return _refusal(
             "The comment that asked last was deleted: say what is to be done, as in `/agent fix this`."
@@ -152,7 +153,7 @@ def read_last_result(thread_ref: ThreadRef, thread: Thread, github: GitHub) -> L
     last = _last_of(thread_traces, thread_ref)
     if last is None:
         return LastResult()
-    comment = _comment(github, thread_ref.repository, last.request_key)
+    comment = _comment(github, thread_ref, last.request_key)
     results = [one for one in thread_traces if one.key == last.key and one.kind != PROGRESS]
     result = results[-1] if results else last
     command = parse_command(comment.body) if comment else None
@@ -189,7 +190,7 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     if last is None:
         return _refusal("There is nothing to go on from in this thread: ask with `/agent fix`.")
     if request.actor.tier is not Tier.MAINTAINER:
-        comment = _comment(github, thread_ref.repository, last.request_key)
+        comment = _comment(github, thread_ref, last.request_key)
         if comment is None or comment.author.id != request.actor.id:
             return _refusal(
                 f"{request.actor.login} did not ask for the last run: whoever did, or a maintainer, can go on from it."
@@ -201,22 +202,26 @@ def continue_request(request: Request, thread_ref: ThreadRef, github: GitHub) ->
     return replace(request, resumes=last.run, plan=plan)
 
 
-def _comment(github: GitHub, repository: str, key: str) -> _RequestComment | None:
+def _comment(github: GitHub, thread_ref: ThreadRef, key: str) -> _RequestComment | None:
+    """Return the comment with this key in this thread: a forged mark may name a command of another one."""
+    repository, number = thread_ref.repository, thread_ref.number
     comment_id, on_lines = asking_comment(key)
-    if not comment_id:
-        return None
     if on_lines:
         remark = github.review_comment(repository, comment_id)
-        return (
-            _RequestComment(remark.body, remark.author, remark.created_at, remark.updated_at)
-            if remark
-            else None
-        )
-    comment = github.comment(repository, comment_id)
-    if comment is None:
+        if remark is None or not _contains(
+            github.review_comments(repository, number, remark.updated_at), comment_id
+        ):
+            return None
+        return _RequestComment(remark.body, remark.author, remark.created_at, remark.updated_at)
+    comment = github.comment(repository, comment_id) if comment_id else None
+    if comment is None or not _contains(github.comments(repository, number, comment.updated_at), comment_id):
         return None
     author = Account(comment.author, comment.author_id, comment.author_kind)
     return _RequestComment(comment.body, author, comment.created_at, comment.updated_at)
+
+
+def _contains(comments: Iterable[CommentData | ReviewCommentData], comment_id: int) -> bool:
+    return any(one.id == comment_id for one in comments)
 
 
 def _author_may(
