@@ -56,8 +56,8 @@ PLAN = "plan"
 """Key in a command's options for the hash of the approved plan, which is not written as an option."""
 
 _ADDRESS = "/agent"
-_MAX_INDENT = 3
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_CODE_INDENT = re.compile(r" {4}| {0,3}\t")
+_BLANK_BRAILLE = "\u2800"  # looks like a space and is none to `str.strip`
 _WORD = re.compile(r"\S+")
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
 # Some keyboards replace two hyphens by an en or em dash.
@@ -111,7 +111,7 @@ def parse_command(body: str) -> Command | None:
     rest = _after_token(body)
     if rest is None:
         return None
-    first, _, further = clean(rest).text.partition("\n")
+    first, _, further = rest.partition("\n")
     try:
         verb, text, options = _read_line(first)
         _check_options(verb, options)
@@ -164,17 +164,15 @@ def mentions_agent(body: str) -> bool:
 
 
 def _after_token(body: str) -> str | None:
-    """Return the text after the token, with line ends as `\\n`; `None` if `body` is no command."""
-    lines = _LINE_END.split(body)
-    first = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if first is None:
-        return None
-    line = lines[first]
-    stripped = line.lstrip(" ")
-    rest = stripped.removeprefix(_ADDRESS)
-    if rest == stripped or len(line) - len(stripped) > _MAX_INDENT or (rest and not rest[0].isspace()):
-        return None
-    return "\n".join([rest, *lines[first + 1 :]])
+    """Return the visible text after the token, with line ends as `\\n`; `None` if `body` is no command."""
+    lines = clean("\n".join(body.splitlines())).text.split("\n")
+    for number, line in enumerate(lines):
+        if words := line.replace(_BLANK_BRAILLE, " ").strip():
+            rest = words.removeprefix(_ADDRESS)
+            if rest == words or _CODE_INDENT.match(line) or (rest and not rest[0].isspace()):
+                return None
+            return "\n".join([rest, *lines[number + 1 :]])
+    return None
 
 
 def _read_line(line: str) -> tuple[Verb, str, dict[str, str]]:

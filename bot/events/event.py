@@ -6,7 +6,7 @@ other event becomes an `OtherEvent`, of which only the name is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -137,7 +137,7 @@ class ScheduleEvent:
 class RunEvent:
     """A `workflow_run` event: a workflow's run at `head_sha`, begun by the event `cause` that `actor` caused.
 
-    `pulls` are the numbers of the open pull requests with that head, as GitHub lists them: never a fork's.
+    `pulls` are the numbers of this repository's open pull requests with that head on a branch of its own.
     """
 
     action: str
@@ -267,11 +267,21 @@ def _run(fields: Fields) -> RunEvent:
         head_sha=fields.sha("workflow_run.head_sha"),
         head_ref=fields.text("workflow_run.head_branch", default=""),
         head_repository=_name_of(fields, "workflow_run.head_repository"),
-        pulls=tuple(pull.number("number") for pull in fields.entries("workflow_run.pull_requests")),
+        pulls=tuple(_own_pulls(fields)),
         url=fields.text("workflow_run.html_url"),
         ended_at=fields.time("workflow_run.updated_at"),
         actor=fields.account("workflow_run.actor"),
     )
+
+
+def _own_pulls(fields: Fields) -> Iterator[int]:
+    """Yield the numbers of this repository's own pull requests with the run's head. GitHub also lists those onto other
+    repositories of the network that have the same head: such a number is something else here."""
+    own, head_sha = fields.number("repository.id"), fields.sha("workflow_run.head_sha")
+    for pull in fields.entries("workflow_run.pull_requests"):
+        repositories = {pull.count("base.repo.id"), pull.count("head.repo.id")}
+        if repositories == {own} and pull.text("head.sha", default="") == head_sha:
+            yield pull.number("number")
 
 
 def _subject(fields: Fields, parent: str) -> Subject:

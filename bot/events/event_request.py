@@ -218,7 +218,9 @@ def _from_dispatch(event: DispatchEvent, inputs: WorkflowInputs) -> EventRequest
     event_request = _from_inputs(event, inputs, instruction, task)
     if isinstance(event_request, NoRequest):
         return event_request
-    return replace(event_request, actor=event.sender, sender=event.sender, number=event.number)
+    # The number is one of the event's repository, which need not be the task's.
+    number = event.number if event_request.repository == event.repository else 0
+    return replace(event_request, actor=event.sender, sender=event.sender, number=number)
 
 
 def _from_schedule(event: ScheduleEvent, inputs: WorkflowInputs) -> EventRequest | NoRequest:

@@ -72,10 +72,10 @@ def test_an_app_looks_after_a_list_and_names_what_it_does_not_reach(stage: Stage
     assert set(result.jobs.values()) == {"success"}, result.log
     assert f"{SHUT}: The app {app.id} is not installed on {SHUT}" in result.log
     assert result.artifacts == artifacts_of("riverbend.notes.links", "riverbend.tidytime.links")
-    for name in (NOTES, stage.repo):
+    for name, login in ((NOTES, "my-app[bot]"), (stage.repo, "github-actions[bot]")):
         [pull] = pulls(stage, name)
         assert (pull["draft"], pull["head"]["ref"]) == (True, "agent/task-links"), result.log
-        assert pull["user"]["login"] == "my-app[bot]"
+        assert pull["user"]["login"] == login
     assert pulls(stage, SHUT) == []
     secret = [line for line in app.key.splitlines() if not line.startswith("-----")]
     assert not [line for line in [KEY, *secret] if line in result.log]

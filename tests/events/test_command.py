@@ -103,8 +103,6 @@ NO_COMMANDS = [
     "- /agent fix it",
     "`/agent fix it`",
     "<!-- /agent fix it -->",
-    "/ag\u200bent fix it",
-    "\ufeff/agent fix it",
     "\uff0fagent fix it",
 ]
 
@@ -153,6 +151,40 @@ PROBLEMS = {
 @pytest.mark.parametrize("body", COMMANDS)
 def test_a_command_is_read(body: str) -> None:
     assert parse_command(body) == COMMANDS[body]
+
+
+UNSEEN = [
+    "\ufeff",
+    "\u200b",
+    "\u2060",
+    "\u200d",
+    "\u00ad",
+    "\u200e\u202a",
+    "\ufe0f",
+    "\x00",
+    "\U000e0041",
+    "<!-- x -->",
+]
+SPACES = ["\u00a0", "\u2003", "\u202f", "\u3000", "\u1680", "\u2800", "\u00a0" * 4, "\u00a0\t"]
+LINE_ENDS = ["\u2028", "\u2029", "\x85", "\x0b", "\x0c"]
+
+
+@pytest.mark.parametrize("sign", [*UNSEEN, *SPACES, *LINE_ENDS], ids=ascii)
+def test_what_nobody_sees_before_a_command_does_not_hide_it(sign: str) -> None:
+    for before in (sign, f"{sign}\n", f"\n{sign} ", f" {sign}"):
+        assert parse_command(f"{before}/agent fix it") == Command(Verb.FIX, "it"), ascii(before)
+
+
+@pytest.mark.parametrize("sign", UNSEEN, ids=ascii)
+def test_what_nobody_sees_in_a_command_changes_nothing(sign: str) -> None:
+    body = f"/age{sign}nt{sign} {sign}rev{sign}iew {sign}--fu{sign}ll{sign}"
+    assert parse_command(body) == Command(Verb.REVIEW, "", {"full": "true"})
+
+
+@pytest.mark.parametrize("space", SPACES, ids=ascii)
+def test_any_space_stands_between_the_words_of_a_command(space: str) -> None:
+    body = f"/agent{space}fix{space}--budget{space}2{space}it"
+    assert parse_command(body) == Command(Verb.FIX, "it", {"budget": "2"})
 
 
 @pytest.mark.parametrize("body", NO_COMMANDS)

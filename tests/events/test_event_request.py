@@ -14,10 +14,12 @@ from bot.events.event_request import Cause, EventRequest, NoRequest, WorkflowInp
 from tests.support.threads import (
     AT,
     HEAD,
+    MISSING,
     OCTOCAT,
     comment_payload,
     issue_payload,
     on_pull,
+    pull_of_run,
     pull_payload,
     review_comment_payload,
     review_payload,
@@ -276,6 +278,40 @@ RUNS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("why", RUNS)
 def test_any_other_run_is_ignored_with_a_word(tmp_path: Path, why: str) -> None:
     assert why in _ignored(tmp_path, "workflow_run", run_payload(**RUNS[why]))
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"base__repo__id": 5},
+        {"base__repo": None},
+        {"base__repo__id": MISSING},
+        {"head__repo__id": 5},
+        {"head__repo": None},
+        {"head__sha": "e" * 40},
+        {"head": None},
+    ],
+)
+def test_a_number_of_another_repository_or_head_is_not_taken(tmp_path: Path, foreign: dict[str, Any]) -> None:
+    other = pull_of_run(3, **foreign)
+    assert "of no open pull request" in _ignored(
+        tmp_path, "workflow_run", run_payload(workflow_run__pull_requests=[other])
+    )
+    both = run_payload(workflow_run__pull_requests=[other, pull_of_run()])
+    assert _asked(tmp_path, "workflow_run", both).number == 7
+
+
+def test_a_dispatched_number_is_of_the_workflows_repository_alone(tmp_path: Path) -> None:
+    payload = {
+        "inputs": {"instruction": "fix it", "number": "7"},
+        "repository": comment_payload()["repository"],
+        "sender": comment_payload()["sender"],
+    }
+    event = read_event("workflow_dispatch", write_payload(tmp_path, payload))
+    for target, number in (("", 7), ("Acme/Calc", 7), ("acme/other", 0)):
+        asked = parse_event_request(event, WorkflowInputs("acme/calc", task="tidy", target=target))
+        assert isinstance(asked, EventRequest)
+        assert asked.number == number
 
 
 def test_words_of_the_payload_are_fit_for_the_log(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def comment_payload(body: str | None = "/agent fix it", **changes: Any) -> dict[
             "author_association": "OWNER",
         },
         "repository": {
+            "id": 99,
             "full_name": "acme/calc",
             "default_branch": "main",
             "private": False,
@@ -236,6 +237,16 @@ def issue_payload(action: str = "opened", **changes: Any) -> dict[str, Any]:
     return with_changes(payload, changes)
 
 
+def pull_of_run(number: int = 7, **changes: Any) -> dict[str, Any]:
+    """A pull request as a `workflow_run` names it."""
+    pull: dict[str, Any] = {
+        "number": number,
+        "base": {"ref": "main", "sha": "f" * 40, "repo": {"id": 99, "name": "calc"}},
+        "head": {"ref": "fix", "sha": HEAD, "repo": {"id": 99, "name": "calc"}},
+    }
+    return with_changes(pull, changes)
+
+
 def run_payload(**changes: Any) -> dict[str, Any]:
     """A `workflow_run` payload: CI failed on the pull request of `pull_request()`."""
     payload: dict[str, Any] = {
@@ -249,7 +260,7 @@ def run_payload(**changes: Any) -> dict[str, Any]:
             "head_sha": HEAD,
             "head_branch": "fix",
             "head_repository": {"full_name": "acme/calc"},
-            "pull_requests": [{"number": 7}],
+            "pull_requests": [pull_of_run()],
             "html_url": "https://github.example/acme/calc/actions/runs/77",
             "updated_at": AT,
             "actor": dict(OCTOCAT),
