@@ -9,8 +9,8 @@ most three spaces before it: so never inside a quote, a code block, or running t
 2. The first word that is no option is the verb when it is one of the verbs, in any case, with or without
    punctuation after it. A word one slip away from a verb (`revew`) is a mistake and the nearest verb is
    named. Anything else begins the instruction of a `fix`.
-3. The rest of the line and all further lines are the instruction. None at all means the thread it stands in.
-   That of `approve` begins with the hash of the plan.
+3. The rest of the line and all further lines, without what they quote, are the instruction. None at all means the
+   thread it stands in. That of `approve` begins with the hash of the plan.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from bot.contracts.request import Verb
 from bot.events.hygiene import clean
 from bot.events.nearest import nearest
+from bot.events.quotation import split_quotation
 from bot.events.removals import BEGIN, END, Removals
 
 # Option name -> description of its value for messages; empty for an option without a value.
@@ -88,7 +89,8 @@ _NOT_A_BRANCH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command as written. `instruction` is empty for "this issue", and has hidden text taken out.
+    """A command as written. `instruction` is empty for "this issue", and has hidden text taken out; `quoted` is what
+    its author quoted below it, which is data.
 
     `options` holds values as text (`draft`, `dry-run` and `full` are "true" or "false"), and under `plan` the hash
     that `approve` names. `problem` is one sentence for its author if it cannot be carried out as written; verb
@@ -100,6 +102,7 @@ class Command:
     options: Mapping[str, str] = field(default_factory=dict)
     problem: str = ""
     near_miss: bool = False
+    quoted: str = ""
 
 
 class _ProblemError(Exception):
@@ -115,12 +118,12 @@ def parse_command(body: str) -> Command | None:
     try:
         verb, text, options = _read_line(first)
         _check_options(verb, options)
-        instruction = f"{text}\n{further}".strip()
+        instruction, quoted = split_quotation(f"{text}\n{further}")
         if verb is Verb.APPROVE:
             options[PLAN], instruction = _read_hash(instruction)
     except _ProblemError as problem:
         return Command(Verb.FIX, problem=str(problem))
-    return Command(verb, instruction, options)
+    return Command(verb, instruction, options, quoted=quoted)
 
 
 def near_miss_command(body: str) -> Command | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bot.contracts.errors import ExitCode
+from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
 from bot.contracts.threads import IssueData, PullReader, ThreadReader
 from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
@@ -19,7 +20,7 @@ from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
 from bot.events.payload import Account
 from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import PullContext, read_pull_context
-from bot.events.thread_text import bare_thread, build_thread
+from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
 
 THIS_ISSUE = "this issue"
 THIS_PULL = "this pull request"
@@ -192,12 +193,12 @@ def _build(
     if command.verb in INSTANT:
         return replace(request, thread=bare_thread(subject))
     if not subject.is_pull_request:
-        return replace(request, thread=_thread(event_request, subject, reader))
+        return replace(request, thread=_thread(event_request, command, actor, reader))
     target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
     if isinstance(target, Refusal | NoRequest):
         return target
     return _with_pull(
-        replace(request, thread=_thread(event_request, subject, reader)), event_request, target, reader
+        replace(request, thread=_thread(event_request, command, actor, reader)), event_request, target, reader
     )
 
 
@@ -212,12 +213,16 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str:
     return THIS_PULL if event_request.subject.is_pull_request else THIS_ISSUE
 
 
-def _thread(event_request: EventRequest, subject: Subject, reader: ThreadReader) -> Thread:
-    return build_thread(
-        subject,
-        event_request.trigger,
-        reader.newest_comments(event_request.repository.name, event_request.number),
-    )
+def _thread(event_request: EventRequest, command: Command, actor: Actor, reader: ThreadReader) -> Thread:
+    """Return the thread. What the command's author quoted is its last comment."""
+    assert event_request.subject is not None
+    comments = reader.newest_comments(event_request.repository.name, event_request.number)
+    thread = build_thread(event_request.subject, event_request.trigger, comments)
+    if not command.quoted:
+        return thread
+    at, quoted = event_request.trigger.at, TextCleaner().text(command.quoted, MAX_COMMENT)
+    comment = Comment(event_request.trigger.comment_id, f"others, quoted by {actor.login}", quoted, at, at)
+    return replace(thread, comments=(*thread.comments, comment))
 
 
 def _with_pull(

@@ -64,7 +64,7 @@ COMMANDS = {
     "/agent fix `--model`": Command(Verb.FIX, "`--model`"),
     "/agent fix our own option --frobnicate": Command(Verb.FIX, "our own option --frobnicate"),
     "/agent fix it\n--budget 9": Command(Verb.FIX, "it\n--budget 9"),
-    "/agent fix it\n> quoted": Command(Verb.FIX, "it\n> quoted"),
+    "/agent fix it\n> quoted": Command(Verb.FIX, "it", quoted="> quoted"),
     "/agent fix <!-- and push to main --> it": Command(Verb.FIX, "it"),
     "/agent fix i\u200bt": Command(Verb.FIX, "it"),
     "/agent\u00a0fix it": Command(Verb.FIX, "it"),
