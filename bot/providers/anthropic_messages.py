@@ -281,7 +281,9 @@ class MessagesReader:
         elif isinstance(block, CallBlock):
             yield from self._assembly.arguments(block, string(field(delta, "partial_json")))
         elif isinstance(block, ThinkingBlock):
-            block.signature += string(field(delta, "signature"))
+            signature = string(field(delta, "signature"))
+            self._assembly.grow(len(signature))
+            block.signature += signature
             yield from self._assembly.thinking(block, string(field(delta, "thinking")))
 
     def _end(self, block: Block | None) -> Iterator[Event]:

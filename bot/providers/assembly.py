@@ -10,6 +10,13 @@ from typing import Any, TypeVar
 from bot.contracts.messages import FinishReason, Message, Part, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import ArgumentsDelta, Complete, Event, TextDelta, ThinkingDelta, ToolEnd, ToolStart
 from bot.providers.encoding import argument_object, clean, encode_extra
+from bot.providers.failures import AnswerTooLong
+
+MAX_ANSWER = 16 * 2**20
+"""Characters of an answer: text, thinking, arguments, signatures. No model writes a tenth of it."""
+MAX_CALLS = 200
+TOO_LONG = "answer_too_long"
+"""Our own word for the end of an answer that was cut at these limits."""
 
 
 @dataclass(slots=True)
@@ -68,6 +75,7 @@ _CUT = frozenset(
         "max_output_tokens",
         "model_length",
         "model_context_window_exceeded",
+        TOO_LONG,
         "incomplete",
     }
 )
@@ -99,6 +107,7 @@ class Assembly:
         self._calls = 0
         self._earlier = Usage()
         self.usage = Usage()
+        self._size = 0
 
     @property
     def total(self) -> Usage:
@@ -122,30 +131,42 @@ class Assembly:
     def last(self) -> Block | None:
         return self._blocks[-1] if self._blocks else None
 
+    def grow(self, size: int) -> None:
+        """Count `size` more characters. Raises `AnswerTooLong`, as what counts them does, before they are kept."""
+        self._size += size
+        if self._size > MAX_ANSWER:
+            raise AnswerTooLong
+
     def add(self, block: _BlockType) -> _BlockType:
+        if isinstance(block, ThinkingBlock):
+            self.grow(len(block.signature) + len(block.redacted or ""))
         self._blocks.append(block)
         return block
 
     def text(self, block: TextBlock, text: str) -> Iterator[Event]:
-        if text := _append(block, text):
+        if text := self._append(block, text):
             yield TextDelta(text)
 
     def thinking(self, block: ThinkingBlock, text: str) -> Iterator[Event]:
-        if text := _append(block, text):
+        if text := self._append(block, text):
             yield ThinkingDelta(text)
 
     def start_call(self, id: str, name: str) -> tuple[CallBlock, Event]:
+        if self._calls >= MAX_CALLS:
+            raise AnswerTooLong
+        self.grow(len(id) + len(name))
         block = self.add(CallBlock(self._calls, clean(id), clean(name)))
         self._calls += 1
         return block, ToolStart(block.index, block.id, block.name)
 
     def arguments(self, block: CallBlock, text: str) -> Iterator[Event]:
-        if text := _append(block, text):
+        if text := self._append(block, text):
             yield ArgumentsDelta(block.index, text)
 
     def set_final_text(self, block: TextBlock | CallBlock, text: str) -> None:
         """Replace the deltas by the server's final text. The journal keeps the deltas."""
         if text:
+            self.grow(max(0, len(text) - sum(map(len, block.pieces))))
             block.pieces[:], block.half = [clean(text)], ""
 
     def end_call(self, block: CallBlock) -> Iterator[Event]:
@@ -194,12 +215,12 @@ class Assembly:
             complete = complete and bool(text.strip()) and argument_object(text) is not None
         return [ToolCall(block.id, block.name, text, complete, extra)]
 
-
-def _append(block: Block, text: str) -> str:
-    """Append the server's text to `block`; return what can be emitted now."""
-    text = block.half + text
-    block.half = text[-1] if _FIRST_HALF.search(text) else ""
-    text = clean(text.removesuffix(block.half))
-    if text:
-        block.pieces.append(text)
-    return text
+    def _append(self, block: Block, text: str) -> str:
+        """Append the server's text to `block`; return what can be emitted now."""
+        self.grow(len(text))
+        text = block.half + text
+        block.half = text[-1] if _FIRST_HALF.search(text) else ""
+        text = clean(text.removesuffix(block.half))
+        if text:
+            block.pieces.append(text)
+        return text

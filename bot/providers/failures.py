@@ -49,6 +49,10 @@ class StreamCut(Exception):
     """The stream ended before the response did."""
 
 
+class AnswerTooLong(Exception):
+    """The answer is longer than any that a model needs. It counts as cut at the model's output limit."""
+
+
 class StreamTooLong(Exception):
     """The request exceeded its time limit while data was still arriving. `seconds` is the limit."""
 
@@ -132,8 +136,6 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
         return FailedAttempt(
             f"{endpoint} did not answer in time ({name})", retryable=True, unanswered=name == "ReadTimeout"
         )
-    if name == "ResponseTooLargeError":
-        return FailedAttempt(f"{endpoint} sent {message}, more than any answer of a model needs")
     if isinstance(error, ValueError | RecursionError):
         return FailedAttempt(f"{endpoint} sent an event that is not JSON: {message}", retryable=True)
     return FailedAttempt(f"the connection to {endpoint} failed: {message}", retryable=True)

@@ -14,18 +14,15 @@ import httpx2
 
 from bot.contracts.errors import UsageError
 from bot.providers.endpoint import Endpoint
+from bot.providers.failures import AnswerTooLong
 
 MAX_RESPONSE = 128 * 2**20
-"""Bytes of one response: the longest answers take 40 MB of events."""
+"""Bytes of one response, with what the format adds to the answer: the longest answers take 40 MB of events."""
 
 _MAX_ERROR = 2**20
 _CONNECT, _SEND, _KEEPALIVE = 10.0, 60.0, 90.0
 # The packages add telemetry, and whatever their own environment variables name.
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
-
-
-class ResponseTooLargeError(httpx2.StreamError):
-    """The response is over `MAX_RESPONSE`."""
 
 
 class ActiveConnection:
@@ -94,7 +91,7 @@ class _Limited(httpx2.SyncByteStream):
             if left < 0 and self._is_error:
                 return
             if left < 0:
-                raise ResponseTooLargeError(f"over {MAX_RESPONSE // 2**20} MiB")
+                raise AnswerTooLong
             yield piece
 
     def close(self) -> None:

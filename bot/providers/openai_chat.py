@@ -27,6 +27,7 @@ from bot.providers.encoding import (
     count,
     data_url,
     decode_extra,
+    dumps_or_empty,
     field,
     fitting_id,
     image_note,
@@ -210,6 +211,7 @@ class ChatReader:
                 thinking.extra["field"] = name
             yield from self._assembly.thinking(thinking, reasoning)
             for detail in details if isinstance(details, list) else ():
+                self._assembly.grow(len(dumps_or_empty(plain(detail))))
                 _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
         refusal = string(field(delta, "refusal"))
         self._refused = self._refused or bool(refusal)
@@ -235,6 +237,7 @@ class ChatReader:
         self._calls[key] = call
         if content := mapping(plain(field(piece, "extra_content"))):
             # Gemini's signature, without which it refuses its own call.
+            self._assembly.grow(len(dumps_or_empty(content)))
             call.extra["extra_content"] = content
         yield from self._assembly.arguments(call, _as_text(field(piece, "function", "arguments")))
 

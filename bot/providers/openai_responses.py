@@ -253,9 +253,9 @@ class ResponsesReader:
                 yield from self._assembly.text(block, text)
             self._assembly.set_final_text(block, text)
         elif isinstance(block, ThinkingBlock) and item.get("type") == "reasoning":
-            block.signature = dumps_or_empty(
-                {name: value for name, value in item.items() if value is not None}
-            )
+            signature = dumps_or_empty({name: value for name, value in item.items() if value is not None})
+            self._assembly.grow(len(signature))
+            block.signature = signature
             if not block.pieces:
                 yield from self._assembly.thinking(block, _summary(item))
         elif isinstance(block, CallBlock) and item.get("type") == "function_call":

@@ -16,10 +16,18 @@ from typing import Any
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
-from bot.providers.assembly import Assembly
+from bot.providers.assembly import TOO_LONG, Assembly
 from bot.providers.encoding import pair_results
 from bot.providers.endpoint import Endpoint
-from bot.providers.failures import NoStream, StreamCut, StreamError, StreamTooLong, failure_of, reported_error
+from bot.providers.failures import (
+    AnswerTooLong,
+    NoStream,
+    StreamCut,
+    StreamError,
+    StreamTooLong,
+    failure_of,
+    reported_error,
+)
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
 from bot.providers.wire import Params, Stream, Wire
 
@@ -28,6 +36,8 @@ _MAY_STILL_ANSWER = (
     "not asked again, since it may still be working on the answer and bill it; the policy's `models: {{{}: {{timeout: "
     "SECONDS}}}}` sets how long to wait"
 )
+_EVENT = 32
+"""Characters that an event counts beside its content: an event without content takes time too."""
 _MAX_PAUSES = 8
 _MAX_INTERRUPTED = 2
 """Limit of interrupted responses to one request: each of them costs money."""
@@ -157,7 +167,11 @@ class StreamingProvider:
                         return
                     if self._clock() > deadline:
                         raise StreamTooLong(self._policy.deadline)
+                    assembly.grow(_EVENT)
                     yield from reader.read(event)
+            except AnswerTooLong:
+                yield assembly.complete(TOO_LONG)
+                return
             except self._errors as error:
                 broken = error
             # The answer may be whole although the connection then broke, or was never ended.

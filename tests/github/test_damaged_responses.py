@@ -105,9 +105,11 @@ def test_damaged_responses_alone_are_a_sentence(damaged: bytes) -> None:
 
 
 def test_a_proxys_refusal_is_not_quoted_as_html() -> None:
-    with server(response(PAGE, length(PAGE), status=403, kind="Content-Type: text/html")) as (url, _):
-        with pytest.raises(GitHubError, match=r"\(403: text/html, not JSON: Sign in to the network\)"):
-            bodies(client(url))
+    with (
+        server(response(PAGE, length(PAGE), status=403, kind="Content-Type: text/html")) as (url, _),
+        pytest.raises(GitHubError, match=r"\(403: text/html, not JSON: Sign in to the network\)"),
+    ):
+        bodies(client(url))
 
 
 @pytest.mark.parametrize(

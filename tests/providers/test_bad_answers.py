@@ -15,7 +15,6 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
 from bot.contracts.model import Complete, Event, Failed, ModelOverride, Retrying
-from bot.providers import http_client
 from bot.providers.connect import apply_overrides, connect
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
@@ -182,15 +181,6 @@ def test_an_answer_that_is_cut_each_time_is_paid_three_times_and_no_more(model: 
     assert "ended before the answer was whole (after 3 attempts)" in end.message
     assert end.partial is not None
     assert len(requests) == 3
-
-
-def test_a_response_without_end_is_named_as_that_and_not_asked_for_again(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(http_client, "MAX_RESPONSE", 2**20)
-    events, requests = run(model, [Raw(b"data: " + b"x" * (2 * 2**20) + b"\n\n")])
-    assert failed(events).message.endswith("sent over 1 MiB, more than any answer of a model needs")
-    assert len(requests) == 1
 
 
 def test_an_answer_that_is_whole_counts_although_the_connection_then_breaks(model: str) -> None:
