@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -115,16 +117,30 @@ _PIECE = 8 * MIB
 def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> None:
     """Call `begin` and `end` for each element, by its name without a namespace. Raises `ReportError`.
 
-    A document type with declarations of its own is refused, since it may declare entities; one that only names a file
-    is ignored, and the file is never fetched.
+    What XML forbids, such as control characters in a test's output, is left out. A document type with declarations of
+    its own is refused, since it may declare entities; one that only names a file is ignored, and the file is never
+    fetched.
     """
-    parser = expat.ParserCreate()
+    try:
+        _feed(_parser(), content)
+    except ReportError:
+        content = _without_forbidden(content)
+    parser = _parser()
     parser.StartElementHandler = lambda name, attributes: begin(name.rpartition(":")[2], attributes)
     parser.EndElementHandler = lambda name: end(name.rpartition(":")[2])
-    parser.StartDoctypeDeclHandler = _doctype
-    parser.EntityDeclHandler = _entity
     if text is not None:
         parser.CharacterDataHandler = text
+    _feed(parser, content)
+
+
+def _parser() -> expat.XMLParserType:
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = _doctype
+    parser.EntityDeclHandler = _entity
+    return parser
+
+
+def _feed(parser: expat.XMLParserType, content: bytes) -> None:
     try:
         view = memoryview(content)
         for start in range(0, len(view), _PIECE):
@@ -136,6 +152,43 @@ def parse(content: bytes, begin: Begin, end: End, text: Text | None = None) -> N
         raise ReportError("is in an encoding that is not read here") from error
     except RecursionError as error:
         raise ReportError("is nested too deeply") from error
+
+
+_DECLARATION = re.compile(r"\s*<\?xml\s(?:[^>]*?\bencoding\s*=\s*[\"']([\w.:-]+))?[^>]*\?>")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = re.compile(r"&#(?:x([0-9a-fA-F]+)|([0-9]+));")
+_STARTS = (
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+)
+
+
+def _without_forbidden(content: bytes) -> bytes:
+    """Return a document in UTF-8 without the characters that XML forbids, as they are or as references."""
+    text = _FORBIDDEN.sub("", _DECLARATION.sub("", _decoded(content).lstrip("\ufeff"), count=1))
+    return _REFERENCE.sub(_allowed_reference, text).lstrip().encode()
+
+
+def _decoded(content: bytes) -> str:
+    """Decode by the declaration, if that fits, or else as UTF-8, in which bytes that do not fit become U+FFFD."""
+    for start, encoding in _STARTS:
+        if content.startswith(start):
+            return content.decode(encoding, "replace")
+    declared = _DECLARATION.match(content[:200].decode("latin-1"))
+    name = (declared and declared[1]) or "utf-8"
+    try:
+        # A declaration that could be read is not in one of these.
+        return content.decode("utf-8" if re.match(r"(?i)utf-?(16|32)|ucs", name) else name)
+    except (LookupError, UnicodeError):
+        return content.decode("utf-8", "replace")
+
+
+def _allowed_reference(match: re.Match[str]) -> str:
+    digits = match[1] or match[2]
+    code = int(digits, 16 if match[1] else 10) if len(digits) < 9 else 0
+    return "" if code > 0x10FFFF or _FORBIDDEN.match(chr(code)) else match[0]
 
 
 def _doctype(name: str, system: str | None, public: str | None, has_internal_subset: int) -> None:
