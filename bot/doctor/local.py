@@ -180,12 +180,15 @@ def _checks(root: Path, policy: Finding) -> list[Finding]:
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
         return [Finding("checks", State.UNKNOWN, f"The policy names {named}; not tried.")]
-    detected = detect_environment(root).checks
-    if detected:
-        named = ", ".join(f"`{check.plain}`" for check in detected)
-        return [Finding("checks", State.UNKNOWN, f"The policy names none; detected {named}; not tried.")]
+    detected = detect_environment(root)
+    fix = f"name the checks under `checks:` in {POLICY_FILE}"
+    unread = [Finding("checks", State.WARNING, f"{one.what}: {one.reason}.", fix) for one in detected.unread]
+    if detected.checks:
+        named = ", ".join(f"`{check.plain}`" for check in detected.checks)
+        message = f"The policy names none; detected {named}; not tried."
+        return [Finding("checks", State.UNKNOWN, message), *unread]
     message = "No check was found: a pull request will carry no evidence."
-    return [Finding("checks", State.WARNING, message, f"name some under `checks:` in {POLICY_FILE}")]
+    return [Finding("checks", State.WARNING, message, fix), *unread]
 
 
 def _paths(root: Path) -> list[str]:

@@ -110,11 +110,10 @@ def policy_text(detected: Detection, unfit: Mapping[str, str] = MappingProxyType
     ]
     if detected.history:
         parts.append(_HISTORY.format(_comment(detected.history)))
-    if detected.omissions:
+    if left_out := (*detected.unread, *detected.omissions):
         parts.append(_LEFT_OUT)
         parts += [
-            f"#   {_comment(one.what)} ({_comment(one.source)}): {_comment(one.reason)}\n"
-            for one in detected.omissions
+            f"#   {_comment(one.what)} ({_comment(one.source)}): {_comment(one.reason)}\n" for one in left_out
         ]
     return "".join(parts)
 

@@ -82,7 +82,8 @@ class Candidates:
     def of_devcontainer(self) -> None:
         """Add the installs of a devcontainer, for repositories without CI. Image and features are ignored."""
         for path in _DEVCONTAINERS:
-            if content := _parsed(self.read(path) or ""):
+            content = self.read.parsed(path, json_with_comments)
+            if isinstance(content, dict) and content:
                 for text in (line for name in _DEVCONTAINER_COMMANDS for line in _lines(content.get(name))):
                     for command in commands_of(Script(text), source_of(path)):
                         if command.words and use_of(command.words) is Use.INSTALL:
@@ -209,15 +210,11 @@ _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    """Parse JSON with comments and trailing commas."""
+def json_with_comments(text: str) -> Any:
+    """Parse JSON that may have comments and trailing commas."""
     for pattern in (_COMMENT, _LAST_COMMA):
         text = pattern.sub(lambda match: match[1] or " ", text)
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return json.loads(text)
 
 
 def _lines(command: object) -> Iterator[str]:

@@ -4,32 +4,35 @@ project folder below it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from bot.environment.detection import (
-    Detection,
-    Read,
-)
+from bot.environment.detection import Detection, Read
 from bot.environment.project import ProjectDetection
 from bot.environment.workflows import Workflows, read_workflows
+from bot.parsing.parser import Parser
 
 _LARGEST = 400_000
 
 
-def detect(paths: Collection[str], read: Read) -> Detection:
-    """Detect setup and checks from the files of one commit. `paths` are all files, relative to the root; `read` returns
+def detect(paths: Collection[str], text: Callable[[str], str | None]) -> Detection:
+    """Detect setup and checks from the files of one commit. `paths` are all files, relative to the root; `text` returns
     the text of one. Nothing is run. Text of the repository is used only in commands and their sources."""
-    names = frozenset(paths)
+    with Parser() as parser:
+        return _detected(frozenset(paths), text, parser)
+
+
+def _detected(names: frozenset[str], text: Callable[[str], str | None], parser: Parser) -> Detection:
 
     @cache
     def bounded(path: str) -> str | None:
-        text = read(path) if path in names else None
-        return text if text is not None and len(text) <= _LARGEST else None
+        content = text(path) if path in names else None
+        return content if content is not None and len(content) <= _LARGEST else None
 
-    workflows = read_workflows(names, bounded)
+    read = Read(bounded, parser)
+    workflows = read_workflows(names, read)
     folders = _project_folders(names, workflows)
     detected = []
     for folder in ("", *folders):
@@ -39,7 +42,7 @@ def detect(paths: Collection[str], read: Read) -> Detection:
             for path in names
             if path.startswith(prefix) and (folder or _top(path) not in folders)
         )
-        detection = ProjectDetection(own_paths, _below(bounded, prefix), workflows, folder, folders)
+        detection = ProjectDetection(own_paths, read.below(folder), workflows, folder, folders)
         detected.append(_with_folder(folder, detection.result()))
 
     def all_of(name: str) -> tuple[Any, ...]:
@@ -51,6 +54,7 @@ def detect(paths: Collection[str], read: Read) -> Detection:
         all_of("checks"),
         all_of("versions"),
         all_of("omissions"),
+        tuple(read.unread.values()),
         next((part.history for part in detected if part.history), ""),
     )
 
@@ -89,10 +93,6 @@ def files_read(paths: Collection[str]) -> list[str]:
         for path in paths
         if (path.count("/") <= 1 and path.rpartition("/")[2] in named) or path.startswith(".github/")
     ][:300]
-
-
-def _below(read: Read, prefix: str) -> Read:
-    return lambda path: read(prefix + path)
 
 
 def _top(path: str) -> str:
@@ -136,5 +136,5 @@ def _with_folder(folder: str, detected: Detection) -> Detection:
         ),
         detected.versions,
         detected.omissions,
-        detected.history,
+        history=detected.history,
     )

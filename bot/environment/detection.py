@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
-Read = Callable[[str], str | None]
-"""Returns the text of a file, `None` if there is none."""
+from bot.parsing.parser import ParseError, Parser
 
 LONGEST_COMMAND = 1_500
 _SOURCE = re.compile(r"[^\w ./,:()\[\]-]")
@@ -66,6 +66,42 @@ class Omission:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """Reads the files of one commit below `prefix`. A call returns the text of one, `None` if there is none."""
+
+    text: Callable[[str], str | None]
+    parser: Parser
+    prefix: str = ""
+    unread: dict[str, Omission] = field(default_factory=dict)
+    """Files that could not be parsed, by path."""
+    _values: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def __call__(self, path: str) -> str | None:
+        return self.text(self.prefix + path)
+
+    def below(self, folder: str) -> Read:
+        return replace(self, prefix=f"{folder}/" if folder else "")
+
+    def parsed(self, path: str, function: Callable[[str], Any], text: str | None = None) -> Any:
+        """Return what `function` returns for the file, or for `text`, which stands in it; `None` if there is no file or
+        it cannot be parsed. The value is the repository's, and may be anything that JSON can hold."""
+        path, content = self.prefix + path, self(path) if text is None else text
+        if not content:
+            return None
+        key = (path, function.__qualname__)
+        if key not in self._values:
+            try:
+                self._values[key] = self.parser.parse(function, content)
+            except ParseError as error:
+                source = source_of(path)
+                self._values[key] = None
+                self.unread[path] = Omission(
+                    source, f"it could not be parsed, and was left out: {error}", source
+                )
+        return self._values[key]
+
+
+@dataclass(frozen=True, slots=True)
 class Detection:
     setup: tuple[Step, ...] = ()
     bring: tuple[str, ...] = ()
@@ -73,6 +109,8 @@ class Detection:
     checks: tuple[DetectedCheck, ...] = ()
     versions: tuple[Version, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    unread: tuple[Omission, ...] = ()
+    """Files that could not be parsed. The rest is as if they were not there."""
     history: str = ""
     """The tool that computes the version from git tags and needs the whole history; empty for none."""
 

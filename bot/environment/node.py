@@ -25,10 +25,7 @@ _FROZEN = ("--frozen-lockfile", "--immutable")
 
 
 def manifest(read: Read) -> dict[str, Any]:
-    try:
-        content = json.loads(read("package.json") or "{}")
-    except (ValueError, RecursionError):
-        return {}
+    content = read.parsed("package.json", json.loads)
     return content if isinstance(content, dict) else {}
 
 

@@ -75,7 +75,9 @@ class ProjectDetection:
             tuple(self.checks),
             tuple(dict.fromkeys((*versions, *(() if self.folder else self.workflows.versions))))[:12],
             tuple(dict.fromkeys(self.omissions))[:20],
-            python.version_tool(self.read) if any(step.makes == python.VENV for step in self.setup) else "",
+            history=python.version_tool(self.read)
+            if any(step.makes == python.VENV for step in self.setup)
+            else "",
         )
 
     def _choose(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,16 +71,7 @@ def is_python(paths: Collection[str]) -> bool:
 
 
 def manifest(read: Read) -> dict[str, Any]:
-    return parsed_toml(read("pyproject.toml"))
-
-
-def parsed_toml(text: str | None) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text or "")
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
+    return table(read.parsed("pyproject.toml", tomllib.loads))
 
 
 def table(value: Any, *names: str) -> dict[str, Any]:
@@ -94,7 +86,7 @@ def installed_by(words: Sequence[str], requirements: Requirements, source: str) 
     inner = unwrapped(words)
     program, arguments = inner[0], list(inner[1:])
     if program in ("pip", "pip3") or (program == "uv" and arguments[:2] == ["pip", "install"]):
-        requirements.add(_pip_arguments(arguments[2 if program == "uv" else 1 :]), source)
+        requirements.add(pip_arguments(arguments[2 if program == "uv" else 1 :]), source)
     elif program == "uv" and arguments[:1] == ["sync"]:
         requirements.manage(_uv_sync(arguments[1:]), source)
     elif program == "poetry" and "install" in arguments:
@@ -103,7 +95,7 @@ def installed_by(words: Sequence[str], requirements: Requirements, source: str) 
         requirements.manage(_pdm(arguments), source)
 
 
-def _pip_arguments(arguments: Sequence[str]) -> list[str]:
+def pip_arguments(arguments: Sequence[str]) -> list[str]:
     """Return the relevant arguments of `pip install`, each one word or an option with its value."""
     selected: list[str] = []
     remaining = [

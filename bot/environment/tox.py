@@ -8,15 +8,15 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bot.environment.detection import Read
-from bot.environment.python import manifest, table
+from bot.environment.python import manifest, pip_arguments, table
 
 _SUBSTITUTION = re.compile(r"\{([^{}]*)\}")
-_LARGEST = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +33,26 @@ def tox_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
     """Return the environments that `tox [run] [-e NAMES | -f FACTORS]` selects; by default the one for the tests."""
     names = _selected_names(words)
     for file in ("tox.ini", "setup.cfg"):
-        sections = _sections(_use_local_packages(read(file), read), file)
-        if sections is not None:
+        if sections := _sections(read, file):
             return [one for name in names if (one := _ini_environment(name, sections, file)) is not None]
     settings = table(manifest(read), "tool", "tox")
     if legacy := settings.get("legacy_tox_ini"):
-        sections = _sections(legacy, "tox.ini") if isinstance(legacy, str) else None
+        sections = _sections(read, "pyproject.toml", legacy) if isinstance(legacy, str) else {}
         return [
             one for name in names if sections and (one := _ini_environment(name, sections, "pyproject.toml"))
         ]
-    if not settings and (text := read("tox.toml")):
-        from bot.environment.python import parsed_toml
-
-        settings = parsed_toml(text)
+    settings = settings or table(read.parsed("tox.toml", tomllib.loads))
     return [one for name in names if settings and (one := _toml_environment(name, settings))]
 
 
-def _use_local_packages(text: str | None, read: Read) -> str | None:
+def _use_local_packages(text: str, read: Read) -> str:
     """Return `text` with paths into site-packages replaced by the packages in the repository."""
 
     def local_path(match: re.Match[str]) -> str:
         name = match[1]
         return f"src/{name}" if read(f"src/{name}/__init__.py") is not None else name
 
-    return text and re.sub(r"\{env_?site_?packages_?dir\}/(\w+)", local_path, text)
+    return re.sub(r"\{env_?site_?packages_?dir\}/(\w+)", local_path, text)
 
 
 def _selected_names(words: Sequence[str]) -> list[str]:
@@ -70,20 +66,26 @@ def _selected_names(words: Sequence[str]) -> list[str]:
     return ["py"]
 
 
-def _sections(text: str | None, file: str) -> dict[str, dict[str, str]] | None:
+def _sections(read: Read, file: str, text: str | None = None) -> dict[str, dict[str, str]]:
+    """Return the sections of `file`, or of `text` in it; nothing if none of them is for tests."""
+    sections = table(read.parsed(file, ini_sections, text))
+    if not any(name.startswith("testenv") for name in sections):
+        return {}
+    return {
+        name: {key: _use_local_packages(str(value), read) for key, value in table(sections, name).items()}
+        for name in sections
+    }
+
+
+def ini_sections(text: str) -> dict[str, dict[str, str]]:
+    """Parse an INI file."""
     import configparser
 
-    if not text or len(text) > _LARGEST:
-        return None
     parser = configparser.RawConfigParser(
         strict=False, comment_prefixes=("#", ";"), inline_comment_prefixes=None
     )
-    try:
-        parser.read_string(text)
-    except configparser.Error:
-        return None
-    sections = {name: dict(parser.items(name)) for name in parser.sections()}
-    return sections if any(name.startswith("testenv") for name in sections) else None
+    parser.read_string(text)
+    return {name: dict(parser.items(name)) for name in parser.sections()}
 
 
 def _ini_environment(
@@ -261,10 +263,8 @@ def _toml_environment(name: str, settings: Mapping[str, Any]) -> ToolEnvironment
 def hatch_environment(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
     """Return what `hatch run [ENV:]SCRIPT`, `hatch -e ENV run SCRIPT` or `hatch test` selects. Every environment
     inherits from `default`."""
-    from bot.environment.python import parsed_toml
-
     environments = table(manifest(read), "tool", "hatch", "envs") or table(
-        parsed_toml(read("hatch.toml")), "envs"
+        read.parsed("hatch.toml", tomllib.loads), "envs"
     )
     action = next((word for word in words[1:] if word in ("run", "test")), "")
     rest = [word for word in words[words.index(action) + 1 :] if word[:1] not in "-+"] if action else []
@@ -304,24 +304,37 @@ def _hatch_script(name: str, scripts: Mapping[str, Any], depth: int = 0) -> Iter
 
 def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
     """Return the sessions that `nox [-s NAMES]` selects; by default those whose name starts with `test`."""
-    text = read("noxfile.py")
-    if not text or len(text) > _LARGEST:
-        return []
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    wanted: list[str] = []
+    wanted: set[str] = set()
     for number, word in enumerate(words):
         if word in ("-s", "--session", "--sessions", "-e", "-rs"):
-            wanted = [re.split(r"[-(]", name)[0] for name in words[number + 1 :] if not name.startswith("-")]
-    sessions = []
-    for node in tree.body:
-        name = _session_name(node) if isinstance(node, ast.FunctionDef) else ""
-        if isinstance(node, ast.FunctionDef) and name:
-            chosen = {name, node.name}.intersection(wanted) if wanted else name.startswith("test")
-            sessions += [_session(node, name)] if chosen else []
-    return sessions[:4]
+            wanted = {re.split(r"[-(]", name)[0] for name in words[number + 1 :] if not name.startswith("-")}
+    sessions: dict[str, list[list[str]]] = {}
+    for row in read.parsed("noxfile.py", nox_calls) or ():
+        if len(words := _texts(row)) > 2 and (
+            wanted.intersection(words[:2]) if wanted else words[0].startswith("test")
+        ):
+            sessions.setdefault(words[0], []).append(words[2:])
+    return [_session(name, calls) for name, calls in sessions.items()][:4]
+
+
+def nox_calls(text: str) -> list[list[str]]:
+    """Parse a noxfile: return for each call of a session's method the names of session, function and method, and the
+    literal strings among the arguments."""
+    return [
+        [name, node.name, call.func.attr, *_literals(call)]
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef) and (name := _session_name(node))
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+    ]
+
+
+def _literals(call: ast.Call) -> Iterator[str]:
+    for one in call.args:
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield one.value
 
 
 def _session_name(node: ast.FunctionDef) -> str:
@@ -346,23 +359,12 @@ def _session_name(node: ast.FunctionDef) -> str:
     return ""
 
 
-def _session(node: ast.FunctionDef, name: str) -> ToolEnvironment:
+def _session(name: str, calls: Sequence[Sequence[str]]) -> ToolEnvironment:
     install: list[str] = []
     commands: list[tuple[str, ...]] = []
-    for call in (one for one in ast.walk(node) if isinstance(one, ast.Call)):
-        if not (isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)):
-            continue
-        words = [
-            one.value for one in call.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
-        ]
-        if call.func.attr == "install":
-            install += _nox_install(words)
-        elif call.func.attr in ("run", "run_always") and words:
+    for method, *words in calls:
+        if method == "install":
+            install += pip_arguments(words)
+        elif method in ("run", "run_always") and words:
             commands.append(tuple(words))
     return ToolEnvironment(tuple(install), tuple(commands), f"noxfile.py, session {name}", {})
-
-
-def _nox_install(words: Sequence[str]) -> list[str]:
-    from bot.environment.python import _pip_arguments
-
-    return _pip_arguments(words)

@@ -1,6 +1,6 @@
 """Read the jobs of GitHub workflows that install, test and lint a repository on Linux.
 
-Workflows are untrusted: they are parsed as YAML, limited in number and size, and nothing in them is run.
+Workflows are untrusted: they are limited in number and size, and nothing in them is run.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from bot.environment.detection import Omission, Read, Version, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
+from bot.parsing.child import yaml_values
 
 _FOLDER = ".github/workflows/"
 _MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS = 40, 60, 80, 64
-_LARGEST = 200_000
 _EVENTS = {"push", "pull_request", "merge_group", "workflow_call", "pull_request_target"}
 # Jobs that do not check a change.
 _UNRELATED_JOB = re.compile(
@@ -70,7 +70,7 @@ def read_workflows(paths: Collection[str], read: Read) -> Workflows:
         if path.startswith(_FOLDER) and path.endswith((".yml", ".yaml")) and path.count("/") == 2
     )
     for path in files[:_MOST_FILES]:
-        content = _mapping(_parsed(read(path)))
+        content = _mapping(read.parsed(path, yaml_values))
         if content and _runs_for_changes(content) and not _is_other_work(path.rpartition("/")[2]):
             _Reader(path, content, read, workflows).collect()
     return workflows
@@ -78,17 +78,6 @@ def read_workflows(paths: Collection[str], read: Read) -> Workflows:
 
 def _is_other_work(name: str) -> bool:
     return bool(_UNRELATED_JOB.search(name)) and not re.search(r"(?i)test|ci\b|build|check|lint", name)
-
-
-def _parsed(text: str | None) -> Any:
-    if not text or len(text) > _LARGEST:
-        return None
-    import yaml
-
-    try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return None
 
 
 def _mapping(value: Any) -> dict[str, Any]:
@@ -108,8 +97,8 @@ def _checks_out_another(job: Mapping[str, Any]) -> bool:
 
 
 def _runs_for_changes(workflow: Mapping[Any, Any]) -> bool:
-    """Whether pushes to branches or pull requests start it. YAML 1.1 parses the key `on` as true."""
-    events = workflow.get("on", workflow.get(True))
+    """Whether pushes to branches or pull requests start it. YAML 1.1 reads the key `on` as true."""
+    events = workflow.get("on", workflow.get("True"))
     if isinstance(events, str):
         return events in _EVENTS
     if isinstance(events, list):
@@ -253,7 +242,9 @@ class _Reader:
                     self.workflows.versions.append(Version(tool, source_of(text), source))
         if uses.startswith("./") and not uses.startswith("./.github/workflows"):
             for ending in ("action.yml", "action.yaml"):
-                inner = _mapping(_parsed(self.read(posixpath.join(posixpath.normpath(name), ending))))
+                inner = _mapping(
+                    self.read.parsed(posixpath.join(posixpath.normpath(name), ending), yaml_values)
+                )
                 for step in _list(_mapping(inner.get("runs")).get("steps"))[:_MOST_STEPS]:
                     if isinstance(script := _mapping(step).get("run"), str) and "secrets." not in script:
                         folder = _folder(str(_mapping(step).get("working-directory") or ""))

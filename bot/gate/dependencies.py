@@ -15,26 +15,31 @@ from typing import Any
 
 from bot.gate.path_rules import is_requirements
 from bot.gate.weaker_tests import Line
+from bot.parsing.parser import ParseError, Parser
 
 _NAMED = 8
 _LONGEST = 80
-# Bytes. A manifest is written by people; parsing more of it is not worth its time.
-_CONTENT_LIMIT = 256 << 10
 # Bytes of a line that are searched: a line may be a file's five megabytes.
 _LINE_LIMIT = 20_000
 _WORD = re.compile(r"[\w@][\w@/.-]*")
 
 
-def new_dependencies(path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None) -> str:
-    """Return a clause that names the new dependencies; "" if there are none, or if `path` is no manifest or lock file.
-    `content` is the new file."""
+def new_dependencies(
+    path: str, removed: Iterable[Line], added: Iterable[Line], content: bytes | None, parser: Parser
+) -> str:
+    """Return a clause that names the new dependencies, or says why they are not known; "" if there are none, or if
+    `path` is no manifest or lock file. `content` is the new file."""
     name = path.rpartition("/")[2]
     old, new = _texts(removed), _texts(added)
     if not new or content is None:
         return ""
-    for pattern, declared in _MANIFESTS:
+    for pattern, function, declared in _MANIFESTS:
         if fnmatchcase(name, pattern):
-            names = dict.fromkeys(_added(declared(content), old, new))
+            try:
+                data = parser.parse(function, content.decode(errors="replace"))
+            except ParseError as error:
+                return f"may add dependencies, which are not known: {error}"
+            names = dict.fromkeys(_added(declared(data), old, new))
             return _clause("adds the dependency", "adds {} dependencies", list(names))
     if is_requirements(path.lower()):
         return _clause("adds the dependency", "adds {} dependencies", _by_line(_REQUIREMENT_LINE, old, new))
@@ -103,8 +108,7 @@ def _clause(one: str, many: str, names: Sequence[str]) -> str:
 # Manifests that are data
 
 
-def _of_pyproject(content: bytes) -> Iterator[str]:
-    data = _parsed(content, tomllib.loads)
+def _of_pyproject(data: Any) -> Iterator[str]:
     project, poetry = _at(data, "project"), _at(data, "tool", "poetry")
     listed = [project.get("dependencies"), _at(data, "build-system").get("requires")]
     listed += [*_at(project, "optional-dependencies").values(), *_at(data, "dependency-groups").values()]
@@ -121,27 +125,23 @@ def _of_pyproject(content: bytes) -> Iterator[str]:
     yield from (name for table in tables for name in table if name != "python")
 
 
-def _of_cargo(content: bytes) -> Iterator[str]:
-    data = _parsed(content, tomllib.loads)
+def _of_cargo(data: Any) -> Iterator[str]:
     tables = [data, _at(data, "workspace"), *(_at(data, "target", name) for name in _at(data, "target"))]
     for table in tables:
         for kind in ("dependencies", "dev-dependencies", "build-dependencies"):
             yield from _at(table, kind)
 
 
-def _of_pipfile(content: bytes) -> Iterator[str]:
-    data = _parsed(content, tomllib.loads)
+def _of_pipfile(data: Any) -> Iterator[str]:
     yield from (*_at(data, "packages"), *_at(data, "dev-packages"))
 
 
-def _of_package(content: bytes) -> Iterator[str]:
-    data = _parsed(content, json.loads)
+def _of_package(data: Any) -> Iterator[str]:
     for kind in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
         yield from _at(data, kind)
 
 
-def _of_composer(content: bytes) -> Iterator[str]:
-    data = _parsed(content, json.loads)
+def _of_composer(data: Any) -> Iterator[str]:
     yield from (*_at(data, "require"), *_at(data, "require-dev"))
 
 
@@ -152,26 +152,16 @@ def _at(data: Any, *keys: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _parsed(content: bytes, parse: Callable[[str], Any]) -> Any:
-    """Return an empty table for a file that is invalid: its own tool reports the error."""
-    if len(content) > _CONTENT_LIMIT:
-        return {}
-    try:
-        return parse(content.decode())
-    except (ValueError, RecursionError):
-        return {}
-
-
 _REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REQUIREMENT_LINE = (
     r"(?:-e\s+)?(git\+\S+|https?://\S+)|([A-Za-z0-9][A-Za-z0-9._-]*)(?=\s*(?:$|[=<>!~;@\[# ]))"
 )
-_MANIFESTS: tuple[tuple[str, Callable[[bytes], Iterator[str]]], ...] = (
-    ("pyproject.toml", _of_pyproject),
-    ("[Cc]argo.toml", _of_cargo),
-    ("Pipfile", _of_pipfile),
-    ("package.json", _of_package),
-    ("composer.json", _of_composer),
+_MANIFESTS: tuple[tuple[str, Callable[[str], Any], Callable[[Any], Iterator[str]]], ...] = (
+    ("pyproject.toml", tomllib.loads, _of_pyproject),
+    ("[Cc]argo.toml", tomllib.loads, _of_cargo),
+    ("Pipfile", tomllib.loads, _of_pipfile),
+    ("package.json", json.loads, _of_package),
+    ("composer.json", json.loads, _of_composer),
 )
 # Of these a line is a declaration wherever it stands.
 _LINES = (

@@ -15,6 +15,7 @@ from typing import Any
 
 from bot.contracts.errors import UsageError
 from bot.gate.secrets import Rule, Span
+from bot.parsing.parser import ParseError, Parser
 
 _MOST_BYTES = 1 << 18
 _MOST_RULES = 300
@@ -93,8 +94,9 @@ def read_rules(text: str, path: str) -> tuple[Rule, ...]:
     if len(text) > _MOST_BYTES:
         raise RuleFileError(f"{path}: {len(text)} characters are too many; at most {_MOST_BYTES} are read.")
     try:
-        parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        with Parser() as parser:
+            parsed = parser.parse(tomllib.loads, text)
+    except ParseError as error:
         position = re.search(r"\(at line (\d+)", str(error))
         raise RuleFileError(f"{path}:{position[1] if position else 1}: {error}.") from error
     return _RuleReader(text, path).rules(parsed)
@@ -111,7 +113,7 @@ class _RuleReader:
     def rules(self, parsed: Mapping[str, Any]) -> tuple[Rule, ...]:
         self._known(parsed, _TOP, None)
         listed = parsed.get("rules", [])
-        if not isinstance(listed, list) or not listed:
+        if not (isinstance(listed, list) and listed and all(isinstance(rule, dict) for rule in listed)):
             raise self._error(None, "", "there are no rules; each begins with [[rules]]")
         if len(listed) > _MOST_RULES:
             raise self._error(None, "", f"{len(listed)} rules are too many; at most {_MOST_RULES} are read")

@@ -39,6 +39,7 @@ from bot.gate.objects import (
 from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, sensitive, withholding
 from bot.gate.sensitive_files import runs_tests, set_up
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
+from bot.parsing.parser import Parser
 from bot.review.diff import FileDiff as TextDiff
 from bot.review.diff import parse_diff
 
@@ -119,14 +120,16 @@ def decide(
     wide = {path: pair for path, pair in wide.items() if path in by_path}
     tests = _tests(scratch, published)
     weaker = weaker_tests(tests | {path: wide[path] for path in tests.keys() & wide.keys()})
+    with Parser() as parser:
+        files = tuple(
+            _changed_file(by_path[diff.path], diff, weaker, wide.get(diff.path), parser)
+            for diff in _with_lines(scratch, published_diff.files, wide)
+        )
     return Verdict(
         tree_sha=tree_sha,
         patch=published_diff.patch,
         withheld_patch=withheld_patch,
-        files=tuple(
-            _changed_file(by_path[diff.path], diff, weaker, wide.get(diff.path))
-            for diff in _with_lines(scratch, published_diff.files, wide)
-        ),
+        files=files,
         withheld=_rows(withheld, unfit),
     )
 
@@ -380,7 +383,11 @@ def _tests(scratch: Scratch, changes: Sequence[Change]) -> dict[str, tuple[bytes
 
 
 def _changed_file(
-    change: Change, diff: FileDiff, weaker: Mapping[str, str], wide: tuple[bytes, bytes] | None
+    change: Change,
+    diff: FileDiff,
+    weaker: Mapping[str, str],
+    wide: tuple[bytes, bytes] | None,
+    parser: Parser,
 ) -> ChangedFile:
     entry = change.new or change.old
     data = wide[1] if wide else change.data
@@ -397,7 +404,7 @@ def _changed_file(
         sensitive(change.path),
         suppressed(change.path, diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, data),
-        new_dependencies(change.path, diff.removed, diff.added, data),
+        new_dependencies(change.path, diff.removed, diff.added, data, parser),
         new_sources(change.path, diff.removed, diff.added),
     )
     return ChangedFile(

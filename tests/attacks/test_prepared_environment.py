@@ -13,7 +13,7 @@ from bot.checkout.clone import Checkout, Source, prepare
 from bot.contracts.cancel import CancelToken
 from bot.policy.load import load_policy
 from bot.policy.values import SetupStep
-from bot.session.context.base import preparation_of
+from bot.session.context.base import Preparation, detected_at, preparation_of
 from bot.session.run_folder import RunFolder
 from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Workspace
@@ -58,9 +58,14 @@ def of_pull(folder: Path) -> Checkout:
     return replace(checkout, policy_sha=base)
 
 
+def preparation(checkout: Checkout, policy: str) -> Preparation | None:
+    loaded = load_policy(policy)
+    return preparation_of(loaded, checkout, detected_at(checkout, loaded))
+
+
 def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_path: Path) -> None:
     checkout = of_pull(tmp_path)
-    prepared = preparation_of(load_policy("version: 1\n"), checkout)
+    prepared = preparation(checkout, "version: 1\n")
     assert prepared is not None
     assert prepared.sha == checkout.policy_sha
     [step] = prepared.setup
@@ -70,7 +75,7 @@ def test_a06_the_head_of_a_pull_request_names_no_command_of_the_preparation(tmp_
 
 @pytest.mark.parametrize("text", ["checks: [make]", "setup: [make]", "bring: [.venv]"])
 def test_a_policy_that_says_how_is_left_alone(tmp_path: Path, text: str) -> None:
-    assert preparation_of(load_policy(f"version: 1\n{text}\n"), of_pull(tmp_path)) is None
+    assert preparation(of_pull(tmp_path), f"version: 1\n{text}\n") is None
 
 
 def test_a06_files_of_the_head_are_not_there_while_its_environment_is_prepared(tmp_path: Path) -> None:

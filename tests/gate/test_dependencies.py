@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 
 import pytest
 
 from bot.gate.dependencies import new_dependencies, new_sources
 from bot.gate.path_rules import sensitive
 from bot.gate.weaker_tests import Line
+from bot.parsing.parser import Parser
 
 PYPROJECT = """\
 [build-system]
@@ -35,6 +37,7 @@ rich = "*"
 rope = {git = "x"}
 """
 
+UNKNOWN = "may add dependencies, which are not known: "
 CASES = {
     "a new requirement": (
         "requirements-dev.txt", "pytest==8\n", "pytest==8\nrequests[socks]>=2 # why\n",
@@ -98,29 +101,39 @@ CASES = {
         "adds 12 dependencies: p0, p1, p2, p3, p4, p5, p6, p7 and 4 more",
     ),
     "any other file": ("notes.txt", "", "requests==2\n", ""),
-    "not TOML": ("pyproject.toml", "", "[[[[ dependencies", ""),
-    "too deep": ("package.json", "", '{"dependencies":' + "[" * 100_000, ""),
+    "not TOML": ("pyproject.toml", "", "[[[[ dependencies",
+                 f"{UNKNOWN}Invalid initial character for a key part (at line 1, column 3)"),
+    "too deep": ("package.json", "", '{"dependencies":' + "[" * 51 + "]" * 51 + "}",
+                 f"{UNKNOWN}it is nested over 50 levels deep"),
+    "a byte order mark": ("package.json", "", "\ufeff" + PACKAGE, "adds the dependency left-pad"),
     "a list where a table should be": ("package.json", "", '{"dependencies": ["a"]}', ""),
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def parser() -> Iterator[Parser]:
+    with Parser(60) as started:
+        yield started
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_what_a_change_brings_in_is_named(name: str) -> None:
+def test_what_a_change_brings_in_is_named(name: str, parser: Parser) -> None:
     path, before, after, expected = CASES[name]
     removed, added = _changed(before, after)
-    assert new_dependencies(path, removed, added, after.encode()) == expected
+    assert new_dependencies(path, removed, added, after.encode(), parser) == expected
 
 
-def test_a_deleted_manifest_brings_nothing_in() -> None:
+def test_a_deleted_manifest_brings_nothing_in(parser: Parser) -> None:
     removed, _ = _changed("requests\n", "")
-    assert new_dependencies("requirements.txt", removed, [], None) == ""
+    assert new_dependencies("requirements.txt", removed, [], None, parser) == ""
 
 
-def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed() -> None:
+def test_a_name_of_any_length_stays_short_and_a_huge_manifest_is_not_parsed(parser: Parser) -> None:
     _, added = _changed("", "a" * 10_000 + "\n")
-    assert len(new_dependencies("requirements.txt", [], added, b"a")) < 120
+    assert len(new_dependencies("requirements.txt", [], added, b"a", parser)) < 120
     huge = ('{"dependencies": {"a": "1"}}' + " " * (1 << 20)).encode()
-    assert new_dependencies("package.json", [], [Line(1, huge)], huge) == ""
+    note = new_dependencies("package.json", [], [Line(1, huge)], huge, parser)
+    assert note == f"{UNKNOWN}it has over 1,048,576 characters"
 
 
 def _changed(before: str, after: str) -> tuple[list[Line], list[Line]]:
@@ -165,9 +178,9 @@ def test_a72_where_packages_come_from_is_named(case: str) -> None:
 @pytest.mark.parametrize(
     "path", ["requirements/base.txt", "requirements/sub/x.in", "reqs/dev.in", "Constraints.txt"]
 )
-def test_a72_every_list_of_requirements_is_a_manifest(path: str) -> None:
+def test_a72_every_list_of_requirements_is_a_manifest(path: str, parser: Parser) -> None:
     assert sensitive(path) == "dependency manifest"
-    assert new_dependencies(path, [], lines("evil==1\n"), b"evil==1\n") == "adds the dependency evil"
+    assert new_dependencies(path, [], lines("evil==1\n"), b"evil==1\n", parser) == "adds the dependency evil"
 
 
 def lines(text: str) -> list[Line]:

@@ -354,7 +354,8 @@ def test_nor_one_that_a_rule_for_files_ignores_too(tmp_path: Path) -> None:
 
 def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench) -> None:
     kinds = {
-        "package.json": "dependency manifest",
+        "package.json": "dependency manifest; may add dependencies, which are not known: "
+        "Expecting value: line 1 column 1 (char 0)",
         "web/package-lock.json": "lock file",
         "Dockerfile": "build file",
         "GNUmakefile": "build file",

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
 from bot.contracts.request import Request
+from bot.environment.detection import Detection
 from bot.evidence.check import Check
 from bot.gate.secrets import Finder
 from bot.maintenance.task import Task
 from bot.policy.load import load_policy
 from bot.policy.tiers import SETUP_TIMEOUT
 from bot.policy.values import CheckSpec, Policy, SetupStep
-
-if TYPE_CHECKING:
-    from bot.environment.detection import Detection
 
 
 def base_policy(checkout: Checkout, request: Request, task: Task | None = None) -> Policy:
@@ -91,17 +88,15 @@ def _read_at(checkout: Checkout, sha: str, path: str) -> str | None:
 
 
 def checks_of(
-    policy: Policy, checkout: Checkout, task: Task | None, prepared: Preparation | None = None
+    policy: Policy, task: Task | None, detected: Detection, prepared: Preparation | None = None
 ) -> tuple[Check, ...]:
-    """The checks of the policy, else those of `prepared`, else those that the repository's CI and manifests suggest;
-    and the task's own."""
+    """Return the checks of the policy, else those of `prepared`, else those that were detected; and the task's own."""
     own = _as_checks(task.checks if task else ())
     if prepared is not None and prepared.checks:
         return (*prepared.checks, *own)
     if policy.checks:
         return (*_as_checks(policy.checks), *own)
-    detected = detected_at(checkout).checks
-    return (*(Check(check.name, check.plain, detected=True) for check in detected), *own)
+    return (*(Check(check.name, check.plain, detected=True) for check in detected.checks), *own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +109,26 @@ class Preparation:
     checks: tuple[Check, ...]
 
 
-def preparation_of(policy: Policy, checkout: Checkout) -> Preparation | None:
-    """The setup and checks of the repository's CI and manifests on the base branch: the head of a pull request
-    decides neither what is run nor on which files. `None` if the policy has setup or checks, or if there is nothing
+def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> Preparation | None:
+    """Return the setup and checks that were detected; `None` if the policy has setup or checks, or if there is nothing
     to set up."""
-    if policy.setup or policy.bring or policy.checks:
-        return None
-    sha = checkout.policy_sha or checkout.base_sha
-    detected = detected_at(checkout, sha)
-    if not detected.setup:
+    if policy.setup or policy.bring or policy.checks or not detected.setup:
         return None
     steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
     checks = tuple(Check(one.name, one.command, detected=True) for one in detected.checks)
-    return Preparation(sha, steps, checks)
+    return Preparation(checkout.policy_sha or checkout.base_sha, steps, checks)
 
 
-def detected_at(checkout: Checkout, sha: str = "") -> Detection:
-    """How the repository is set up and checked, by the files of the base commit, or of the commit `sha`."""
+def detected_at(checkout: Checkout, policy: Policy) -> Detection:
+    """Return how the repository is set up and checked, by its CI and manifests; nothing if the policy names checks.
+
+    They are the base branch's: the head of a pull request decides neither what is run nor on which files.
+    """
     from bot.environment.detect import detect, files_read
 
-    sha = sha or checkout.base_sha
+    if policy.checks:
+        return Detection()
+    sha = checkout.policy_sha or checkout.base_sha
     listing = checkout.git.run("ls-tree", "-r", "-z", "--name-only", sha)
     paths = [path.decode(errors="surrogateescape") for path in listing.split(b"\0") if path]
     known = blobs_at(checkout.git, sha, files_read(paths))

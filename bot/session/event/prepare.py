@@ -18,7 +18,14 @@ from bot.contracts.request import Request
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.values import Policy
-from bot.session.context.base import Preparation, base_finder, base_policy, base_task, preparation_of
+from bot.session.context.base import (
+    Preparation,
+    base_finder,
+    base_policy,
+    base_task,
+    detected_at,
+    preparation_of,
+)
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.profiles import MODEL_VERBS, profile_of
 from bot.session.context.secrets import known_secrets
@@ -61,7 +68,7 @@ def prepare_environment(
             policy = base_policy(checkout, request, task)
             if propose_writes(policy, request, task, lambda record: None):
                 return {}
-            preparation = preparation_of(policy, checkout)
+            preparation = preparation_of(policy, checkout, detected_at(checkout, policy))
             store = preparation and environment_store(
                 preparation, checkout, options.workspace, environment, request.repository
             )

@@ -10,11 +10,11 @@ from pathlib import Path
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.contracts.request import Tier
-from bot.environment.detection import guarded_folder
+from bot.environment.detection import Detection, guarded_folder
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands
 from bot.policy.values import SetupStep
-from bot.session.context.base import Preparation, checks_of, preparation_of
+from bot.session.context.base import Preparation, checks_of, detected_at, preparation_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import Profile, profile_of, without_commands
 from bot.session.job.spec import RunInputs, RunSpec
@@ -59,7 +59,10 @@ def run_profile(inputs: RunInputs, *, writes: bool = False) -> Profile:
 def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = None) -> RunEnvironment:
     """The workspaces of a run, the trees that its commands run in, and its checks. `skills` is the folder of those."""
     spec, policy, checkout = inputs.spec, inputs.policy, inputs.checkout
-    preparation, unprepared = _preparation(inputs, profile)
+    prepares = profile.setup and spec.environment.get("SLASH_AGENT_PREPARE") == "auto"
+    detects = (prepares or not profile.read_only) and not profile.unrun
+    detected = detected_at(checkout, policy) if detects else Detection()
+    preparation, unprepared = _preparation(inputs, detected) if prepares else (None, ())
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
     setup, unset = _possible_setup(inputs, preparation.setup if preparation else wanted)
     network = Network(replace(policy, setup=setup), spec.request, profile, spec.environment)
@@ -90,17 +93,20 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         if preparation
         else None,
     )
-    checks = () if profile.read_only else checks_of(policy, checkout, inputs.task, preparation)
+    checks = () if profile.read_only else checks_of(policy, inputs.task, detected, preparation)
+    unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
-        network=network, workspaces=workspaces, trees=trees, checks=checks, notes=(*unprepared, *unset)
+        network=network,
+        workspaces=workspaces,
+        trees=trees,
+        checks=checks,
+        notes=(*unprepared, *unset, *unread),
     )
 
 
-def _preparation(inputs: RunInputs, profile: Profile) -> tuple[Preparation | None, tuple[str, ...]]:
-    """The action's `prepare: auto`, which takes a sandbox that can reach registries, and why there is none."""
-    if inputs.spec.environment.get("SLASH_AGENT_PREPARE") != "auto" or not profile.setup:
-        return None, ()
-    preparation = preparation_of(inputs.policy, inputs.checkout)
+def _preparation(inputs: RunInputs, detected: Detection) -> tuple[Preparation | None, tuple[str, ...]]:
+    """Return what the action's `prepare: auto` does, in a sandbox that can reach registries; or why it does nothing."""
+    preparation = preparation_of(inputs.policy, inputs.checkout, detected)
     if preparation is None or inputs.confinement.supports_egress:
         return preparation, ()
     return None, (_NOT_PREPARED.format(inputs.confinement.name),)

@@ -22,7 +22,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.policy.load import load_policy
 from bot.session.checks.runner import RunOptions, run_checks
-from bot.session.context.base import checks_of
+from bot.session.context.base import checks_of, detected_at
 from bot.session.context.secrets import known_secrets
 from bot.session.job.run_environment import run_environment, run_profile
 from bot.session.job.spec import RunInputs, RunSpec, local_request
@@ -86,7 +86,7 @@ def _try(
 ) -> list[Trial]:
     policy = load_policy(policy_text)
     checkout = prepare(spec.source, spec.folder.root, history=policy.history)
-    checks = checks_of(policy, checkout, None)
+    checks = checks_of(policy, None, detected_at(checkout, policy))
     with ExitStack() as stack:
         detector = Detector(Redactor(known_secrets(spec.environment)))
         journal = stack.enter_context(Journal(spec.folder.journal, detector.masked))

@@ -3,7 +3,6 @@ from, if the tree is not at the path that the installs name."""
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -12,6 +11,10 @@ from pathlib import Path
 from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder
 
 _MAPPING = re.compile(r"^MAPPING\b[^=\n]*= *(\{[^{}]*\})", re.MULTILINE)
+_STRING = r"""('[^'\\\n]*+'|"[^"\\\n]*+")"""
+_PAIR = re.compile(rf"\s*+{_STRING}\s*+:\s*+{_STRING}\s*+")
+_PAIRS = re.compile(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}")
+"""A dictionary of strings without escapes, since Python's parser is not for text that a repository's commands wrote."""
 _LARGEST = 1 << 20
 _PACKAGE = re.compile(
     r"(?:(?P<folder>src)/)?(?P<name>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*)/__init__\.py"
@@ -91,14 +94,11 @@ def _leads(site: Path, name: str, text: str, tops: Sequence[Path]) -> Iterator[s
 def _mapped(text: str, tops: Sequence[Path]) -> Iterator[str]:
     """The folders of the packages that a finder of setuptools maps."""
     for literal in _MAPPING.findall(text):
-        try:
-            mapping = ast.literal_eval(literal)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        if not _PAIRS.fullmatch(literal):
             yield ".."
-            continue
-        for name, path in mapping.items() if isinstance(mapping, dict) else ():
-            for relative in _relative(str(path), tops):
-                end = "/" + "/".join(str(name).split("."))
+        for name, path in _PAIR.findall(literal):
+            for relative in _relative(path[1:-1], tops):
+                end = "/" + name[1:-1].replace(".", "/")
                 whole = f"/{relative.removesuffix('.py')}"
                 yield (whole[: -len(end)].lstrip("/") or ".") if whole.endswith(end) else ".."
 

@@ -1,0 +1,140 @@
+"""A-94 and A-95: files of a repository that crash, fill or busy what parses them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bot.checkout.clone import Source, prepare
+from bot.environment.detect import detect
+from bot.gate.dependencies import new_dependencies
+from bot.gate.weaker_tests import Line
+from bot.parsing.parser import Parser
+from bot.policy.load import PolicyError, load_policy
+from bot.session.context.base import checks_of, detected_at
+from tests.support import warm
+from tests.support.fix_script import fix_steps
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all, git, make_repository
+from tests.support.stage import Stage, command
+from tests.support.verb_runs import fork_pull
+
+CI = (
+    "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {}\n      - run: tox\n"
+    "      - run: nox\n"
+)
+NESTED = "[" * 180_000
+ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
+)
+HOSTILE = {
+    "nested YAML": (".github/workflows/a.yml", NESTED),
+    "aliases of YAML": (".github/workflows/a.yaml", ALIASES),
+    "nested JSON": ("package.json", NESTED),
+    "nested TOML": ("pyproject.toml", f"a = {NESTED}"),
+    "one key of TOML": ("pyproject.toml", "a." * 90_000 + "a=1"),
+    "nested Python": ("noxfile.py", "-" * 100_000 + "1"),
+    "sections of INI": (
+        "tox.ini",
+        "[DEFAULT]\n"
+        + "".join(f"k{n}=\n" for n in range(20_000))
+        + "".join(f"[s{n}]\n" for n in range(20_000)),
+    ),
+    "nested devcontainer": (".devcontainer.json", NESTED),
+}
+
+
+SLOW = {"nested YAML", "one key of TOML", "sections of INI"}  # each takes its parser a second or two
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in SLOW else kind for kind in HOSTILE]
+)
+def test_a94_a_file_that_breaks_its_parser_is_left_out_and_the_others_are_read(kind: str) -> None:
+    path, text = HOSTILE[kind]
+    own = "true" if path == ".devcontainer.json" else "pytest -q"
+    files = {".github/workflows/ci.yml": CI.format(own), path: text}
+    detected = detect(files, files.get)
+    assert [one.what for one in detected.unread] == [path]
+    assert detected.unread[0].reason.startswith("it could not be parsed, and was left out: it")
+    assert [check.plain for check in detected.checks] == (["pytest -q"] if own != "true" else [])
+
+
+def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "repo", {".github/workflows/ci.yml": CI.format("pytest -q")})
+    base = git(repo, "rev-parse", "HEAD")
+    (repo / ".github/workflows/ci.yml").write_text(CI.format("pytest -q --co"))
+    commit_all(repo)
+    checkout = replace(prepare(Source(str(repo), "HEAD"), tmp_path / "run", history="full"), policy_sha=base)
+    policy = load_policy("version: 1\n")
+    [check] = checks_of(policy, None, detected_at(checkout, policy))
+    assert check.command == "pytest -q"
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+@pytest.mark.checks
+def test_a94_nothing_of_a_forks_head_is_parsed_for_checks(stage: Stage) -> None:
+    files = {".github/workflows/evil.yml": NESTED, "pyproject.toml": "a." * 90_000 + "a=1"}
+    number = fork_pull(stage, files)
+    permissions = {"contents": "read", "issues": "write", "pull_requests": "read"}
+    token = stage.forge.token(permissions=permissions, repo=stage.repo)
+    with ModelServer(fix_steps()) as server:
+        event = stage.ask("/agent fix the rounding", number=number)
+        result = stage.run(model=server, event=event, token=token)
+    assert result.code == 0, result.output
+    assert "could not be parsed" not in result.output
+
+
+POLICIES = {
+    "nested": NESTED[:60_000],
+    "nested keys": "? " * 30_000 + "x",
+    "aliases": ALIASES,
+    "merge keys": "a0: &a0 {k: 1}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n},*a{n}]}}\n" for n in range(40)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", POLICIES)
+def test_a94_a_hostile_policy_is_an_error_with_its_line(kind: str) -> None:
+    with pytest.raises(PolicyError, match=r"^\.github/agent\.yml:\d+:\d+: "):
+        load_policy(POLICIES[kind])
+
+
+@pytest.mark.slow
+def test_a94_init_and_doctor_survive_a_clone_of_somebody_else(tmp_path: Path) -> None:
+    files = dict(HOSTILE.values())
+    repo = make_repository(tmp_path / "repo", {**files, ".github/workflows/ci.yml": CI.format("pytest -q")})
+    made = warm.run(command("init", "--repo", repo, "--dry-run"))
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert "pytest -q" in made.stdout
+    assert re.search(r"# +package\.json \(package\.json\): it could not be parsed", made.stdout)
+    told = warm.run(command("doctor", "--repo", repo, "--no-try"))
+    assert "package.json: it could not be parsed, and was left out: " in told.stdout
+    assert "Traceback" not in told.stderr
+
+
+def test_a95_the_time_for_all_manifests_of_a_change_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock of its own: the first file takes all the time there is."""
+    times = iter([0.0, 100.0])
+    with Parser() as parser:
+        monkeypatch.setattr("bot.parsing.parser.time.monotonic", lambda: next(times))
+        notes = [_note("pyproject.toml", parser) for _ in range(300)]
+    assert notes[0] == "adds the dependency evil"
+    assert set(notes[1:]) == {
+        "may add dependencies, which are not known: it was not read, since the files before it took over 10 s"
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["pyproject.toml", "Cargo.toml", "Pipfile"])
+def test_a95_a_manifest_that_takes_long_is_said_to_be_unread(path: str) -> None:
+    with Parser() as parser:
+        note = _note(path, parser, "a." * 90_000 + "a=1")
+    assert note == "may add dependencies, which are not known: it takes its parser too long"
+
+
+def _note(path: str, parser: Parser, text: str = '[project]\ndependencies = ["evil"]\n') -> str:
+    return new_dependencies(path, [], [Line(1, text.encode())], text.encode(), parser)

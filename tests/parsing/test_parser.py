@@ -1,0 +1,170 @@
+"""The child that parses a repository's files: what it returns, what ends it, and what follows for the other files."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import resource
+import signal
+import sys
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from bot.parsing import parser as module
+from bot.parsing.child import yaml_values
+from bot.parsing.parser import ParseError, Parser
+
+NESTED = "[" * 180_000
+
+
+@pytest.fixture
+def parser() -> Iterator[Parser]:
+    with Parser(600) as started:
+        yield started
+
+
+@pytest.mark.parametrize(
+    ("function", "text", "value"),
+    [
+        (tomllib.loads, "a = 2026-01-02\n[b]\nc = ['x', true]", {"a": "2026-01-02", "b": {"c": ["x", True]}}),
+        (json.loads, '\ufeff{"a": [null, "\\ud800"]}', {"a": [None, "\ud800"]}),
+        (yaml_values, "on: 2026-01-02\n3: &a [1.5]\ny: *a", {"True": "2026-01-02", "3": [1.5], "y": [1.5]}),
+        (yaml_values, "a: &a {b: 1}\nc:\n  <<: *a\n  d: !!set {e}", {"a": {"b": 1}, "c": {"b": 1, "d": ["e"]}}),
+        (ast.literal_eval, "{'a': (1, None)}", {"a": [1, None]}),
+    ],
+)  # fmt: skip
+def test_values_are_plain(parser: Parser, function, text: str, value) -> None:
+    assert parser.parse(function, text) == value
+
+
+def limits_and_surroundings(text: str) -> object:
+    """Run in the child."""
+    names = (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)
+    return [
+        dict(os.environ),
+        os.getcwd(),
+        sys.flags.isolated,
+        [resource.getrlimit(name)[0] for name in names],
+    ]
+
+
+def ends_itself(text: str) -> object:
+    os.kill(os.getpid(), signal.Signals[text])
+    return text
+
+
+def answers_with(text: str) -> object:
+    """Write an answer of its own, as a text that has taken control of the child can."""
+    os.write(1, text.encode())
+    return None
+
+
+@pytest.fixture
+def own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the child import this file."""
+    start = f"import sys; sys.path.append({str(module.Path(__file__).parent)!r}); {module._START}"
+    monkeypatch.setattr(module, "_START", start)
+    for function in (limits_and_surroundings, ends_itself, answers_with):
+        monkeypatch.setattr(function, "__module__", "test_parser")
+
+
+@pytest.mark.usefixtures("own_functions")
+def test_the_child_has_limits_and_nothing_of_ours(parser: Parser) -> None:
+    environment, folder, isolated, limits = parser.parse(limits_and_surroundings, "x")
+    assert set(environment) <= {"LC_CTYPE"}
+    assert (folder, isolated, limits) == ("/", 1, [512 << 20, 0, 0])
+
+
+@pytest.mark.usefixtures("own_functions")
+@pytest.mark.parametrize(
+    ("name", "reason"), [("SIGSEGV", "crashes"), ("SIGXCPU", "too long"), ("SIGKILL", "too long")]
+)
+def test_a_child_that_dies_is_an_error_of_its_text_alone(parser: Parser, name: str, reason: str) -> None:
+    assert parser.parse(json.loads, "1") == 1
+    with pytest.raises(ParseError, match=reason):
+        parser.parse(ends_itself, name)
+    assert parser.parse(json.loads, "2") == 2
+
+
+@pytest.mark.usefixtures("own_functions")
+@pytest.mark.parametrize(
+    "answer", ["", "nothing\n", "1\n", "[1]\n", "[1, 2, 3]\n", "[" * 100_000 + "\n", '[null, {"a": 1}]\n']
+)
+def test_an_answer_that_is_none_is_an_error(parser: Parser, answer: str) -> None:
+    if answer:
+        with pytest.raises(ParseError):
+            parser.parse(answers_with, answer)
+    else:
+        assert parser.parse(answers_with, answer) is None
+
+
+@pytest.mark.usefixtures("own_functions")
+def test_an_answer_of_any_size_is_not_kept(parser: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LARGEST_ANSWER", 10_000)
+    with pytest.raises(ParseError):
+        parser.parse(answers_with, "x" * 20_000)
+    assert parser.parse(json.loads, "2") == 2
+
+
+HOSTILE = {
+    "nesting that crashes YAML": (yaml_values, NESTED, "crashes|too long|memory"),
+    "deeper than 50": (yaml_values, "[" * 52 + "]" * 52, "nested over 50 levels"),
+    "aliases": (
+        yaml_values,
+        "a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)),
+        "over 100,000 values",
+    ),
+    "an alias of itself": (yaml_values, "a: &a [*a]", "nested over 50 levels"),
+    "an object of Python": (yaml_values, "a: !!python/object/apply:os.system [id]", "could not determine"),
+    "two documents": (yaml_values, "a: 1\n---\nb: 2", "single document"),
+    "nesting in JSON": (json.loads, NESTED, "nested too deeply"),
+    "nesting in TOML": (tomllib.loads, "a = " + NESTED, "nested too deeply"),
+    "nesting in Python": (ast.literal_eval, "-" * 100_000 + "1", "memory|crashes|nested"),
+    "digits": (json.loads, "1" * 5000, "digits"),
+    "too large": (json.loads, " " * (1 << 20) + "1", "over 1,048,576 characters"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_text_is_an_error(parser: Parser, kind: str) -> None:
+    function, text, reason = HOSTILE[kind]
+    with pytest.raises(ParseError, match=reason):
+        parser.parse(function, text)
+    assert parser.parse(json.loads, "[]") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (tomllib.loads, "a." * 90_000 + "a=1"),
+        (
+            yaml_values,
+            "a0: &a0 {k: 1}\n"
+            + "".join(f"a{n + 1}: &a{n + 1} {{<<: [{','.join([f'*a{n}'] * 9)}]}}\n" for n in range(25)),
+        ),
+    ],
+    ids=["TOML", "merge keys"],
+)  # fmt: skip
+def test_a_text_that_takes_long_is_ended(parser: Parser, function, text: str) -> None:
+    with pytest.raises(ParseError, match=r"too long|memory"):
+        parser.parse(function, text)
+    assert parser.parse(json.loads, "[]") == []
+
+
+def test_nothing_is_read_when_the_time_of_all_is_over() -> None:
+    with (
+        Parser(0) as late,
+        pytest.raises(ParseError, match="not read, since the files before it took over 0 s"),
+    ):
+        late.parse(json.loads, "1")
+
+
+def test_without_a_text_no_child_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_start", None)
+    with Parser():
+        pass
