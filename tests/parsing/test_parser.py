@@ -10,6 +10,7 @@ import signal
 import sys
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -65,7 +66,7 @@ def answers_with(text: str) -> object:
 @pytest.fixture
 def own_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the child import this file."""
-    start = f"import sys; sys.path.append({str(module.Path(__file__).parent)!r}); {module._START}"
+    start = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); {module._START}"
     monkeypatch.setattr(module, "_START", start)
     for function in (limits_and_surroundings, ends_itself, answers_with):
         monkeypatch.setattr(function, "__module__", "test_parser")

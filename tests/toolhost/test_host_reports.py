@@ -107,7 +107,7 @@ FORBIDDEN = {
 @pytest.mark.parametrize("kind", FORBIDDEN)
 def test_what_xml_forbids_costs_no_test(kind: str) -> None:
     text, name = FORBIDDEN[kind]
-    content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    content = text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogatepass")
     end = '<testcase name="z"/></testsuite>'
     encoding = {"UTF-16": "utf-16-le", "UTF-16 without a mark": "utf-16-be"}.get(kind, "utf-8")
     found = parsed(content.replace("{}".encode(encoding), end.encode(encoding)))
