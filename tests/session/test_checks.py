@@ -141,7 +141,7 @@ def test_a81_a_check_whose_sandbox_was_killed_is_run_again(cli: Cli, tmp_path: P
 
     def kill() -> None:
         if eventually(lambda: any(cli.home.glob(".local/state/slash-agent/runs/*/tree-checks-after-1/mark"))):
-            for pid in running("tree-checks-after-1\0"):
+            for pid in running("workspace-checks-after-1/spill\0"):
                 os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol
 
 from bot.contracts.errors import NoSandboxError
@@ -138,7 +137,7 @@ class Confinement(Protocol):
 
 
 class InheritedFiles:
-    """Descriptors for one program, which is started before `close`. The methods return their numbers."""
+    """Descriptors for one program, which is started before the end of the block. The methods return their numbers."""
 
     def __init__(self) -> None:
         self.descriptors: list[int] = []
@@ -160,14 +159,9 @@ class InheritedFiles:
         self.descriptors.append(descriptor)
         return str(descriptor)
 
-    def close(self) -> None:
-        while self.descriptors:
-            os.close(self.descriptors.pop())
-
     def __enter__(self) -> InheritedFiles:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:
+        while self.descriptors:
+            os.close(self.descriptors.pop())
