@@ -17,7 +17,8 @@ FIX = r"apt-get install bubblewrap.*--sandbox off"
 @pytest.fixture
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Only what the test puts into the folder."""
-    monkeypatch.setattr(chooser, "_USUAL", (str(tmp_path / "bwrap"),))
+    monkeypatch.setattr(chooser, "_USUAL", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path
 
 
@@ -94,12 +95,14 @@ def test_a_bubblewrap_that_mounts_by_name_alone_is_refused_with_the_update(no_bu
         bubblewrap()
 
 
-def test_a_bubblewrap_on_the_path_of_commands_is_not_run(
+def test_a_bubblewrap_in_an_environment_of_a_repository_is_not_run(
     no_bubblewrap: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chooser, "_USUAL", ())
-    fake(no_bubblewrap, "echo bubblewrap 0.11.0 --ro-bind-fd")
-    monkeypatch.setenv("PATH", str(no_bubblewrap))
+    programs = no_bubblewrap / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs.parent / "pyvenv.cfg").touch()
+    fake(programs, "echo bubblewrap 0.11.0 --ro-bind-fd")
+    monkeypatch.setenv("PATH", f"{programs}:{no_bubblewrap}")
     with pytest.raises(NoSandboxError, match="not installed"):
         bubblewrap()
 
