@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from bot.environment.detection import DetectedCheck, Read, Step, Version
+from bot.environment.detection import DetectedCheck, Read, Step
 
 CARGO_HOME = ".cargo-home"
 MAVEN_HOME = ".m2"
@@ -22,11 +22,6 @@ def go_setup(paths: Collection[str], read: Read) -> Step | None:
         return None
     command = "go work vendor" if "go.work" in paths else "go mod vendor"
     return Step(command, "go.mod", ("go",), "vendor")
-
-
-def go_version(read: Read) -> list[Version]:
-    match = re.search(r"^go (\d[\d.]*)", read("go.mod") or "", re.MULTILINE)
-    return [Version("go", match[1], "go.mod")] if match else []
 
 
 def go_words(words: Sequence[str]) -> tuple[str, ...]:

@@ -52,7 +52,6 @@ def _detected(names: frozenset[str], text: Callable[[str], str | None], parser: 
         all_of("setup"),
         all_of("bring"),
         all_of("checks"),
-        all_of("versions"),
         all_of("omissions"),
         tuple(read.unread.values()),
         next((part.history for part in detected if part.history), ""),
@@ -134,7 +133,6 @@ def _with_folder(folder: str, detected: Detection) -> Detection:
             )
             for item in detected.checks
         ),
-        detected.versions,
         detected.omissions,
         history=detected.history,
     )

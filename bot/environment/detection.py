@@ -1,4 +1,4 @@
-"""Results of detection: setup steps, checks, versions, and omissions with their reasons."""
+"""Results of detection: setup steps, checks, and omissions with their reasons."""
 
 from __future__ import annotations
 
@@ -44,15 +44,6 @@ class DetectedCheck:
     command: str
     plain: str
     kind: Kind
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """The `version` of `tool` (python, node, go, rust, java) that CI or a manifest requires."""
-
-    tool: str
-    version: str
     source: str
 
 
@@ -107,7 +98,6 @@ class Detection:
     bring: tuple[str, ...] = ()
     """Folders that the setup creates. `bring:` can provide them instead."""
     checks: tuple[DetectedCheck, ...] = ()
-    versions: tuple[Version, ...] = ()
     omissions: tuple[Omission, ...] = ()
     unread: tuple[Omission, ...] = ()
     """Files that could not be parsed. The rest is as if they were not there."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from bot.environment.commands import script_name, unwrapped
-from bot.environment.detection import Command, Read, Step, Version
+from bot.environment.detection import Command, Read, Step
 
 MODULES = "node_modules"
 _TOOLS = ".npm-tools"
@@ -136,9 +136,3 @@ def fallback(content: dict[str, Any], manager: str) -> list[tuple[str, ...]]:
 
 def needs_install(content: dict[str, Any]) -> bool:
     return any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces"))
-
-
-def versions_of(content: dict[str, Any]) -> list[Version]:
-    engines = content.get("engines")
-    wanted = engines.get("node") if isinstance(engines, dict) else None
-    return [Version("node", wanted, "package.json")] if isinstance(wanted, str) and len(wanted) < 60 else []

@@ -64,16 +64,10 @@ class ProjectDetection:
             self._choose()
         self.checks.sort(key=lambda one: list(Kind).index(one.kind))
         self._prepare()
-        versions = (
-            *python.versions_of(self.read),
-            *node.versions_of(self._package),
-            *compiled_languages.go_version(self.read),
-        )
         return Detection(
             tuple(self.setup),
             tuple(step.makes for step in self.setup if step.makes),
             tuple(self.checks),
-            tuple(dict.fromkeys((*versions, *(() if self.folder else self.workflows.versions))))[:12],
             tuple(dict.fromkeys(self.omissions))[:20],
             history=python.version_tool(self.read)
             if any(step.makes == python.VENV for step in self.setup)

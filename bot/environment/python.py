@@ -15,7 +15,7 @@ from typing import Any
 
 from bot.contracts.suite_files import named_as_test
 from bot.environment.commands import unwrapped
-from bot.environment.detection import Read, Step, Version
+from bot.environment.detection import Read, Step
 
 VENV = ".venv"
 _BIN = f"{VENV}/bin"
@@ -230,13 +230,6 @@ def _manager_command(command: str) -> str:
     if command.startswith("poetry "):
         return f"POETRY_VIRTUALENVS_IN_PROJECT=true {_TOOLS}/bin/{command}"
     return f"PDM_IGNORE_SAVED_PYTHON=1 {_TOOLS}/bin/{command}"
-
-
-def versions_of(read: Read) -> list[Version]:
-    wanted = table(manifest(read), "project").get("requires-python")
-    return (
-        [Version("python", wanted, "pyproject.toml")] if isinstance(wanted, str) and len(wanted) < 60 else []
-    )
 
 
 _NEWEST_TAG = (

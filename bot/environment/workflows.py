@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.environment.detection import Omission, Read, Version, source_of
+from bot.environment.detection import Omission, Read, source_of
 from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
 from bot.parsing.child import yaml_values
 
@@ -25,7 +25,6 @@ _UNRELATED_JOB = re.compile(
     r"|\bpages\b|backport|dependabot|preview|miri|sanitizer|wasm|cross|downstream|windows|macos|upload|nix|brew"
 )
 _NEEDS_EVENT = re.compile(r"refs/tags|secrets\.|'schedule'|'release'|'workflow_dispatch'")
-_SETUP_ACTIONS = {"setup-python": "python", "setup-node": "node", "setup-go": "go", "setup-java": "java"}
 _IGNORED_VARIABLES = re.compile(
     r"(?i)^(FORCE_COLOR|PY_COLORS|CLICOLOR.*|CARGO_TERM_COLOR|CARGO_INCREMENTAL|PIP_.*|UV_.*|TOX_.*|.*TOKEN.*|.*CODECOV.*"
     r"|COLUMNS|TERM|CI|NODE_OPTIONS|LD_.*|BASH_.*|GIT_.*|PATH|HOME|TMPDIR|GITHUB_.*|RUNNER_.*|ACTIONS_.*|CARGO_NET.*"
@@ -58,7 +57,6 @@ class Job:
 @dataclass(slots=True)
 class Workflows:
     jobs: list[Job] = field(default_factory=list)
-    versions: list[Version] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
 
 
@@ -181,7 +179,6 @@ class _Reader:
                 step["uses"],
                 _mapping(step.get("with")),
                 values,
-                source=source,
                 scripts=scripts,
                 actions=actions,
             )
@@ -228,18 +225,11 @@ class _Reader:
         inputs: Mapping[str, Any],
         values: Mapping[str, Any],
         *,
-        source: str,
         scripts: list[Script],
         actions: dict[str, Mapping[str, Any]],
     ) -> None:
         name = uses.partition("@")[0]
-        short = name.rpartition("/")[2]
         actions[name] = inputs
-        if tool := _SETUP_ACTIONS.get(short):
-            for key, value in inputs.items():
-                text = substitute(to_text(value), values)
-                if str(key) == f"{tool}-version" and "${{" not in text and len(text) < 40:
-                    self.workflows.versions.append(Version(tool, source_of(text), source))
         if uses.startswith("./") and not uses.startswith("./.github/workflows"):
             for ending in ("action.yml", "action.yaml"):
                 inner = _mapping(

@@ -362,16 +362,9 @@ def test_no_command_of_ci_runs_while_it_is_read_and_none_spans_lines() -> None:
     assert commands(detection(PYTEST, workflow(steps))) == [".venv/bin/python -m pytest -q"]
 
 
-def test_versions_and_tools_that_count_commits_are_named() -> None:
-    files = {
-        **PYTEST,
-        "pyproject.toml": '[build-system]\nrequires = ["hatch-vcs"]\n[project]\nrequires-python = ">=3.9"\n',
-    }
-    detected = detection(
-        files, workflow("- uses: actions/setup-python@v5\n  with:\n    python-version: '3.13'\n- run: pytest")
-    )
-    assert detected.history == "hatch-vcs"
-    assert [one.version for one in detected.versions] == [">=3.9", "3.13"]
+def test_a_tool_that_counts_commits_is_named() -> None:
+    files = {**PYTEST, "pyproject.toml": '[build-system]\nrequires = ["hatch-vcs"]\n'}
+    assert detection(files, workflow("- run: pytest")).history == "hatch-vcs"
 
 
 @pytest.mark.parametrize(
