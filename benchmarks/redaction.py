@@ -1,4 +1,4 @@
-"""How fast secrets are masked, hidden text is taken out, and a text is read with its disguises off. CPU time of one
+"""How fast secrets are masked, hidden text is taken out, and a text is decoded and searched. CPU time of one
 thread, so that what else the machine does counts little."""
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def redaction(megabytes: int, runs: int) -> Iterator[Row]:
     texts = (
         text[:_TEXT],
         draw.randbytes(_TEXT // 2).hex(),
-        *_of(("%67", "\\u0067", "a\u200b", "103, "), _TEXT),
+        *_of(("%67", "67:68:69:", "Z2hzZ2hzZ2hzZ2hz ", "a"), _TEXT),
     )
     slowest = max(_seconds(partial(detector.withhold, each), runs) for each in texts) * 1000
     yield Row(
-        "reading 65,536 characters with disguises taken off, the slowest of 6", f"{slowest:.0f} ms", "CPU", "",
+        "decoding and searching 65,536 characters, the slowest of 6", f"{slowest:.0f} ms", "CPU", "",
         f"at most {READING_MS:g} ms", slowest <= READING_MS,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Encode a known secret in all usual forms, and match pieces of the forms in a text.
+"""Encode a known secret in base64, hexadecimal, JSON, with percent signs and backwards, and match pieces of them.
 
 Each form of each value is cut into pieces of at least ten characters. Any `10 + step` consecutive characters of a form
 contain a piece. `step` is 1 for the value itself and grows with the length of the form, so that a private key does not
@@ -8,8 +8,6 @@ make a million pieces.
 from __future__ import annotations
 
 import base64
-import codecs
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -22,8 +20,6 @@ import re2
 SHORTEST = 8
 """Shorter values occur in any text by chance."""
 _SHORTEST_LINE = 16
-_SHORT = 12
-_JOINTS = (" ", "-", ".", ",", "\n", "_", "\0")
 
 
 class SecretMatch(NamedTuple):
@@ -52,95 +48,40 @@ def forms(value: str) -> Iterator[Form]:
         whole = "\n".join(lines)
     if len(whole) < SHORTEST:
         return
-    yield from _all(whole) if len(whole) >= _SHORT else _usual(whole)
+    yield from _encoded(whole)
     # A key of several lines is often printed line by line.
     for line in lines:
         if line != whole and len(line) >= _SHORTEST_LINE:
-            yield from _usual(line)
+            yield from _encoded(line)
 
 
 def base64_forms(value: str) -> tuple[str, ...]:
     """Return the base64 forms of `value` for each offset in the encoded text."""
-    return tuple(form.data.decode() for form in _base64(_raw(value.strip())))
+    return tuple(form.decode() for form in _base64(_raw(value.strip())))
 
 
-def _usual(text: str) -> Iterator[Form]:
+def _encoded(text: str) -> Iterator[Form]:
     raw = _raw(text)
     yield Form(raw)
     yield Form(_raw(text[::-1]))
     yield from (Form(_raw(json.dumps(text, ensure_ascii=ascii)[1:-1])) for ascii in (True, False))
     yield from (Form(quote(raw, safe="").encode()), Form(quote(raw).encode()), Form(quote_plus(raw).encode()))
-    yield from (Form(_raw(html.escape(text, quote=mark))) for mark in (True, False))
     yield from (Form(raw.hex().encode(), 2), Form(raw.hex().upper().encode(), 2))
-    yield from _base64(raw)
+    for once in _base64(raw):
+        yield Form(once)
+        yield from map(Form, _base64(once))
 
 
-def _all(text: str) -> Iterator[Form]:
-    yield from _usual(text)
-    yield from (Form(_raw(text.upper())), Form(_raw(text.lower())), Form(_raw(text.swapcase())))
-    yield Form(_raw(codecs.encode(text, "rot13")))
-    raw = _raw(text)
-    yield from _numbers(raw)
-    yield from (Form(joint.encode().join(_characters(text)), 2) for joint in _JOINTS)
-    yield from _base32(raw)
-    for once in _base64(raw, urlsafe=False):
-        yield from _base64(once.data, urlsafe=False)
-    yield from _base64(text.encode("utf-16-le", "surrogatepass"), urlsafe=False)
-    yield Form(base64.b85encode(raw)[: len(raw) // 4 * 5])
-    yield Form(base64.a85encode(raw)[: len(raw) // 4 * 5])
-
-
-def _numbers(raw: bytes) -> Iterator[Form]:
-    """Yield the forms in which programs print bytes."""
-    for digits in ("%02x", "%02X"):
-        for before, joint in (
-            ("", " "),
-            ("", ":"),
-            ("", "-"),
-            ("", ","),
-            ("\\x", ""),
-            ("0x", ", "),
-            ("0x", ","),
-            ("%", ""),
-        ):
-            written = joint.join(before + digits % byte for byte in raw)
-            yield Form(written.encode(), 2 + len(before + joint))
-        # xxd: groups of two bytes, for both offsets.
-        for start in (0, 1):
-            pairs = [raw[:start], *(raw[at : at + 2] for at in range(start, len(raw), 2))]
-            yield Form(
-                b" ".join("".join(digits % byte for byte in pair).encode() for pair in pairs if pair), 3
-            )
-    for joint in (" ", ",", ", "):
-        yield Form(joint.join(str(byte) for byte in raw).encode(), 4)
-    yield Form("".join(f"\\{byte:03o}" for byte in raw).encode(), 4)
-    yield Form("".join(f"\\u{byte:04x}" for byte in raw).encode(), 6)
-    yield Form("".join(f"&#{byte};" for byte in raw).encode(), 5)
-    yield Form("".join(f"&#x{byte:x};" for byte in raw).encode(), 6)
-    yield Form("".join(f"{byte:08b}" for byte in raw).encode(), 8)
-
-
-def _base64(raw: bytes, *, urlsafe: bool = True) -> Iterator[Form]:
+def _base64(raw: bytes) -> Iterator[bytes]:
     """Yield the part of a base64 text that depends on `raw` only, for each of the three offsets."""
     for shift in range(3):
         padded = b"\0" * shift + raw
         skip = -(-shift * 8 // 6)
         keep = len(padded) * 8 // 6
         written = base64.b64encode(padded)[skip:keep]
-        yield Form(written)
-        if urlsafe and (b"+" in written or b"/" in written):
-            yield Form(written.translate(bytes.maketrans(b"+/", b"-_")))
-
-
-def _base32(raw: bytes) -> Iterator[Form]:
-    for shift in range(5):
-        padded = b"\0" * shift + raw
-        written = base64.b32encode(padded)[-(-shift * 8 // 5) : len(padded) * 8 // 5]
-        yield from (Form(written), Form(written.lower()))
-
-
-def _characters(text: str) -> Iterator[bytes]:
-    return (_raw(character) for character in text)
+        yield written
+        if b"+" in written or b"/" in written:
+            yield written.translate(bytes.maketrans(b"+/", b"-_"))
 
 
 def _raw(text: str) -> bytes:
@@ -171,11 +112,7 @@ class PieceOrigin(NamedTuple):
 
 
 class Pieces:
-    """All pieces of all forms of some secrets. Immutable.
-
-    A match ends at most `longest` bytes after the start of its piece and begins at most `reach_back` bytes before it.
-    `longest_start` is the length of the longest piece.
-    """
+    """All pieces of all forms of some secrets. Immutable."""
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         origins: dict[bytes, list[PieceOrigin]] = {}
@@ -199,31 +136,16 @@ class Pieces:
         options.never_capture = True
         union = b"|".join(piece if piece.isalnum() else re2.escape(piece) for piece in sorted(origins))
         self._search = re2.compile(union, options).search if origins else None
-        self.longest = max(map(len, seen), default=0)
-        self.reach_back = (
-            max((origin.step for same_piece in origins.values() for origin in same_piece), default=1) - 1
-        )
-        self.longest_start = max(map(len, origins), default=0)
-
-    def first(self, data: bytes, start: int) -> int | None:
-        """Return the start of the first piece at or after `start`, or `None`."""
-        match = self._search(data, start) if self._search else None
-        return match.start() if match else None
-
-    def judge(self, data: bytes, start: int, floor: int) -> SecretMatch:
-        """Return the match around the piece at `start`, beginning at `floor` or later."""
-        assert self._search is not None
-        piece = self._search(data, start).group()
-        matches = (_extend(data, start, floor, len(piece), origin) for origin in self._origins[piece])
-        return min(matches, key=lambda one: (one.start, -one.end))
 
     def all(self, data: bytes) -> Iterator[SecretMatch]:
         """Yield every match in `data`, in order."""
-        at = floor = 0
-        while (hit := self.first(data, at)) is not None:
-            match = self.judge(data, hit, floor)
+        end = 0
+        while self._search and (hit := self._search(data, end)):
+            origins = self._origins[hit.group()]
+            matches = (_extend(data, hit.start(), end, len(hit.group()), origin) for origin in origins)
+            match = min(matches, key=lambda one: (one.start, -one.end))
             yield match
-            at = floor = match.end
+            end = match.end
 
 
 @lru_cache(maxsize=8)

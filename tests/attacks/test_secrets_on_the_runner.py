@@ -6,7 +6,6 @@ Each secret is real and where it would be: the run has it, and only the run.
 from __future__ import annotations
 
 import base64
-import gzip
 import socket
 import threading
 from collections.abc import Iterator
@@ -159,10 +158,8 @@ def carried() -> dict[str, str]:
     raw = f"CI=1\nACTIONS_RUNTIME_TOKEN={CARRIED}\nHOME=/root\n".encode()
     return {
         "twice": base64.b64encode(base64.b64encode(raw)).decode(),
-        "packed": base64.b64encode(gzip.compress(raw, mtime=0)).decode(),
         "hex": raw.hex(),
         "cut": CARRIED[4:],
-        "spaced": " ".join(CARRIED),
     }
 
 

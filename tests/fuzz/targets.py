@@ -187,20 +187,14 @@ def hidden_text(data: st.DataObject, folder: Path) -> None:
 
 
 def redactor(data: st.DataObject, folder: Path) -> None:
-    """The same for any cutting of a text into chunks, and the value is not in what comes out."""
+    """The value is not in what comes out."""
     value = data.draw(st.text(st.sampled_from("aAbB01-_+/="), min_size=16, max_size=48))
     known = Redactor({"KEY": value})
     piece = st.sampled_from([value, value[:9], value[3:], value.lower(), " ", "\n", "x"]) | st.text(
         max_size=4
     )
     text = "".join(data.draw(st.lists(piece, max_size=12))).encode("utf-8", "surrogatepass")
-    whole = known.mask(text)
-    stream, out, rest = known.stream(), b"", text
-    while rest:
-        size = data.draw(st.integers(1, 64))
-        out, rest = out + stream.feed(rest[:size]), rest[size:]
-    assert out + stream.flush() == whole
-    assert value.encode() not in whole
+    assert value.encode() not in known.mask(text)
 
 
 def patch_parser(data: st.DataObject, folder: Path) -> None:

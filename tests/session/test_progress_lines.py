@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
 
 import pytest
@@ -86,8 +85,8 @@ def test_a_secret_across_the_end_of_a_line_is_masked_whole(before: int) -> None:
     assert not any(SECRET[:8] in line for line in said)
 
 
-def test_a_secret_in_a_disguise_is_not_in_the_log_of_a_job() -> None:
+def test_an_encoded_secret_is_not_in_the_log_of_a_job() -> None:
     said: list[str] = []
-    packed = base64.b64encode(gzip.compress(f"A=1\nTOKEN={SECRET}\n".encode())).decode()
-    JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {packed}")
+    twice = base64.b64encode(f"A=1\nTOKEN={SECRET}\n".encode().hex().encode()).decode()
+    JobLog(said.append, {"FORGE_TOKEN": SECRET}).waiting(f"the command said {twice}")
     assert said == ["     (withheld: it holds FORGE_TOKEN in a disguise)"]
