@@ -17,7 +17,6 @@ from bot.checkout.local import git_dir_of
 _PREFIX = "agent"
 _LONGEST_SLUG = 40
 _LONGEST_WORD = 20
-_MOST_DIGITS = 6
 # A shorter word without vowels may be an abbreviation.
 _LONGEST_ABBREVIATION = 8
 _MOST_SUFFIXES = 1000
@@ -34,7 +33,10 @@ class Signature:
 
 
 def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool = False) -> str:
-    """`agent/issue-N-slug`, `agent/pr-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only."""
+    """`agent/issue-N-slug`, `agent/pr-N-slug`, or `agent/slug` without a thread: [a-z0-9-] only.
+
+    No word of the slug has a digit: trackers take `eng-12` or `sc12` in a branch name for one of their issues.
+    """
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = "-".join(word for word in re.findall(r"[a-z0-9]+", plain) if _is_word(word))
     if len(slug) > _LONGEST_SLUG:
@@ -47,15 +49,12 @@ def branch_name(thread_number: int | None, title: str, *, on_pull_request: bool 
 
 
 def _is_word(text: str) -> bool:
-    """Whether `text` reads like a word or a number. Other text is left out of branch names: it may encode data."""
-    if len(text) > _LONGEST_WORD or len(re.findall(r"\d", text)) > _MOST_DIGITS:
-        return False
-    if len(re.findall(r"[a-z](?=\d)|\d(?=[a-z])", text)) > 2:
+    """Whether `text` reads like a word. Other text is left out of branch names: it may encode data."""
+    if len(text) > _LONGEST_WORD or not text.isalpha():
         return False
     vowels = len(re.findall(r"[aeiouy]", text))
-    letters = sum(char.isalpha() for char in text)
-    return letters < _LONGEST_ABBREVIATION or (
-        0.15 <= vowels / letters <= 0.75 and not re.search(r"[^aeiouy\d]{6}", text)
+    return len(text) < _LONGEST_ABBREVIATION or (
+        0.15 <= vowels / len(text) <= 0.75 and not re.search(r"[^aeiouy]{6}", text)
     )
 
 

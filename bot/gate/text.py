@@ -34,11 +34,38 @@ _SLASH_COMMAND = re.compile(
     r"((?:^|(?<=\|))(?:&nbsp;|\d{1,9}[.)]|\[[xX]\]|\[[^\[\]\w\n]*+\]\([^()\n]*+\)|[^\w\n/|&]|_)*+)/(?=[*_~\\]{0,9}[A-Za-z])",
     re.MULTILINE,
 )
-# White space and Markdown characters between the words and the number do not matter.
+# Trackers act on one of these words before an issue: GitHub, GitLab, Jira, Linear, Azure Boards, Launchpad and others.
+_VERB = (
+    r"(?:(?:clos|fix|resolv|implement|complet|finish|deliver|address|reopen|accept|reject|start|ship|invalidat)"
+    r"(?:e|es|ed|s|d|ing)?|done|wontfix|lp)"
+)
+_NOUN = r"(?:issue|bug|ticket|task|story|case|item|defect)s?\b"
+# Between the words and the number, white space and Markdown characters do not matter.
+_GAP = r"(?:&nbsp;|[\s:*_~(\[\\>`\"'-])"
+# `#1`, `owner/name#1`, `AB#1`, `name!1`; `KEY-1`; `T1`, `DE123`. The words before a hyphen are standards.
+_ISSUE = (
+    r"(?:[\w./:+-]{0,200}\\?[#!]\d|https?://"
+    r"|(?-i:(?!(?:UTF|ISO|SHA|RFC|PEP|CVE|CWE)-)[A-Z][A-Z0-9_]{0,30}-\d|T\d|[A-Z]{1,2}\d{3}))"
+)
+# A key in lower case only after white space: code has `close(fd-1)`.
+_LOWER = r"[\s:]{1,20}(?!(?:utf|iso|sha|rfc|pep|cve|cwe)-)[a-z][a-z0-9_]{0,30}-\d"
 _CLOSING = re.compile(
-    r"(?:\b|(?<=_))(close[sd]?|fix(?:es|ed)?|resolve[sd]?|implement(?:s|ed)?)(?=(?:&nbsp;|[\s:*_~(\[\\>])*+"
-    r"(?:#\d|GH-\d|[\w.-]{1,100}/[\w.-]{1,100}\\?#\d|https?://))",
+    rf"(?:\b|(?<=_)){_VERB}(?={_LOWER}|{_GAP}*+(?:{_ISSUE}|{_NOUN}{_GAP}*+(?:\d|{_ISSUE})))", re.IGNORECASE
+)
+_MARK = r"(?<![^\s>*_~|])[#^]"
+# What trackers act on without such a word: `AB#1`, `sc-1`, `[ch1]`, `[#1 state:done]`, `CU-1a2b[done]`, `#done`.
+_TRACKED = re.compile(
+    r"\bAB#(?=\d)|\bsc-(?=\d)|\[ch(?=\d+\])|\[(?=#\d+ \w)|(?:\bCU-|(?<!\w)#)(?=[A-Za-z0-9]{5,12}\[)"
+    rf"|{_MARK}(?={_VERB}\b)",
     re.IGNORECASE,
+)
+# In a line with a key, any word behind a mark: `KEY-1 #time 2h`, `^KEY-1 verified`.
+_KEY_LINE = re.compile(r"^.*\b[A-Z][A-Z0-9_]{1,30}-\d.*$", re.MULTILINE)
+_MARKED_WORD = re.compile(rf"{_MARK}(?=[A-Za-z])")
+# `bug 1`, and in a trailer `Fixed: 1`, `Task: x/1`. These are too common in code.
+_NUMBERED = re.compile(
+    rf"\bbugs?(?=[\s:#=]{{1,5}}\d)|^(?:{_VERB}|{_NOUN})(?=[:=]\s{{0,5}}\S{{0,60}}\d)",
+    re.IGNORECASE | re.MULTILINE,
 )
 # `owner/name#1` and `owner#1`: GitHub adds a note to the thread that they name.
 _FOREIGN_REFERENCE = re.compile(r"(?<=[\w.-])([*~\\]{0,9})#(?=[*_~\\]{0,9}\d)")
@@ -194,8 +221,10 @@ def without_unseen(text: str) -> str:
 
 
 def break_commit_words(text: str) -> str:
-    """Break what has an effect in a commit message: closing keywords, and words that turn off CI."""
-    return _SKIPS_CI.sub(rf"\g<0>{_ZERO_WIDTH}", _CLOSING.sub(rf"\1{_ZERO_WIDTH}", text))
+    """Break what has an effect in a commit message: words that close issues, and words that turn off CI."""
+    for pattern in (_CLOSING, _TRACKED, _SKIPS_CI):
+        text = pattern.sub(rf"\g<0>{_ZERO_WIDTH}", text)
+    return _KEY_LINE.sub(lambda line: _MARKED_WORD.sub(rf"\g<0>{_ZERO_WIDTH}", line[0]), text)
 
 
 def _visible(text: str) -> str:
@@ -233,7 +262,8 @@ def _harmless(text: str) -> str:
     # Addresses first: they lose their queries, and the remaining text may have an effect.
     text = _MENTION.sub(f"@{_ZERO_WIDTH}", plain_addresses(text))
     text = _SLASH_COMMAND.sub(rf"\1{_ZERO_WIDTH}/", text)
-    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", break_commit_words(text))
+    text = _NUMBERED.sub(rf"\g<0>{_ZERO_WIDTH}", break_commit_words(text))
+    text = _FOREIGN_REFERENCE.sub(rf"\1#{_ZERO_WIDTH}", text)
     return _WORKFLOW_COMMAND.sub(rf"\1{_ZERO_WIDTH}\2", text)
 
 

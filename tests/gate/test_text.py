@@ -210,6 +210,11 @@ def test_a_line_is_one_line_of_visible_text_within_its_limit(text: str, limit: i
         "[\n" * 50_000,
         "](" * 50_000,
         "](https://github.com/" * 5_000,
+        "FIXES" * 6_000,
+        "fixes a-" * 6_000,
+        "A-A" * 10_000,
+        "A-1" + " #" * 15_000,
+        "A" * 30_000,
         "https://github.com/?" * 5_000,
         "a:/" * 30_000,
         "&a" * 50_000,
@@ -281,6 +286,64 @@ def test_a58_no_drawing_with_a_link_leaves_in_any_block(text: str) -> None:
 def test_a59_no_white_space_closes_an_issue(space: str) -> None:
     assert f"Fixes{BREAK}" in markdown(f"Fixes{space}#12")
     assert live(markdown(f"> Fixes{space}#12")) == []
+
+
+TRACKERS = {
+    "Fixes ENG-123": "Fixes~ ENG-123",
+    "closing lin-12": "closing~ lin-12",
+    "This completes **[ENG-7]**, too": "This completes~ **[ENG-7]**, too",
+    "fix(ENG-12): sums": "fix~(ENG-12): sums",
+    "Closes group/sub/project#3": "Closes~ group/sub/project#~3",
+    "Implements org/repo!3": "Implements~ org/repo!3",
+    "fixed AB#12": "fixed~ AB#~12",
+    "AB#12 is done": "AB#~12 is done",
+    "[finishes #123]": "[finishes~ #123]",
+    "(delivers #123)": "(delivers~ #123)",
+    "Fixes T123": "Fixes~ T123",
+    "resolves DE1234": "resolves~ DE1234",
+    "fixes bug 123": "fixes~ bug~ 123",
+    "Fixed: 40012": "Fixed~: 40012",
+    "Resolves: rhbz#2001": "Resolves~: rhbz#~2001",
+    "Closes-Bug: #12": "Closes~-Bug~: #12",
+    "LP: #12": "LP~: #12",
+    "Bug 123 - sums": "Bug~ 123 - sums",
+    "Task: storyboard/123": "Task~: storyboard/123",
+    "US123 #done": "US123 #~done",
+    "[#12 state:resolved]": "[~#12 state:resolved]",
+    "reopens ticket #4": "reopens~ ticket #4",
+    "PROJ-1 #close": "PROJ-1 #~close",
+    "PROJ-12 #time 2h #comment so": "PROJ-12 #~time 2h #~comment so",
+    "see PROJ-1, PROJ-2 **#resolve**": "see PROJ-1, PROJ-2 **#~resolve**",
+    "#PROJ-12 fixed": "#~PROJ-12 fixed",
+    "^PROJ-12 Done": "^~PROJ-12 Done",
+    "[sc-123] sums": "[sc-~123] sums",
+    "[ch123] sums": "[ch~123] sums",
+    "CU-86a1b2c[done] and #86a1b2c[in review]": "CU-~86a1b2c[done] and #~86a1b2c[in review]",
+}
+
+
+@pytest.mark.parametrize("text", TRACKERS)
+def test_a59_no_text_closes_an_issue_of_another_tracker(text: str) -> None:
+    broken = TRACKERS[text].replace("~", BREAK)
+    assert clean_line(text, 200) == markdown(text) == clean_message(text, 200) == broken
+    if text not in ("Bug 123 - sums", "Fixed: 40012", "Task: storyboard/123"):
+        held = (
+            "```text\n(a code block was held back: it holds words that would act in a commit message)\n```\n"
+        )
+        assert markdown(f"```\n{text}\n```\n") == held
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix UTF-8 decoding, as RFC-3629 says", "Resolve CVE-2024-1234", "PROJ-12: Round late", "See PROJ-12 and #3.",
+        "Fix 3 tests of 14", "The fix for S3 and x-1", "fixes the sum of ENG-1", "the `#close` label", "# A heading",
+        "PROJ-1: see [above](#sums) and docs/a.md#close", "close(fd-1); a[b-1] = resolve(x); done[i-2]",
+        "#include <a.h>", "color: #fff", "addresses[0]", "ch1 and sc1", "debug 12",
+    ],
+)  # fmt: skip
+def test_a_key_or_a_word_alone_stays_as_it_is(text: str) -> None:
+    assert clean_line(text, 200) == text
 
 
 def test_a60_no_text_leaves_notes_in_other_repositories_or_in_many_threads() -> None:
