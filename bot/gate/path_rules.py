@@ -1,5 +1,4 @@
-"""Rules on paths: those that no commit may contain, that are withheld or that need a reviewer's attention; links that
-leave the tree; names that collide.
+"""Rules on paths: those that no commit may contain or that are withheld; links that leave the tree; names that collide.
 
 Pure. Names are folded before they are compared, since a file system that ignores case, trailing dots or invisible
 characters would fold them later, in somebody's checkout. Links are resolved in the data of the tree and never followed
@@ -29,16 +28,24 @@ _DECEPTIVE = re.compile("[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u20
 _DOT_GIT = re.compile(r"(?:\.git|git~[0-9]+)")
 
 _ROOT_ONLY = (".github",)
+# What programs obey on a maintainer's machine unasked: agents, editors, git and its hooks, package managers.
 _ANYWHERE = """
     codeowners .gitmodules .gitattributes .lfsconfig .git-blame-ignore-revs
-    agents.md agents.*.md claude.md claude.*.md gemini.md skill.md
-    .cursor* .claude .codex .agents .gemini .windsurf* .aider* .clinerules* .roo* .junie .kiro .amazonq
-    .continue .opencode opencode.json .goosehints .mcp.json .husky .githooks
-    .pre-commit-config.yaml .pre-commit-config.yml .devcontainer .devcontainer.json .vscode .npmrc
-    *.code-workspace .idea .fleet .zed .gitpod.yml .gitpod.yaml .gitpod.dockerfile .trae .augment* .qwen qwen.md
-    .kilocode* .openhands .crush* crush.md .factory warp.md .goose
-    pip.conf pip.ini
+    agent.md agents.md agents.*.md claude.md claude.*.md gemini.md skill.md qwen.md crush.md warp.md
+    copilot-instructions.md *.instructions.md *.prompt.md *.mdc .*rules .*hints .*guidelines .*instructions
+    .cursor* .claude* .codex .agents .gemini* .windsurf* .aider* .cline* .roo* .junie .kiro .amazonq .copilot*
+    .continue .opencode opencode.json* .goose .trae .augment* .qwen .kilocode* .openhands .crush* .factory .tabnine*
+    .cody .serena .rovodev .codebuddy .lingma .mcp* mcp.json
+    .husky .githooks .git-hooks .hooks .pre-commit-*.y*ml prek.toml lefthook* .lefthook* .overcommit.yml
+    .simple-git-hooks.* simple-git-hooks.* .captainhook.json captainhook.json .rusty-hook.toml
+    .devcontainer .devcontainer.json .vscode .vs *.code-workspace .idea .fleet .zed .gitpod.y*ml .gitpod.dockerfile
+    .npmrc pip.conf pip.ini
 """
+# Other prose in a dot folder is for agents, too, but for these.
+_PROSE = ".md"
+_READ_BY_PEOPLE = frozenset(
+    {".changeset", ".changes", ".changelog", ".chloggen", ".docs", ".storybook", ".vitepress"}
+)
 # The short names NTFS gives to long ones (`VSCODE~1` may be `.vscode`); people do not use such names.
 _SHORT_NAMES = re.compile(r"[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{1,3})?")
 
@@ -47,62 +54,6 @@ _REQUIREMENTS = re.compile(
     r"(?:.*/)?(?:requirements[^/]*/.+\.(?:txt|in)|(?:[^/]*requirements|constraints)[^/]*\.(?:txt|in)"
     r"|(?:all|base|ci|common|dev|develop|development|docs?|lint|local|main|prod|production|tests?|testing)\.in)"
 )
-
-_SENSITIVE: tuple[tuple[str, str], ...] = (
-    (
-        "dependency manifest",
-        """
-        package.json pyproject.toml setup.py setup.cfg pipfile environment.yml environment.yaml cargo.toml
-        go.mod go.work gemfile *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
-        settings.gradle.kts *.csproj *.fsproj packages.config nuget.config mix.exs package.swift
-        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.* uv.toml poetry.toml pdm.toml .condarc
-        """,
-    ),
-    (
-        "lock file",
-        """
-        package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock
-        pdm.lock uv.lock pylock*.toml requirements.lock pipfile.lock cargo.lock go.sum go.work.sum
-        gemfile.lock composer.lock gradle.lockfile mix.lock package.resolved pubspec.lock
-        packages.lock.json flake.lock deno.lock
-        """,
-    ),
-    (
-        "build file",
-        """
-        dockerfile dockerfile.* *.dockerfile containerfile docker-compose*.y*ml compose.y*ml makefile
-        gnumakefile makefile.* *.mk justfile rakefile cmakelists.txt build.rs meson.build taskfile.y*ml
-        flake.nix gulpfile.* gruntfile.* build.bazel module.bazel workspace gradlew gradlew.bat
-        gradle-wrapper.* mvnw mvnw.cmd
-        """,
-    ),
-    (
-        "runs on its own",
-        """
-        noxfile.py tox.ini webpack.config.* vite.config.* babel.config.* .babelrc .eslintrc*
-        eslint.config.* .envrc .yarnrc* .pnpmfile.cjs .pypirc bunfig.toml
-        lefthook.y*ml .lefthook.y*ml mise.toml .mise.toml .tool-versions .bazelrc binding.gyp .swcrc
-        """,
-    ),
-    (
-        "settings of checks",
-        """
-        ruff.toml .ruff.toml ty.toml mypy.ini .mypy.ini pyrightconfig.json pylintrc .pylintrc .flake8
-        .coveragerc tsconfig*.json jsconfig.json biome.json biome.jsonc .oxlintrc.json
-        .eslintignore tslint.json .nycrc* .c8rc*
-        .golangci.y*ml .golangci.toml .golangci.json clippy.toml .clippy.toml .shellcheckrc shellcheckrc
-        .rubocop*.yml .clang-tidy phpstan*.neon* psalm.xml* .yamllint* .swiftlint.yml checkstyle*.xml
-        """,
-    ),
-    ("CI", "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"),
-)
-_SENSITIVE_FOLDERS = {
-    ".ci": "CI",
-    "ci": "CI",
-    ".yarn": "runs on its own",
-    ".cargo": "runs on its own",
-    ".mvn": "runs on its own",
-}
 
 
 def refusal(path: str) -> str | None:
@@ -146,6 +97,8 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
         if _is_protected_name(part):
             return f"protected path: {original}"
     folder = "/".join(parts)
+    if folder.endswith(_PROSE) and any(map(_is_hidden, parts[:-1])) and not service_of(folder):
+        return "protected path: text in a hidden folder, which agents may obey"
     for skill in skills:
         if folder.startswith("/".join(folded(part) for part in skill.split("/")) + "/"):
             return f"protected path: the skill {skill}"
@@ -155,22 +108,6 @@ def withholding(path: str, skills: Iterable[str] = ()) -> str | None:
 def protection(path: str, files: ProtectedFiles) -> str | None:
     """Return why `path` is protected, by default or by the policy's list, or `None`."""
     return withholding(path) or files(path) or files("/".join(folded(part) for part in path.split("/")))
-
-
-def sensitive(path: str) -> str:
-    """Return the kind of a file that builds, runs by itself, or sets up tools and dependencies; "" for another one."""
-    parts = [folded(part) for part in path.split("/")]
-    if service_of("/".join(parts)):
-        return "CI"
-    for part in parts[:-1]:
-        if part in _SENSITIVE_FOLDERS:
-            return _SENSITIVE_FOLDERS[part]
-    if is_requirements("/".join(parts)):
-        return "dependency manifest"
-    for kind, patterns in _SENSITIVE:
-        if is_one_of(patterns, parts[-1]):
-            return kind
-    return ""
 
 
 def is_requirements(path: str) -> bool:
@@ -184,6 +121,10 @@ def folded(name: str) -> str:
     visible = _INVISIBLE.sub("", unicodedata.normalize("NFKC", _INVISIBLE.sub("", name))).casefold()
     # NTFS: a colon begins the name of a stream, and trailing dots and spaces are dropped.
     return visible.split(":", 1)[0].rstrip(" .")
+
+
+def _is_hidden(folder: str) -> bool:
+    return folder.startswith(".") and folder not in _READ_BY_PEOPLE and folder not in _ROOT_ONLY
 
 
 def _is_protected_name(name: str) -> bool:

@@ -1,6 +1,7 @@
-"""Report changed files that affect what checks report: checker settings in shared files, files that test runners load.
+"""Report changed files that a reviewer should look at: configuration, manifests, files that test runners load, and
+checker settings in shared files.
 
-`path_rules` has the settings files of a single checker. A report blocks no change; reviewers see it.
+A report blocks no change. The lists of `sensitive` are of what is harmless: a file of an unknown kind is configuration.
 """
 
 from __future__ import annotations
@@ -11,7 +12,80 @@ from collections.abc import Iterable, Sequence
 
 from bot.contracts.name_patterns import is_one_of
 from bot.contracts.suite_files import Role, loads_itself, role_of
+from bot.gate.path_rules import folded, is_requirements
 from bot.gate.weaker_tests import Line, line_list
+from bot.policy.protected import service_of
+
+_KINDS: tuple[tuple[str, str], ...] = (
+    (
+        "dependency manifest",
+        """
+        package.json pyproject.toml setup.py setup.cfg pipfile environment.yml environment.yaml cargo.toml
+        go.mod go.work gemfile *.gemspec composer.json pom.xml build.gradle build.gradle.kts settings.gradle
+        settings.gradle.kts *.csproj *.fsproj packages.config nuget.config mix.exs package.swift
+        pubspec.yaml deno.json deno.jsonc build.sbt conanfile.* uv.toml poetry.toml pdm.toml .condarc
+        """,
+    ),
+    (
+        "lock file",
+        """
+        package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb poetry.lock
+        pdm.lock uv.lock pylock*.toml requirements.lock pipfile.lock cargo.lock go.sum go.work.sum
+        gemfile.lock composer.lock gradle.lockfile mix.lock package.resolved pubspec.lock
+        packages.lock.json flake.lock deno.lock
+        """,
+    ),
+    ("CI", "action.yml action.yaml codecov.yml .codecov.yml ci.sh ci.py ci-*.sh ci_*.sh"),
+    # Source code and text that sets up or builds.
+    (
+        "configuration",
+        """
+        *.config.* *.conf.* *.setup.* *.workspace.* *.mix.* build.* gulpfile.* gruntfile.* noxfile.py fabfile.py
+        dodo.py conf.py cmakelists.txt runtime.txt gradlew.bat mvnw.cmd
+        """,
+    ),
+)
+_CI_FOLDERS = frozenset({"ci", ".ci"})
+_CODE_AND_DOCUMENTS = """
+    py pyi pyx ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro html htm css scss sass less java kt scala groovy
+    clj cljs cs fs vb c h cc cpp cxx hh hpp hxx m mm cu go rs zig nim d swift dart rb erb rake php pl pm lua tcl r jl
+    ex exs erl hrl hs lhs ml mli elm lisp el scm rkt f f90 pas adb ads asm s v sv vhd sol sh bash zsh fish ps1 bat cmd
+    sql proto graphql j2 tmpl md mdx rst txt adoc org tex bib po pot pdf csv tsv png jpg jpeg gif svg ico webp woff
+    woff2 ttf snap
+"""
+_DOCUMENTS = """
+    readme license licence copying notice copyright patents changelog changes news history authors contributors
+    maintainers contributing security support governance code_of_conduct todo thanks install faq
+"""
+_DATA_FOLDERS = "data locale locales i18n lang translations res assets public static examples samples"
+
+
+def sensitive(path: str) -> str:
+    """Return the kind of a file that builds, runs by itself, or sets up tools and dependencies; "" for another one.
+
+    A path with a name that begins with a dot is configuration, as is a file that is neither source code nor a document
+    nor in a folder of tests or data.
+    """
+    parts = [folded(part) for part in path.split("/")]
+    *folders, name = parts
+    if service_of("/".join(parts)) or not _CI_FOLDERS.isdisjoint(folders):
+        return "CI"
+    if is_requirements("/".join(parts)):
+        return "dependency manifest"
+    if kind := next((kind for kind, patterns in _KINDS if is_one_of(patterns, name)), ""):
+        return kind
+    has_dot = any(part.startswith(".") for part in parts)
+    return "configuration" if has_dot or not _is_harmless("/".join(parts), folders, name) else ""
+
+
+def _is_harmless(path: str, folders: Sequence[str], name: str) -> bool:
+    stem, _, suffix = name.rpartition(".")
+    return (
+        is_one_of(_CODE_AND_DOCUMENTS if stem else _DOCUMENTS, suffix.partition("-")[0])
+        or role_of(path) in (Role.TEST, Role.DATA)
+        or any(is_one_of(_DATA_FOLDERS, folder) for folder in folders)
+    )
+
 
 _TOOLS_NAMED = 4
 # Bytes. Such a file is written by people.

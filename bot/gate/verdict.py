@@ -36,8 +36,8 @@ from bot.gate.objects import (
     store,
     write_tree,
 )
-from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, sensitive, withholding
-from bot.gate.sensitive_files import runs_tests, set_up
+from bot.gate.path_rules import collisions, folded, leads_out, link_key, refusal, withholding
+from bot.gate.sensitive_files import runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line, may_weaken_tests, weaker_tests
 from bot.parsing.parser import Parser
 from bot.review.diff import FileDiff as TextDiff
@@ -400,8 +400,7 @@ def _changed_file(
         unseen(diff.removed, diff.added),
         new_credentials(diff.removed, diff.added),
         weaker.get(change.path, ""),
-        "symbolic link" if _is_link(change.new) else "",
-        sensitive(change.path),
+        "symbolic link" if _is_link(change.new) else sensitive(change.path),
         suppressed(change.path, diff.removed, diff.added),
         set_up(change.path, diff.removed, diff.added, data),
         new_dependencies(change.path, diff.removed, diff.added, data, parser),

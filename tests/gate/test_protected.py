@@ -11,7 +11,6 @@ import pytest
 from bot.contracts.request import Tier
 from bot.gate.errors import HostileTree
 from bot.gate.judge import judge_patch, judge_tree
-from bot.gate.path_rules import sensitive
 from bot.gate.verdict import Verdict
 from bot.policy.decide import may_write
 from bot.policy.load import load_policy
@@ -30,7 +29,9 @@ PROTECTED = [
     ".devcontainer/devcontainer.json", ".vscode/tasks.json", "web/.npmrc", "pip.conf", ".gi\u200cthub/x",
     "AGENTS.md.", "\uff0egithub/x", ".lfsconfig", "CLAUDE.local.md", "AGENTS.override.md",
     "VSCODE~1/tasks.json", "web/CLAUDE~2/x", "NPMRC~1", "PRE-CO~1.YAM", "gi7eba~1", "app.code-workspace", ".idea/x.xml",
-    ".zed/tasks.json", ".gitpod.yml",
+    ".zed/tasks.json", ".gitpod.yml", "lefthook.yml", ".overcommit.yml", ".git-hooks/pre-push", "AGENT.md",
+    ".tabnine/x.json", "src/.newagentrules", "x.prompt.md", ".github/copilot-instructions.md", ".vs/tasks.vs.json",
+    ".an-agent-of-tomorrow/steering/style.md", "web/.newagent/guidelines.md", "mcp.json",
 ]  # fmt: skip
 
 
@@ -84,7 +85,8 @@ def test_protected_paths_made_from_nothing_are_withheld(tmp_path: Path, paths: l
 def test_paths_that_are_only_similar_are_published(desk: Bench) -> None:
     paths = [
         "src/github/x.py", "gitattributes", "docs/agents.md.txt", "npmrc", ".github2/x", "x/.github/y",
-        "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code",
+        "notes~", "a~b", "longer-name~1", "x.~1~", "idea/x", "workspace.code", ".changeset/brave-cats-sing.md",
+        ".storybook/intro.md", ".config/x.toml", ".eslintrc.json", ".prettierrc", ".cargo/config.toml", "rules.md",
     ]  # fmt: skip
     for path in paths:
         desk.write(path)
@@ -248,7 +250,8 @@ OBEYED = [
     ".renovaterc", "codemagic.yaml", "bitrise.yml", "cloudbuild.yaml", "buildspec.yml", "amplify.yml",
     "screwdriver.yaml", ".zuul.d/jobs.yaml", "zuul.yaml", "Earthfile", "codefresh.yml", ".harness/x.yaml",
     "wercker.yml", "atlantis.yaml", ".eas/workflows/x.yml", ".CircleCI/config.yml", ".circle\u200bci/config.yml",
-    "\uff0ecircleci/config.yml", "CIRCLE~1/config.yml", ".gitlab-ci.yml.", "JENKINSFILE",
+    "\uff0ecircleci/config.yml", "CIRCLE~1/config.yml", ".gitlab-ci.yml.", "JENKINSFILE", ".gitlab-ci/build.yml",
+    "bors.toml", ".platform.app.yaml", "deploy.gocd.yaml", ".do/app.yaml",
 ]  # fmt: skip
 
 
@@ -408,18 +411,3 @@ def test_a71_the_policy_and_the_files_that_it_names_are_protected(desk: Bench) -
     assert withheld_reasons(desk.judge(may_write=LETS)) == dict.fromkeys(
         paths, "protected path: the policy or a file that it names"
     )
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ".cargo/config.toml",
-        ".mvn/extensions.xml",
-        "lefthook.yml",
-        "mise.toml",
-        ".bazelrc",
-        ".yarnrc.yml",
-    ],
-)
-def test_what_tools_run_unasked_is_marked(path: str) -> None:
-    assert sensitive(path) == "runs on its own"

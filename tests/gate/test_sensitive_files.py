@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.gate.path_rules import sensitive
-from bot.gate.sensitive_files import CAN_CHANGE, runs_tests, set_up
+from bot.gate.sensitive_files import CAN_CHANGE, runs_tests, sensitive, set_up
 from bot.gate.weaker_tests import Line
 from tests.support.changed_lines import changed_lines
 
@@ -83,11 +82,51 @@ def test_a_deleted_or_enormous_file_says_nothing() -> None:
     assert set_up("pyproject.toml", added, removed, b"[tool.ruff]\n" * 50_000) == ""
 
 
+CONFIGURATION = [
+    "ruff.toml", "web/tsconfig.json", "tsconfig.build.json", "mypy.ini", ".coveragerc", ".golangci.yml",
+    ".cargo/config.toml", ".mvn/extensions.xml", "mise.toml", ".bazelrc", ".yarnrc.yml", ".envrc", ".tool-versions",
+    "Dockerfile", "docker/Dockerfile.dev", "docker/dev.dockerfile", "GNUmakefile", "justfile", "Vagrantfile",
+    "Brewfile", "ios/Podfile", "BUILD", "WORKSPACE.bazel", "src/CMakeLists.txt", "meson.build", "rules.mk",
+    "vite.config.ts", "web/next.config.mjs", "karma.conf.js", "webpack.mix.js", "gulpfile.js", "noxfile.py",
+    "build.rs", "build.xml", "docs/conf.py", "turbo.json", "nx.json", "lerna.json", "sonar-project.properties",
+    "gradle/libs.versions.toml", "ansible.cfg", "config/database.yml", "deploy/values.yaml", "infra/main.tf",
+    "docker-compose.dev.yml", "compose.yaml", "flake.nix", "serverless.yml", "mkdocs.yml", "_config.yml", "runtime.txt",
+    "tests/.hidden/x.py", ".changeset/a.md", ".editorconfig", ".nvmrc", ".python-version", ".dockerignore",
+    ".\u200bprettierrc", "\uff0eprettierrc", "Ruff.TOML", "pylintrc", "nginx.conf",
+    "Directory.Build.props",
+    "settings.newformat", "bin/tool", ".gitignore", "security.toml", "docs/mkdocs.yml",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", CONFIGURATION)
+def test_a70_a_file_that_may_set_something_up_is_named(path: str) -> None:
+    """A-70: no list has its name."""
+    assert sensitive(path) == "configuration"
+
+
 @pytest.mark.parametrize(
-    "path", ["ruff.toml", "web/tsconfig.json", "tsconfig.build.json", "mypy.ini", ".coveragerc", ".golangci.yml"]
+    "path",
+    [
+        "src/app.py", "main.go", "index.js", "lib/setup_helpers.rb", "README", "README.md", "LICENSE.txt", "COPYING",
+        "CHANGELOG.md", "LICENSE-MIT", "docs/guide.rst", "src/data/x.json", "tests/data/x.yml", "logo.svg",
+        "tests/fixtures/Makefile",
+        "src/locales/de.yml", "schema.sql", "src/x.test.ts", "scripts/run.sh", "profile.py",
+        "templates/page.html.j2", "web/public/manifest.json", "i18n/de.po", "src/configure.py",
+    ],
 )  # fmt: skip
-def test_a_file_of_a_checkers_own_is_sensitive_as_a_whole(path: str) -> None:
-    assert sensitive(path) == "settings of checks"
+def test_code_documents_and_data_are_not(path: str) -> None:
+    assert sensitive(path) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("pyproject.toml", "dependency manifest"), ("web/package-lock.json", "lock file"), ("ci/deploy.sh", "CI"),
+        ("requirements/dev.txt", "dependency manifest"), ("action.yml", "CI"), ("netlify.toml", "CI"),
+    ],
+)  # fmt: skip
+def test_manifests_and_ci_are_named_as_such(path: str, kind: str) -> None:
+    assert sensitive(path) == kind
 
 
 @pytest.mark.parametrize(

@@ -357,10 +357,10 @@ def test_files_that_run_or_pin_more_than_themselves_are_marked(desk: Bench) -> N
         "package.json": "dependency manifest; may add dependencies, which are not known: "
         "Expecting value: line 1 column 1 (char 0)",
         "web/package-lock.json": "lock file",
-        "Dockerfile": "build file",
-        "GNUmakefile": "build file",
+        "Dockerfile": "configuration",
+        "GNUmakefile": "configuration",
         "src/conftest.py": "can change what tests report",
-        "lib/evil.pth": "can change what tests report",
+        "lib/evil.pth": "can change what tests report; configuration",
         ".circleci/config.yml": "CI",
         "netlify.toml": "CI",
         "ci/deploy.sh": "CI",

@@ -165,11 +165,11 @@ def _import_all() -> None:
         if not module.name.startswith(("bot.__main__", "slash_forge", "bot.toolhost")):
             importlib.import_module(module.name)
     packages = "git github httpx2 jinja2 markdown_it pydantic tree_sitter tree_sitter_bash"
-    codecs = "encodings.rot_13 encodings.utf_8_sig encodings.utf_16_le"
+    codecs = "encodings.utf_8_sig encodings.utf_16_le"
     for name in (*packages.split(), *codecs.split()):
         importlib.import_module(name)
     from bot.contracts.outcome import Outcome
-    from bot.gate import path_rules
+    from bot.gate import path_rules, sensitive_files
     from bot.gate.disguised_secrets import Detector
     from bot.gate.redact import Redactor
     from bot.providers.connect import connect
@@ -186,7 +186,7 @@ def _import_all() -> None:
     page.render_page(RECORDING)
     read._adapter(Outcome)
     path_rules.withholding("a")
-    path_rules.sensitive("a")
+    sensitive_files.sensitive("a")
     page.preload()
     sandbox_probe.probe = probe_once
     with contextlib.suppress(Exception):  # then each run probes and reports the error

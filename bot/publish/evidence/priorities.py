@@ -28,11 +28,8 @@ _KINDS = (
         ("GitHub shows no lines", "adds characters", "adds what looks like"),
     ),
     ("whose tests prove less", ("removes ", "skips ", "has ", "could not be read", "deletes a test")),
-    ("that run by themselves", ("symbolic link", "runs on its own", "CI")),
-    (
-        "that set up or silence checkers",
-        ("settings of checks", "sets up", "adds a suppression", " suppressions"),
-    ),
+    ("that run by themselves or set up tools", ("symbolic link", "CI", "configuration")),
+    ("that set up or silence checkers", ("sets up", "adds a suppression", " suppressions")),
     ("with dependencies or builds", ("",)),
 )
 
