@@ -43,7 +43,8 @@ def test_it_ends_with_pull_request_title_diff_checks_and_report(
 ) -> None:
     ran, _, _ = demo
     assert ran.code == 0, ran.output
-    headline = "✔ 3 files changed in a draft pull request, 20 of 20 tests pass (1 fixed), $0.03"
+    tests = "20 of 20 tests pass (1 fixed); with the tests as they were 20 pass"
+    headline = f"✔ 3 files changed in a draft pull request, {tests}, $0.03"
     assert headline in ran.out.splitlines()
     assert "slash-agent demo --keep, to see it in a browser" in ran.out
     assert "\nRound durations before splitting them into units\n" in ran.out
