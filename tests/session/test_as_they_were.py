@@ -35,6 +35,7 @@ BASE = {
     "tests/test_half.py": HALF,
 }
 DOUBLED, HALVED = "tests.test_double::test_double", "tests.test_half::test_half"
+SLOW = pytest.mark.slow
 PATCHED = "import app\napp.double = lambda x: x + x\n"
 
 
@@ -62,14 +63,20 @@ def assert_not_green(result: CheckResult) -> None:
     ("change", "more"),
     [
         pytest.param({"conftest.py": BASE["conftest.py"] + PATCHED}, {}, id="the subject in conftest"),
-        pytest.param({"tests/conftest.py": PATCHED}, {}, id="a new conftest"),
-        pytest.param({"tests/test_half.py": PATCHED + HALF}, {}, id="the head of another test file"),
+        pytest.param({"tests/conftest.py": PATCHED}, {}, id="a new conftest", marks=SLOW),
         pytest.param(
-            {"tests/test_half.py": "from unittest import mock\nmock.patch('app.double', lambda x: 4).start()\n" + HALF},
+            {"tests/test_half.py": PATCHED + HALF}, {}, id="the head of another test file", marks=SLOW
+        ),
+        pytest.param(
+            {
+                "tests/test_half.py": "from unittest import mock\nmock.patch('app.double', lambda x: 4).start()\n"
+                + HALF
+            },
             {},
             id="a patch that is never stopped",
+            marks=SLOW,
         ),
-        pytest.param({"tests/test_a_new.py": PATCHED + HALF}, {}, id="a new test file"),
+        pytest.param({"tests/test_a_new.py": PATCHED + HALF}, {}, id="a new test file", marks=SLOW),
         pytest.param(
             {"tests/helper.py": "def same(a, b): pass\n"},
             {
@@ -81,10 +88,15 @@ def assert_not_green(result: CheckResult) -> None:
             },
             id="a helper that asserts nothing",
         ),
-        pytest.param({"pytest.ini": "[pytest]\naddopts = --ignore=tests/test_double.py\n"}, {}, id="settings"),
+        pytest.param(
+            {"pytest.ini": "[pytest]\naddopts = --ignore=tests/test_double.py\n"},
+            {},
+            id="settings",
+            marks=SLOW,
+        ),
         pytest.param({"tests/test_double.py": None}, {}, id="a deleted test file"),
     ],
-)  # fmt: skip
+)
 def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_tests(
     begin: Begin, change: dict[str, str | None], more: dict[str, str]
 ) -> None:
@@ -101,9 +113,17 @@ def test_a97_a_change_that_breaks_its_source_does_not_pass_by_what_it_does_to_te
     ("path", "text"),
     [
         ("tests/test_double.py", DOUBLE.replace("== 4", "== 6")),
-        ("tests/test_double.py", DOUBLE.replace("== 4", "== 4 or True")),
-        ("tests/test_double.py", DOUBLE.replace("    assert", "    return\n    assert")),
-        ("tests/test_double.py", DOUBLE.replace("test_double", "test_other").replace("== 4", "== 6")),
+        pytest.param("tests/test_double.py", DOUBLE.replace("== 4", "== 4 or True"), marks=SLOW),
+        pytest.param(
+            "tests/test_double.py",
+            DOUBLE.replace("    assert", "    return\n    assert"),
+            marks=SLOW,
+        ),
+        pytest.param(
+            "tests/test_double.py",
+            DOUBLE.replace("test_double", "test_other").replace("== 4", "== 6"),
+            marks=SLOW,
+        ),
         ("tests/golden/double.txt", "0 3 6"),
     ],
 )
