@@ -10,9 +10,9 @@ import pytest
 
 from bot.contracts.request import Actor, Tier
 from bot.github.client import connect
-from bot.publish.thread.history import cost_today, spending
-from bot.publish.thread.markers import PROGRESS, mark, marked, read_mark
-from bot.session.event.quota import usd_left
+from bot.publish.thread.history import ASKED, cost, cost_today, spending
+from bot.publish.thread.markers import ANSWER, ENDED, PROGRESS, REFUSED, mark, marked, read_mark
+from bot.session.event.quota import check_quota, usd_left
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.session.test_event_quota import BOT, act, run_of
 from tests.support.outcomes import make_request
@@ -115,3 +115,83 @@ def test_a_workflow_without_progress_comments_cannot_count_and_says_so(one_dolla
     done = one_dollar.run(token=token, SLASH_AGENT_PROGRESS="false", ANTHROPIC_API_KEY="unused")
     assert done.code == 3
     assert "Turn on `progress`" in done.output
+
+
+def remark(stage: Stage, kind: str, run: str, **fields: str) -> None:
+    written = mark(kind, request="thread", run=run, **{"state": "over", **fields})
+    stage.forge.comment(stage.repo, stage.sample.issue, BOT, marked("Done", written))
+
+
+def left(stage: Stage) -> object:
+    permissions: dict[str, Any] = {"issues": "write", "contents": "read", "actions": "read"}
+    host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
+    request = make_request(actor=actor(stage), repository=stage.repo)
+    return usd_left(host, request, 6, now(), "99", has_progress=True, most=4)
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "asked", "expected"),
+    [("cancelled", False, 6), ("cancelled", True, 2), (None, False, 2), (None, True, 2)],
+)
+def test_a_killed_run_gives_its_money_back_if_it_asked_no_model(
+    stage: Stage, conclusion: str | None, asked: bool, expected: float
+) -> None:
+    run = str(run_of(stage, conclusion))
+    fields = {**spending(actor(stage), now(), 4), "state": "on", **(ASKED if asked else {})}
+    remark(stage, PROGRESS, run, **fields)
+    assert left(stage) == expected
+
+
+UNASKED: dict[str, dict[str, str]] = {
+    REFUSED: {},
+    ANSWER: {},
+    ENDED: cost(0),  # type: ignore[dict-item]  # a mapping
+    PROGRESS: cost(0),  # type: ignore[dict-item]  # a mapping
+}
+
+
+@pytest.mark.parametrize("kind", UNASKED)
+def test_a_run_that_asked_no_model_is_none_of_the_days_runs(stage: Stage, kind: str) -> None:
+    runs = [str(run_of(stage)) for _ in range(2)]
+    for run in runs:
+        remark(stage, kind, run, **UNASKED[kind])
+    assert quota(stage) == ""
+    remark(stage, PROGRESS, runs[0], **{**cost(0), **ASKED})  # asked a model that costs nothing
+    assert quota(stage) == ""
+    remark(stage, PROGRESS, runs[1], **cost(0.5))
+    assert "has used today's 2 runs" in quota(stage)
+
+
+def test_a_run_without_a_comment_is_one_of_the_days_runs(stage: Stage) -> None:
+    for _ in range(2):
+        run_of(stage)
+    assert "has used today's 2 runs" in quota(stage)
+
+
+def quota(stage: Stage) -> str:
+    permissions: dict[str, Any] = {"issues": "read", "contents": "read", "actions": "read"}
+    host = connect(stage.forge.token(BOT, permissions, repo=stage.repo), stage.forge.api_url)
+    return check_quota(
+        host, stage.repo, actor(stage), 2, run=99, workflow=".github/workflows/agent.yml", now=now()
+    ).refusal
+
+
+FAILS = {
+    "a branch that is not there": "/agent fix --base nowhere it",
+    "a recording that nobody may name": "/agent fix --model replay/x it",
+    "a command that is refused": "/agent fix --full it",
+}
+
+
+@pytest.mark.parametrize("way", FAILS)
+def test_what_fails_before_a_model_is_asked_costs_neither_money_nor_a_run(stage: Stage, way: str) -> None:
+    """Two such commands, then one that is carried out."""
+    tier = "{usd: 5, usd_a_day: 6, runs_a_day: 2}"
+    stage.forge.commit(stage.repo, {".github/agent.yml": f"version: 1\ntiers: {{maintainer: {tier}}}\n"})
+    for _ in range(2):
+        run = run_of(stage, None)
+        done, asked = act(stage, stage.ask(FAILS[way]), run)
+        assert (done.code, asked) == (2, 0), done.output
+        stage.forge.set_run(stage.repo, run, conclusion="failure")
+    done, asked = act(stage, stage.ask("/agent explain this"))
+    assert asked > 0, done.output

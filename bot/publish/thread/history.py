@@ -9,9 +9,10 @@ review on a push) have no such comment and count for nobody.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Protocol
 
 from bot.contracts.request import Actor, ThreadState
@@ -24,6 +25,7 @@ from bot.publish.thread.markers import (
     ANSWER,
     ENDED,
     PROGRESS,
+    REFUSED,
     WRITE,
     ThreadRef,
     asking_comment,
@@ -145,6 +147,8 @@ def is_own_run(run: WorkflowRunData, repository: str, workflow: str) -> bool:
 
 
 _BY, _ON, _USD = "by", "on", "usd"
+ASKED = {"asked": "yes"}
+"""The field of a run's mark from its first request to the model on. Until then its maximum cost is only reserved."""
 # Comments that are read: with more, the account's spending counts as unknown.
 MOST = 2000
 _MORE_THAN_ANY = 1e6
@@ -173,13 +177,14 @@ def cost_today(
     now: str,
     run: str = "",
     *,
-    runs: Collection[str] | None = None,
+    runs: Mapping[str, bool] | None = None,
     most: float = _MORE_THAN_ANY,
 ) -> float | None:
     """Return the cost in USD of the runs that `actor` began on the day of `now`, except the run `run`; `None` if there
     are more comments than are read. One call for 100 comments that changed today. Raises `GitHubError`.
 
-    Marks are not fully trusted: a run counts once, with at most `most`, and only if it is in `runs`, if given."""
+    Marks are not fully trusted: a run counts once, with at most `most`, and only if it is in `runs`, if given. The
+    value there is whether the run is over: then one that asked no model counts nothing."""
     costs: dict[str, float] = {}
     for number, comment in enumerate(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z")):
         if number >= MOST:
@@ -190,9 +195,31 @@ def cost_today(
         author, of = Account(comment.author, comment.author_id, comment.author_kind), fields.get("run", "")
         if (run and of == run) or (runs is not None and of not in runs):
             continue
+        if runs is not None and runs[of] and fields.get("state") == "on" and not _was_asked(fields):
+            continue
         if is_ours(author, github.me(), PROGRESS):
             costs[of] = max(costs.get(of, 0.0), min(_amount(fields.get(_USD, "")), most))
     return sum(costs.values())
+
+
+def unasked_runs(github: CommentLister, repository: str, now: str) -> frozenset[str]:
+    """Return the ids of the runs whose comments of today by us all show that no model was asked. Raises
+    `GitHubError`."""
+    asked: dict[str, bool] = {}
+    me = github.me()
+    for comment in islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST):
+        author = Account(comment.author, comment.author_id, comment.author_kind)
+        for kind in (PROGRESS, ENDED, ANSWER, REFUSED):
+            fields = read_mark(comment.body, kind)
+            if fields is None or not fields.get("run") or not is_ours(author, me, kind):
+                continue
+            free = kind in (ANSWER, REFUSED) or (_USD in fields and not _amount(fields[_USD]))
+            asked[fields["run"]] = asked.get(fields["run"], False) or _was_asked(fields) or not free
+    return frozenset(run for run, was_asked in asked.items() if not was_asked)
+
+
+def _was_asked(fields: Mapping[str, str]) -> bool:
+    return ASKED.items() <= fields.items()
 
 
 def _amount(text: str) -> float:

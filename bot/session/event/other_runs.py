@@ -10,6 +10,7 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import Account
 from bot.publish.thread.comments import ThreadComment, is_own
+from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import (
     ANSWER,
     FINISHED,
@@ -67,7 +68,8 @@ def _close(host: GitHub, thread_ref: ThreadRef, comment: CommentData, fields: di
         f"**Nothing more will come of this:** [its run]({run.url}) is over ({run.conclusion or 'without a result'}). "
         "Write the command again if it is still wanted."
     )
-    body = marked(text, mark(PROGRESS, **{**fields, **OVER}))
+    given_back = {} if ASKED.items() <= fields.items() else cost(0)
+    body = marked(text, mark(PROGRESS, **{**fields, **OVER, **given_back}))
     host.edit_comment(thread_ref.repository, thread_ref.number, comment.id, body)
 
 

@@ -21,7 +21,7 @@ from bot.publish.body.title_and_footer import Links
 from bot.publish.markdown import safe_line
 from bot.publish.result import end_text, pending_line
 from bot.publish.thread.comments import comments_at, post, put_comment, with_mark
-from bot.publish.thread.history import cost
+from bot.publish.thread.history import ASKED, cost
 from bot.publish.thread.markers import ENDED, REFUSED, ThreadRef, is_ours, notice_recipient
 from bot.publish.thread.progress_writer import ProgressState, ProgressWriter, close_progress
 from bot.session.context.github_env import GitHubEnvironment
@@ -47,9 +47,16 @@ class ProgressComment:
         self._comment = comment
         self._run_url = run_url
         self._watch = watch
+        self._fields: Mapping[str, str] = {}
 
     def begin(self) -> None:
         self._show("Working on it")
+
+    def asking(self) -> None:
+        """Note in the mark that a model is asked: from now on what was reserved may be spent."""
+        if not self._fields:
+            self._fields = ASKED
+            self._show("Working on it")
 
     def turn(self, info: TurnInfo) -> None:
         done = ", ".join(call.name for call in info.calls) or "thinking"
@@ -75,15 +82,16 @@ class ProgressComment:
 
     def fail(self, error_message: str = "") -> None:
         """Write that there is no outcome. `error_message` is one sentence."""
-        self._close(ProgressState("", body=error_text(error_message, self._run_url)))
+        given_back = {} if self._fields else cost(0)
+        self._close(ProgressState("", fields=given_back, body=error_text(error_message, self._run_url)))
 
     def _show(self, headline: str, *lines: str) -> None:
         if self._comment is not None:
-            self._comment.update(ProgressState(headline, lines, self._run_url))
+            self._comment.update(ProgressState(headline, lines, self._run_url, fields=self._fields))
 
     def _close(self, state: ProgressState) -> None:
         if self._comment is not None:
-            self._comment.close(replace(state, over=True))
+            self._comment.close(replace(state, over=True, fields={**self._fields, **state.fields}))
             if self._comment.problem:
                 self._watch(f"note: the progress comment was not kept up to date: {self._comment.problem}")
 

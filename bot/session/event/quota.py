@@ -1,13 +1,15 @@
 """The limits of an actor's day: how many runs, counted from GitHub's list of workflow runs, and how much money.
 
-A run counts if this workflow started it for an event of the actor since midnight UTC and it was not skipped; a `status`
-counts, too. Runs cannot be deleted without write access. `help`, `status` and `stop` are never refused.
+A run counts if this workflow started it for an event of the actor since midnight UTC and it was not skipped, unless our
+comments show that it asked no model. Runs cannot be deleted without write access. `help`, `status` and `stop` are never
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 from bot.contracts.formatting import count_of, money
@@ -15,14 +17,14 @@ from bot.contracts.request import Actor, Request, Tier
 from bot.events.event_request import Refusal
 from bot.github.errors import GitHubError
 from bot.github.values import WorkflowRunData
-from bot.publish.thread.history import CommentLister, cost_today
+from bot.publish.thread.history import CommentLister, cost_today, unasked_runs
 
 _NOT_COUNTED = ("skipped",)
 # Pages of 100 that are looked at: who reaches the end of them has had their day.
 _MOST = 200
 
 
-class RunLister(Protocol):
+class RunLister(CommentLister, Protocol):
     def workflow_runs(
         self,
         repository: str,
@@ -73,11 +75,13 @@ def check_quota(
             actor="" if scheduled else actor.login,
         )
         used = _used(runs, run)
+        if len(used) >= limit:
+            used -= unasked_runs(host, repository, now)
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
         return _uncounted(actor)
-    if used < limit:
+    if len(used) < limit:
         return Quota()
     return Quota(
         refusal=f"{actor.login} has used today's {count_of(limit, 'run')} of the tier {actor.tier}. "
@@ -85,12 +89,8 @@ def check_quota(
     )
 
 
-class SpendingLister(RunLister, CommentLister, Protocol):
-    """What a day's spending is counted from: the marks in comments, and their runs."""
-
-
 def usd_left(
-    host: SpendingLister,
+    host: RunLister,
     request: Request,
     limit: float,
     now: str,
@@ -131,25 +131,22 @@ def usd_left(
     return limit - cost
 
 
-def _runs_of(host: RunLister, request: Request, now: str) -> frozenset[str] | None:
-    """Ids of the runs that the request's actor started today, by GitHub's list; `None` if the token may not see it."""
+def _runs_of(host: RunLister, request: Request, now: str) -> Mapping[str, bool] | None:
+    """Ids of the runs that the request's actor started today, by GitHub's list, and whether each is over; `None` if the
+    token may not see it."""
     try:
         runs = host.workflow_runs(request.repository, created=f">={now[:10]}", actor=request.actor.login)
-        return frozenset(str(one.id) for one in runs if one.conclusion not in _NOT_COUNTED)
+        return {str(one.id): one.status == "completed" for one in runs if one.conclusion not in _NOT_COUNTED}
     except GitHubError as error:
         if error.status not in (403, 404):
             raise
         return None
 
 
-def _used(runs: Iterator[WorkflowRunData], present: int) -> int:
-    used = 0
-    for number, run in enumerate(runs, 1):
-        if run.id != present and run.conclusion not in _NOT_COUNTED:
-            used += 1
-        if number >= _MOST:
-            break
-    return used
+def _used(runs: Iterator[WorkflowRunData], present: int) -> frozenset[str]:
+    return frozenset(
+        str(run.id) for run in islice(runs, _MOST) if run.id != present and run.conclusion not in _NOT_COUNTED
+    )
 
 
 def _uncounted(actor: Actor) -> Quota:

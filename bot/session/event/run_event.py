@@ -31,7 +31,7 @@ from bot.policy.load import PolicyError, load_policy
 from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
-from bot.publish.thread.history import count_tries
+from bot.publish.thread.history import cost, count_tries
 from bot.publish.thread.markers import ANSWER, REFUSED, ThreadRef, trigger_key
 from bot.session.context.github_env import GitHubEnvironment, read_github_environment, signed_in
 from bot.session.event.event_context import (
@@ -258,11 +258,12 @@ class EventHandler:
             self.watch(f"note: no reaction to the comment: {error}")
 
     def _refused_fields(self, command: Command | None) -> dict[str, str]:
-        """Fields of the mark: a `retry` by the same person does not reach past a refused request."""
+        """Fields of the mark: no model was asked, and a `retry` by the same person does not reach past a refused
+        request."""
         actor = self.event_request.actor
         if command is None or command.problem or actor is None or command.verb in (Verb.RETRY, *INSTANT):
-            return {}
-        return {"refused": str(actor.id)}
+            return dict(cost(0))
+        return {**cost(0), "refused": str(actor.id)}
 
     @property
     def outsider_id(self) -> int:

@@ -153,10 +153,6 @@ def _run(
     context: EventContext, request: Request, say: Say, watch: Say, *, usd_today: float | None, comment: int
 ) -> EventResult:
     options, environment, where = context.options, context.environment, context.where
-    check_machine()
-    check_folder(options.out)
-    model = _model(request, options, context.policy, environment)
-    folder = new_folder(environment)
     budget = _budget(request, options.budget_usd, usd_today)
     limit = run_budget(context.policy, request.actor.tier, budget).usd
     progress = progress_comment(
@@ -188,6 +184,10 @@ def _run(
             view.tell(NoteEvent(log.safe(text)))
 
     try:
+        check_machine()
+        check_folder(options.out)
+        model = _model(request, options, context.policy, environment)
+        folder = new_folder(environment)
         request, resume, notes = _last_bundle(context, request, folder)
         spec = RunSpec(
             request=request,
@@ -206,6 +206,7 @@ def _run(
             load_attachments=github_attachments(where),
             watch=turn_done,
             say=waiting,
+            asking=progress.asking,
             view=view,
         )
         at_once = cut_off(folder, options.out, view, "slash-agent run", progress.fail)

@@ -179,7 +179,9 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
     trees.begin(inputs.stop)
     if not trees.need_preparing:
         context.workspace.open()
-    provider = WatchedProvider(apply_overrides(connecting.result(), inputs.policy.models), spec.say)
+    provider = WatchedProvider(
+        apply_overrides(connecting.result(), inputs.policy.models), spec.say, spec.asking
+    )
     context.rounds.end_by(inputs.budget.minutes)
     conversation, results = new_conversation(context, provider, resumed)
     forget = inputs.stop.on_fire(lambda: inputs.cancel.fire("signal"))

@@ -46,7 +46,8 @@ class RunSpec:
     where commands see the tree. `resume` is the folder of the bundle that a `continue` starts from; `notes` are
     sentences for the outcome. A review is of `range`, else of the request's pull request, of that only what is new
     since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the request. `watch`
-    is called with each turn, `say` with a line on other steps, from any thread. `view` takes every progress event and
+    is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to the
+    model. `view` takes every progress event and
     may have a person to ask."""
 
     request: Request
@@ -66,6 +67,7 @@ class RunSpec:
     connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
+    asking: Callable[[], None] = lambda: None
     view: View | None = None
 
 

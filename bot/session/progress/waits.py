@@ -14,17 +14,21 @@ from bot.contracts.progress import OutputEvent, View, WaitEvent
 
 
 class WatchedProvider:
-    """A provider whose silence is reported."""
+    """A provider whose silence is reported. `asking` is called before each request."""
 
-    def __init__(self, provider: Provider, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, provider: Provider, say: Callable[[str], None], asking: Callable[[], None] = lambda: None
+    ) -> None:
         self._provider = provider
         self._say = say
+        self._asking = asking
 
     @property
     def info(self) -> ModelInfo:
         return self._provider.info
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
+        self._asking()
         idle = IdleReporter("the provider", self._say)
         with idle.waiting():
             for event in self._provider.stream(request, cancel):
