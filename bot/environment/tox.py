@@ -102,7 +102,7 @@ def _ini_environment(
         return None
 
     def lines(key: str) -> list[str]:
-        return _lines(own.get(key, own.get(key.replace("_", ""), "")), factors, sections, own)
+        return _lines(own.get(key, own.get(key.replace("_", ""), "")), factors, sections, set())
 
     install = [_requirement(line) for line in lines("deps")]
     install += [
@@ -136,7 +136,8 @@ def _matches(pattern: str, name: str) -> bool:
         if literal:
             choices = [choice + literal for choice in choices]
         else:
-            choices = [choice + part.strip() for choice in choices for part in _alternatives(braces)][:400]
+            parts = [part.strip() for part in _alternatives(braces)[:400]]
+            choices = [choice + part for choice in choices for part in parts][:400]
     every = [part.strip() for choice in choices for part in choice.split(",")]
     if name in every:
         return True
@@ -166,9 +167,9 @@ def _lines(
     value: str,
     factors: set[str],
     sections: Mapping[str, Mapping[str, str]],
-    own: Mapping[str, str],
-    depth: int = 0,
+    seen: set[str],
 ) -> list[str]:
+    """Return the lines of a value, with those of other sections in place of references. Each is taken once."""
     lines: list[str] = []
     for raw in re.sub(r"\\\n\s*", " ", value).splitlines():
         line = re.sub(r"(^|\s)#.*$", "", raw).strip()
@@ -179,9 +180,10 @@ def _lines(
                 continue
             line = condition[2].strip()
         whole = re.fullmatch(r"\{\[([^\]]+)\](\w+)\}", line)
-        if whole and depth < 5:
-            lines += _lines(sections.get(whole[1], {}).get(whole[2], ""), factors, sections, own, depth + 1)
-        elif line:
+        if whole and line not in seen:
+            seen.add(line)
+            lines += _lines(sections.get(whole[1], {}).get(whole[2], ""), factors, sections, seen)
+        elif line and not whole:
             lines.append(line)
     return lines
 
@@ -309,7 +311,8 @@ def nox_sessions(words: Sequence[str], read: Read) -> list[ToolEnvironment]:
         if word in ("-s", "--session", "--sessions", "-e", "-rs"):
             wanted = {re.split(r"[-(]", name)[0] for name in words[number + 1 :] if not name.startswith("-")}
     sessions: dict[str, list[list[str]]] = {}
-    for row in read.parsed("noxfile.py", nox_calls) or ():
+    rows = read.parsed("noxfile.py", nox_calls)
+    for row in rows if isinstance(rows, list) else ():
         if len(words := _texts(row)) > 2 and (
             wanted.intersection(words[:2]) if wanted else words[0].startswith("test")
         ):

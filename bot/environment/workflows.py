@@ -17,7 +17,8 @@ from bot.environment.expressions import UNKNOWN, evaluate, substitute, to_text
 from bot.parsing.child import yaml_values
 
 _FOLDER = ".github/workflows/"
-_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS = 40, 60, 80, 64
+_MOST_FILES, _MOST_JOBS, _MOST_STEPS, _MOST_COMBINATIONS, _MOST_VARIABLES = 40, 100, 80, 64, 100
+_MOST_STEPS_OF_ALL, _LONGEST_SCRIPT = 1_000, 20_000
 _EVENTS = {"push", "pull_request", "merge_group", "workflow_call", "pull_request_target"}
 # Jobs that do not check a change.
 _UNRELATED_JOB = re.compile(
@@ -58,6 +59,7 @@ class Job:
 class Workflows:
     jobs: list[Job] = field(default_factory=list)
     omissions: list[Omission] = field(default_factory=list)
+    steps: int = 0
 
 
 def read_workflows(paths: Collection[str], read: Read) -> Workflows:
@@ -84,6 +86,10 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _environment(level: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(itertools.islice(_mapping(level.get("env")).items(), _MOST_VARIABLES))
 
 
 def _checks_out_another(job: Mapping[str, Any]) -> bool:
@@ -118,7 +124,7 @@ class _Reader:
     def collect(self) -> None:
         jobs = _mapping(self.content.get("jobs"))
         self.named = frozenset(_REFERENCED_VARIABLE.findall(self.read(self.path) or ""))
-        for name, job in itertools.islice(jobs.items(), _MOST_JOBS):
+        for name, job in itertools.islice(jobs.items(), _MOST_JOBS - len(self.workflows.jobs)):
             if isinstance(job, dict) and not _checks_out_another(job):
                 self._job(str(name), job)
 
@@ -131,22 +137,24 @@ class _Reader:
                 Omission(f"job {source_of(name)}", "it needs services such as a database", source)
             )
             return
-        legs = [leg for leg in _legs(job) if self._is_on_linux(job, leg)]
+        legs = [self._values(job, leg) for leg in _legs(job) if self._is_on_linux(job, leg)]
         condition = str(job.get("if", ""))
         if not legs or _NEEDS_EVENT.search(condition):
             return
-        if condition and evaluate(condition, self._values(job, legs[0])) is False:
+        if condition and evaluate(condition, legs[0]) is False:
             return
         scripts: list[Script] = []
         actions: dict[str, Mapping[str, Any]] = {}
-        for step in _list(job.get("steps"))[:_MOST_STEPS]:
+        left = min(_MOST_STEPS, _MOST_STEPS_OF_ALL - self.workflows.steps)
+        for step in _list(job.get("steps"))[:left]:
+            self.workflows.steps += 1
             self._step(_mapping(step), job, legs, source=source, scripts=scripts, actions=actions)
         self.workflows.jobs.append(Job(source, name, tuple(scripts), actions))
 
     def _values(self, job: Mapping[str, Any], leg: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(leg)
-        for environment in (self.content.get("env"), job.get("env")):
-            for key, value in _mapping(environment).items():
+        for level in (self.content, job):
+            for key, value in _environment(level).items():
                 text = substitute(to_text(value), values)
                 values[f"env.{key}"] = UNKNOWN if "${{" in text else text
         return values
@@ -168,12 +176,9 @@ class _Reader:
         actions: dict[str, Mapping[str, Any]],
     ) -> None:
         condition = str(step.get("if", ""))
-        own = [self._values(job, leg) for leg in legs]
-        if condition:
-            own = [values for values in own if evaluate(condition, values) is not False]
-            if not own or _NEEDS_EVENT.search(condition):
-                return
-        values = own[0]
+        values = next((leg for leg in legs if not condition or evaluate(condition, leg) is not False), None)
+        if values is None or _NEEDS_EVENT.search(condition):
+            return
         if isinstance(step.get("uses"), str):
             self._action(
                 step["uses"],
@@ -183,10 +188,14 @@ class _Reader:
                 actions=actions,
             )
         script = step.get("run")
-        if not isinstance(script, str) or step.get("shell") in ("pwsh", "powershell", "cmd"):
+        if (
+            not isinstance(script, str)
+            or len(script) > _LONGEST_SCRIPT
+            or step.get("shell") in ("pwsh", "powershell", "cmd")
+        ):
             return
-        env = {**_mapping(self.content.get("env")), **_mapping(job.get("env"))}
-        step_env = _mapping(step.get("env"))
+        env = {**_environment(self.content), **_environment(job)}
+        step_env = _environment(step)
         if "secrets." in script or any("secrets." in str(value) for value in step_env.values()):
             title = str(step.get("name") or script.strip().partition("\n")[0])
             self.workflows.omissions.append(Omission(source_of(title), "it needs a secret", source))
@@ -209,13 +218,13 @@ class _Reader:
         if checkout_path := _checkout_path(job, values):
             folder = posixpath.normpath(folder).removeprefix(checkout_path).lstrip("/")
         # A variable that steps reference is substituted and not passed to the programs.
-        env = {name: value for name, value in env.items() if name not in self.named}
+        passed = {name: value for name, value in env.items() if name not in self.named}
         scripts.append(
             Script(
                 _resolve_branches(substitute(script, {**values, **_env_values(step_env, values)})),
                 _folder(folder),
-                _variables({**env, **step_env}, values),
-                _variables(_mapping(self.content.get("env")) | _mapping(job.get("env")), values, empty=True),
+                _variables({**passed, **step_env}, values),
+                _variables(env, values, empty=True),
             )
         )
 
@@ -236,7 +245,12 @@ class _Reader:
                     self.read.parsed(posixpath.join(posixpath.normpath(name), ending), yaml_values)
                 )
                 for step in _list(_mapping(inner.get("runs")).get("steps"))[:_MOST_STEPS]:
-                    if isinstance(script := _mapping(step).get("run"), str) and "secrets." not in script:
+                    script = _mapping(step).get("run")
+                    if (
+                        isinstance(script, str)
+                        and len(script) <= _LONGEST_SCRIPT
+                        and "secrets." not in script
+                    ):
                         folder = _folder(str(_mapping(step).get("working-directory") or ""))
                         scripts.append(Script(substitute(script, values), folder))
 

@@ -10,15 +10,20 @@ import contextlib
 import json
 import random
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
+from bot.environment.candidate_checks import json_with_comments
+from bot.environment.tox import ini_sections, nox_calls
 from bot.events.event import read_event
 from bot.events.hygiene import clean
 from bot.gate.redact import Redactor
+from bot.parsing.child import plain, yaml_values
+from bot.parsing.parser import ParseError, Parser
 from bot.policy import globs
 from bot.policy.egress import authority
 from bot.policy.load import PolicyError, load_policy
@@ -134,6 +139,76 @@ _FIELDS = [
 ]
 
 
+_PARSERS = [json.loads, tomllib.loads, yaml_values, ini_sections, nox_calls, json_with_comments]
+_DATA = [
+    *[
+        "[",
+        "]",
+        "{",
+        "}",
+        "(",
+        ")",
+        ":",
+        ",",
+        "-",
+        "?",
+        "=",
+        ".",
+        "a.",
+        "[[",
+        "]]",
+        '"',
+        "'",
+        '"""',
+        "\\",
+        "#",
+        "//",
+    ],
+    *[
+        "- ",
+        "? ",
+        ": ",
+        "a: ",
+        "a = ",
+        "\n",
+        "\n  ",
+        "\t",
+        "&a ",
+        "*a",
+        "<<: *a",
+        "!!set ",
+        "!!binary ",
+        "!!float ",
+        "|\n",
+    ],
+    *[
+        "[a]\n",
+        "[DEFAULT]\n",
+        "k=%(k)s\n",
+        "1e9",
+        "0x",
+        "1:1",
+        "2026-01-02",
+        "true",
+        "null",
+        "NaN",
+        "9" * 99,
+        "\ud800",
+    ],
+    *[
+        "@nox.session\ndef f(s):\n",
+        " s.run('a')\n",
+        "lambda:",
+        "not ",
+        "x if x else ",
+        "/*",
+        "*/",
+        "\ufeff",
+        "---\n",
+    ],
+]
+
+
 def shell_grammar(data: st.DataObject, folder: Path) -> None:
     """What is proven simple runs just its words, in real bash."""
     hold(data.draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=20)), folder)
@@ -232,6 +307,20 @@ def proxy_requests(data: st.DataObject, folder: Path) -> None:
         assert server_name(sent)
 
 
+def parser_child(data: st.DataObject, folder: Path) -> None:
+    """No text of a repository's file raises anything but `ParseError`, and values are plain; whatever a text did to the
+    child, the next one is parsed."""
+    function = data.draw(st.sampled_from(_PARSERS))
+    piece = st.sampled_from(_DATA) | st.text(max_size=4)
+    pieces = st.tuples(piece, st.sampled_from([1, 1, 1, 2, 60, 3000])).map(lambda one: one[0] * one[1])
+    text = "".join(data.draw(st.lists(pieces, max_size=12)))
+    with Parser(60) as parser:
+        with contextlib.suppress(ParseError):
+            value = parser.parse(function, text)
+            assert json.dumps(plain(value)) == json.dumps(value)
+        assert parser.parse(json.loads, "[1]") == [1]
+
+
 TARGETS: Mapping[str, Target] = {
     "shell-grammar": shell_grammar,
     "shell-text": shell_text,
@@ -243,4 +332,5 @@ TARGETS: Mapping[str, Target] = {
     "patch-parser": patch_parser,
     "event-parser": event_parser,
     "proxy-requests": proxy_requests,
+    "parser-child": parser_child,
 }

@@ -80,7 +80,7 @@ def test_a_report_that_is_none_or_a_trap_is_named_and_not_read(content: bytes | 
         parsed(content)
 
 
-FORBIDDEN = {
+FORBIDDEN: dict[str, tuple[str | bytes, str]] = {
     "a control character": ('<testsuite><testcase name="a\x1b[0m"/>{}', "a[0m"),
     "a zero byte": ('<testsuite><testcase name="a\0"/>{}', "a"),
     "a reference to one": ('<testsuite><testcase name="a&#1;&#x1F;&#0;&#65;"/>{}', "aA"),
