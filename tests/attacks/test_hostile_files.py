@@ -77,8 +77,10 @@ def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.checks
-def test_a94_nothing_of_a_forks_head_is_parsed_for_checks(stage: Stage) -> None:
+def test_a94_nothing_is_detected_where_nothing_of_a_fork_runs(stage: Stage) -> None:
     files = {".github/workflows/evil.yml": NESTED, "pyproject.toml": "a." * 90_000 + "a=1"}
+    base = {".github/agent.yml": "version: 1\n", ".github/workflows/ci.yml": CI.format("pytest -q")}
+    stage.forge.commit(stage.repo, base)
     number = fork_pull(stage, files)
     permissions = {"contents": "read", "issues": "write", "pull_requests": "read"}
     token = stage.forge.token(permissions=permissions, repo=stage.repo)
@@ -86,7 +88,7 @@ def test_a94_nothing_of_a_forks_head_is_parsed_for_checks(stage: Stage) -> None:
         event = stage.ask("/agent fix the rounding", number=number)
         result = stage.run(model=server, event=event, token=token)
     assert result.code == 0, result.output
-    assert "could not be parsed" not in result.output
+    assert stage.outcome()["checks"] == []
 
 
 POLICIES = {
