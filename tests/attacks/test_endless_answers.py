@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 
@@ -11,8 +12,9 @@ from bot.contracts.messages import FinishReason, Message, Thinking
 from bot.contracts.model import Complete
 from bot.providers import assembly
 from bot.providers.assembly import MAX_CALLS
+from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Call, Raw, Say, Think, Turn
-from tests.support.provider_runs import FRAMES, MODELS, check_grammar, completed, run
+from tests.support.provider_runs import FRAMES, MODELS, check_grammar, completed, failed, run
 
 LIMIT = 20_000
 
@@ -90,6 +92,13 @@ def test_a96_a_stream_without_an_end_is_cut_off(form: str) -> None:
     end = completed(events)
     assert (end.finish, len(requests)) == (FinishReason.MAX_TOKENS, 1)
     assert size(end.message) <= LIMIT
+
+
+def test_a96_a_compressed_stream_is_not_unpacked() -> None:
+    packed = gzip.compress(b": x\n" * 10**6)
+    raw = Raw(packed, headers={"Content-Encoding": "gzip"})
+    events, _ = run(MODELS[0], [raw], policy=RetryPolicy(attempts=1))
+    assert failed(events).partial is None
 
 
 def size(message: Message) -> int:

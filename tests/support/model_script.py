@@ -102,6 +102,7 @@ class Raw:
 
     body: bytes
     content_type: str = "text/event-stream"
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

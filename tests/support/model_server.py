@@ -172,7 +172,7 @@ class ModelServer:
             )
             return True
         if isinstance(answer, Raw):
-            _end(connection, received, _plain(200, answer.body, answer.content_type, {}))
+            _end(connection, received, _plain(200, answer.body, answer.content_type, answer.headers))
             return True
         if answer.delay:
             self._closing.wait(answer.delay)
