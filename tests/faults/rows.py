@@ -61,6 +61,7 @@ from tests.faults.scene import (
     struck_at_github,
     token_ends,
     with_out,
+    without_access,
     without_bundle,
 )
 from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW, shell
@@ -359,6 +360,14 @@ BUNDLE = rows(
 )  # fmt: skip
 
 AGAIN = (
+    *rows(
+        "Write access is removed before publishing",
+        {
+            ("", "`publish`"): publish(without_access),
+            ("", "`publish` in a job of the event"): publish_in_job(without_access),
+        },
+        exit=6, says="GitHub gives less access", work=Work.BUNDLE, thread="GitHub gives less access",
+    ),
     *rows(
         "A bundle is published again",
         {("its pull request is closed", "`publish`"): publish_after(closed)},

@@ -468,6 +468,11 @@ def server_branch(name: str) -> Fault:
     return lambda scene: scene.forge.commit(scene.stage.repo, {"a": "b"}, branch=name) and None
 
 
+def without_access(scene: Scene) -> None:
+    """The account that asked may no longer write."""
+    scene.forge.grant(scene.stage.repo, MAINTAINER, "read")
+
+
 def renamed(scene: Scene) -> None:
     owner = scene.stage.repo.partition("/")[0]
     scene.forge.rename_repository(scene.stage.repo, f"{owner}/renamed")

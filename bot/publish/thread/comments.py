@@ -144,15 +144,22 @@ def _has_result(github: GitHub, comment: ThreadComment, kind: str) -> bool:
 
 
 def edit_comments(
-    github: GitHub, thread_ref: ThreadRef, texts: Mapping[str, str], fields: Mapping[str, str] | None = None
+    github: GitHub,
+    thread_ref: ThreadRef,
+    texts: Mapping[str, str],
+    fields: Mapping[str, str] | None = None,
+    *,
+    if_open: bool = False,
 ) -> frozenset[str]:
     """Edit our existing comments to the text of their kind; the thread is read once. Each mark keeps its fields and
-    gets `fields`. Returns the kinds that exist."""
+    gets `fields`. `if_open`: not those that have the result. Returns the kinds that exist."""
     kinds = set()
     for comment in list(comments_at(github, thread_ref)):
         for kind, text in texts.items():
             if is_own(github, thread_ref, comment, kind):
                 kinds.add(kind)
+                if if_open and _has_result(github, comment, kind):
+                    continue
                 _edit(github, thread_ref, comment, kind, text, fields=fields or {})
     return frozenset(kinds)
 

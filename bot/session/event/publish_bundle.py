@@ -18,7 +18,7 @@ from bot.events.event_request import NoRequest, Refusal, WorkflowInputs, parse_e
 from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
-from bot.github.errors import RepositoryMovedError
+from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.tiers import admission
@@ -28,7 +28,7 @@ from bot.publish.context import ReadFile
 from bot.publish.publish import publish
 from bot.publish.result import PublishResult
 from bot.publish.thread.comments import edit_comments
-from bot.publish.thread.markers import OVER, PROGRESS
+from bot.publish.thread.markers import OVER, PROGRESS, ThreadRef, thread_ref_of
 from bot.session.context.base import finder_of
 from bot.session.context.github_env import (
     WORKFLOW_TOKEN,
@@ -68,7 +68,7 @@ def publish_bundle(
     try:
         bundle = read_bundle(folder)
     except UsageError as error:
-        _close_progress(f"Publishing failed: {error}", environment, mask)
+        _close_progress(f"Publishing failed: {error}", environment, mask, say)
         raise
     where = read_github_environment(environment)
     _check_entry(bundle.outcome.request, where, environment.get("SLASH_AGENT_TASK", ""))
@@ -77,7 +77,7 @@ def publish_bundle(
     try:
         return publishing(old_name)
     except OSError as error:
-        _close_progress(f"Publishing failed: {error.strerror or error}", environment, mask)
+        _close_progress(f"Publishing failed: {error.strerror or error}", environment, mask, say)
         raise
     except RepositoryMovedError:
         new = client_for(where, environment).current_name(old_name)
@@ -104,7 +104,13 @@ def _publish_as(
         mask(secret)
     github = client_for(where, environment)
     # An event has the name that the repository had then, as the bundle has.
-    _check_request(bundle.outcome.request, environment, job_env, github)
+    try:
+        _check_request(bundle.outcome.request, environment, job_env, github)
+    except PublishError as error:
+        host = github.dry(say) if dry_run else github
+        thread_ref = _event_thread(environment, job_env) or thread_ref_of(bundle.outcome.request)
+        _end_thread(host, thread_ref, f"Publishing failed: {error}", where.run_url, say)
+        raise
     bundle = _renamed(bundle, old_name, name)
     finder = Finder()
 
@@ -145,21 +151,47 @@ def _renamed(bundle: Bundle, old_name: str, new: str) -> Bundle:
     return replace(bundle, outcome=replace(bundle.outcome, request=replace(request, repository=new)))
 
 
-def _close_progress(error_message: str, environment: Mapping[str, str], mask: Callable[[str], None]) -> None:
-    """Report an unreadable bundle in the progress comment of the event's thread. No new comment is written."""
-    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
-    if not payload:
+def _close_progress(
+    error_message: str,
+    environment: Mapping[str, str],
+    mask: Callable[[str], None],
+    say: Callable[[str], None],
+) -> None:
+    """Report an unreadable bundle in the thread of the event."""
+    if not environment.get("GITHUB_EVENT_PATH", ""):
         return
     where = read_github_environment(environment)
-    event_request = parse_event_request(read_event(name, Path(payload)), _inputs(environment, where))
-    if isinstance(event_request, NoRequest) or not event_request.number:
+    thread_ref = _event_thread(environment, where)
+    if thread_ref is None:
         return
-    where = signed_in(where, event_request.repository.name, Access.COMMENT)
+    where = signed_in(where, thread_ref.repository, Access.COMMENT)
     for secret in where.minted_secrets.values():
         mask(secret)
-    text = error_text(error_message, where.run_url)
-    thread_ref = replace(event_thread_ref(event_request, where), lines=0)
-    edit_comments(client_for(where, environment), thread_ref, {PROGRESS: text}, OVER)
+    _end_thread(client_for(where, environment), thread_ref, error_message, where.run_url, say)
+
+
+def _event_thread(environment: Mapping[str, str], where: GitHubEnvironment) -> ThreadRef | None:
+    """Return the thread of the event that began the run, `None` without one."""
+    name, payload = environment.get("GITHUB_EVENT_NAME", ""), environment.get("GITHUB_EVENT_PATH", "")
+    if not payload:
+        return None
+    event_request = parse_event_request(read_event(name, Path(payload)), _inputs(environment, where))
+    if isinstance(event_request, NoRequest) or not event_request.number:
+        return None
+    return event_thread_ref(event_request, where)
+
+
+def _end_thread(
+    github: GitHub, thread_ref: ThreadRef | None, error_message: str, run_url: str, say: Callable[[str], None]
+) -> None:
+    """Write the error in our comments of the request, unless they have its result. No new comment is written."""
+    if thread_ref is None:
+        return
+    text = error_text(error_message, run_url)
+    try:
+        edit_comments(github, replace(thread_ref, lines=0), {PROGRESS: text}, OVER, if_open=True)
+    except GitHubError as error:
+        say(f"note: the progress comment could not be finished: {error}")
 
 
 def _inputs(environment: Mapping[str, str], where: GitHubEnvironment) -> WorkflowInputs:
@@ -213,10 +245,31 @@ def _check_request(
         difference_text = _actor_difference(request, github, event)
     else:
         difference_text = _event_difference(request, event, _inputs(environment, where), where, github)
+    if difference_text == _WHO:
+        _check_access(request, github)
     if difference_text:
         raise PublishError(
             f"The bundle is not for the event that this job is about: {difference_text} is another. "
             "Somebody may have changed it on its way here; nothing was done."
+        )
+
+
+_WHO = "who asked"
+_PEOPLE = (Tier.OUTSIDER, Tier.CONTRIBUTOR, Tier.MAINTAINER)
+
+
+def _check_access(request: Request, github: GitHub) -> None:
+    """Raise `PublishError` if GitHub now gives the actor less access than the request has."""
+    actor = request.actor
+    if actor.tier not in _PEOPLE:
+        return
+    known = github.permission(request.repository, actor.login)
+    tier = tier_of(known)
+    if known.user_id in (0, actor.id) and _PEOPLE.index(tier) < _PEOPLE.index(actor.tier):
+        raise PublishError(
+            f"The run was for {actor.login}, who asked as {actor.tier} and is {tier} now: GitHub gives less access "
+            "than when the run began. Nothing was published. Give the access back and publish again, or let somebody "
+            "who has it write the command."
         )
 
 
@@ -255,5 +308,5 @@ def _actor_difference(request: Request, github: GitHub, event: OtherEvent | None
     if actor.tier in (Tier.MAINTAINER, Tier.CONTRIBUTOR, Tier.OUTSIDER):
         known = github.permission(request.repository, actor.login)
         if (known.user_id, tier_of(known)) != (actor.id, actor.tier):
-            return "who asked"
+            return _WHO
     return ""
