@@ -61,7 +61,7 @@ class Conversation:
         self._fixed = _fixed_tokens(context)
         self._size = ConversationSize()
         self._size.reset(self._fixed)
-        self._overflowed = False
+        self._overflow = ""  # the API's refusal of a conversation that is too long
         self._mask: Mask | None = None
         self._continued_instruction: tuple[str, ...] = ()
         self._calls = CallRunner(context, self.session_usage)
@@ -115,9 +115,9 @@ class Conversation:
         if compaction is None:
             return None
         turn, before = self.turn + 1, self._size.tokens
-        if not self._overflowed and (self.context.hooks.has_result() or not compaction.due(turn, before)):
+        if not self._overflow and (self.context.hooks.has_result() or not compaction.due(turn, before)):
             return None
-        self._overflowed = False
+        overflow, self._overflow = self._overflow, ""
         messages = self._history.view()
         verbatim = (*self._continued_instruction, *self.context.hooks.verbatim_texts())
         state = CompactionInput(turn, before, messages, self.files, verbatim, self._calls.repeatable)
@@ -134,7 +134,8 @@ class Conversation:
             )
             if self.context.cancel.fired:
                 return cancel_stop(self.context.cancel, self.context.limits)
-            return Stop(StopReason.MAX_TOKENS, result.reason)
+            refusal = f" The model's API said: {overflow}." if overflow else ""
+            return Stop(StopReason.MAX_TOKENS, result.reason + refusal)
         else:
             self._add_usage(result.usage, result.cost)
             self._history.shorten(result.text, result.first_kept)
@@ -157,7 +158,7 @@ class Conversation:
         self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
         self.turn -= 1
         self.session_usage.uncount_request()
-        self._overflowed = True
+        self._overflow = response.message.rstrip(".")
         return True
 
     def ask(self) -> Complete | Failed:

@@ -94,7 +94,7 @@ def headline(outcome: Outcome, where: str = "", review: Review | None = None) ->
     """Return the result of a run in one line."""
     mark, text = _headline_parts(outcome, where, review)
     failed = outcome.status is Status.FAILED
-    stopped = _STOPPED.get(outcome.stop_reason, "")
+    stopped = _stopped(outcome)
     if failed and outcome.stop_reason is StopReason.CANCELED:
         text = "Cancelled, nothing was changed"
     elif failed and stopped and review is not None:
@@ -128,12 +128,18 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
         case Status.REFUSED:
             return "bad", "Refused"
         case Status.FAILED | Status.PARTIAL:
-            stopped = _STOPPED.get(outcome.stop_reason, "")
+            stopped = _stopped(outcome)
             # What a run had that broke off is in its folder.
             unchanged = "" if outcome.stop_reason is StopReason.ERROR else ", nothing was changed"
             return "bad", f"Failed{f' ({stopped})' if stopped else ''}{unchanged}"
         case _:
             return "good", outcome.status.value.replace("_", " ").capitalize()
+
+
+def _stopped(outcome: Outcome) -> str:
+    if outcome.stop_reason is StopReason.MAX_TOKENS and outcome.reason.startswith("The conversation "):
+        return "the conversation is too long for the model"
+    return _STOPPED.get(outcome.stop_reason, "")
 
 
 def _review_headline(review: Review) -> tuple[Mark, str]:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from bot.github.errors import Failure, GitHubError, failure_from, sentence
 from bot.github.retry import wait_before_retry
-from bot.github.transport import ApiCall, ApiTransport
+from bot.github.transport import ApiCall, ApiTransport, body_of
 
 if TYPE_CHECKING:
     import requests
@@ -84,9 +84,9 @@ class Downloads(ApiTransport):
             if response.status_code >= 300:
                 with response:
                     body = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
-                return failure_from(
-                    response.status_code, _message(body), dict(response.headers), self._pace.now()
-                )
+                lowered = {name.lower(): value for name, value in response.headers.items()}
+                data = body_of(response.status_code, lowered, body)
+                return failure_from(response.status_code, data, lowered, self._pace.now())
             return response
         return Failure(301, "too many redirects")
 
@@ -118,12 +118,3 @@ class Download:
         except requests.RequestException as error:
             failure = Failure(0, type(error).__name__)
             raise GitHubError(sentence(failure, self._action), failure) from None
-
-
-def _message(text: str) -> object:
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -135,7 +135,7 @@ def sentence(failure: Failure, action: str) -> str:
         limit = "primary rate limit (requests an hour)" if failure.out_of_quota else "secondary rate limit"
         return f"GitHub's {limit} stopped us while {action} ({failure.status}: {message}); try again {_when(failure)}."
     if failure.archived:
-        return f"The repository is archived, which stops {action} (403: {message}): unarchive it, then ask again."
+        return f"The repository is archived, which stops {action} (403: {message}): unarchive it, then do this again."
     match status := failure.status:
         case 0:
             return f"GitHub did not answer while {action} ({message})."

@@ -188,7 +188,7 @@ class ApiTransport:
         self.calls.append(ApiCall(verb, path, status))
         if status == 304 and cached is not None:
             return Response(200, cached.headers, json.loads(cached.text))
-        data = _body(status, response_headers, text)
+        data = body_of(status, response_headers, text)
         if isinstance(data, Failure):
             return data
         if status >= 300:
@@ -249,7 +249,7 @@ def _rows(data: Any, key: str) -> list[Any]:
     return rows
 
 
-def _body(status: int, headers: Mapping[str, str], text: str) -> Any:
+def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
     """Return the JSON of a whole response, or of an error response its text. Anything else is a `Failure` without a
     response: it was cut short, or a proxy sent it, and the request may have been executed."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -17,6 +17,7 @@ from bot.providers.models import similar_name
 from bot.providers.retry import FailedAttempt, is_retryable, requested_wait
 
 _MAX_MESSAGE = 400
+_TITLE = re.compile(r"<title>([^<]+)", re.IGNORECASE)
 # Errors inside a stream that began with 200 have a word in place of a status.
 _STATUS_OF_KIND = {
     "overloaded_error": 529,
@@ -104,7 +105,7 @@ def _http_failure(
     if 300 <= status < 400:
         message = f"it redirects to {headers.get('location', 'nowhere')}; set {endpoint.url_variable} to that"
     overflow = is_overflow(status, kind, message)
-    sentence = _sentence(status, message, endpoint, model)
+    sentence = _sentence(status, kind, message, endpoint, model)
     return FailedAttempt(
         sentence, status, retryable and not overflow, wait, overflow, server_message=message or kind
     )
@@ -119,7 +120,9 @@ def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
     if status is None:
         message = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
         return FailedAttempt(message, None, retryable, overflow=overflow)
-    return FailedAttempt(_sentence(status, message, endpoint, model), status, retryable, overflow=overflow)
+    return FailedAttempt(
+        _sentence(status, kind, message, endpoint, model), status, retryable, overflow=overflow
+    )
 
 
 def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
@@ -141,13 +144,18 @@ def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
     return FailedAttempt(f"the connection to {endpoint} failed: {message}", retryable=True)
 
 
-def _sentence(status: int, message: str, endpoint: Endpoint, model: str) -> str:
-    detail = _clean(message, endpoint)
+def _sentence(status: int, kind: str, message: str, endpoint: Endpoint, model: str) -> str:
+    detail = _clean(message or kind, endpoint)
     tail = f": {detail}" if detail else ""
     if status == 401 and not endpoint.key:
         return f"{endpoint} wants a key (401), and {endpoint.key_variable} is not set{tail}"
-    if status in (401, 403):
-        return f"{endpoint} refused the key in {endpoint.key_variable} ({status}){tail}"
+    if status == 401:
+        return f"{endpoint} refused the key in {endpoint.key_variable} (401){tail}"
+    if status == 403:
+        # The region, the model, the account or a proxy: only the server's words tell.
+        return f"{endpoint} does not allow {model!r} with the key in {endpoint.key_variable} (403){tail}"
+    if kind in _NO_FUNDS or status == 402:
+        return f"the account of the key in {endpoint.key_variable} has no funds left at {endpoint} ({status}){tail}"
     if status == 404:
         near = similar_name(model)
         advice = f"did you mean {near!r}?" if near else f"check --model and {endpoint.url_variable}"
@@ -172,7 +180,9 @@ def _error_object(body: Any) -> tuple[str, str]:
         kind = code if isinstance(code, str) and code else error.get("type")
         message = error.get("message") or error.get("detail") or (inner if isinstance(inner, str) else "")
         return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""
-    return "", body if isinstance(body, str) else ""
+    text = body if isinstance(body, str) else ""
+    title = _TITLE.search(text)
+    return "", f"a page in place of an answer, {title[1].strip()!r}" if title else text
 
 
 def _clean(text: str, endpoint: Endpoint) -> str:

@@ -42,7 +42,6 @@ from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,
     ThreadCommentError,
-    report_cancelled,
     report_change,
     report_failure,
     report_no_change,
@@ -112,7 +111,9 @@ def publish(
         report_change(context, stop.result)
         raise
     except KeyboardInterrupt:
-        report_cancelled(context)
+        # Not "could not be published": GitHub may have received something.
+        again = "Publish the bundle again, or run the job again."
+        report_failure(context, again, heading="Publishing was cancelled")
         raise
     except AgentError as error:
         raise PublishError(report_failure(context, str(error))) from error

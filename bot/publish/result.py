@@ -165,13 +165,6 @@ def report_no_change(context: PublishContext) -> tuple[str, ...]:
         raise ThreadCommentError(f"The comment on how the run ended could not be posted: {error}") from error
 
 
-def report_cancelled(context: PublishContext) -> None:
-    """Post that publishing was cancelled, which says nothing about what GitHub received before."""
-    report_failure(
-        context, "Publish the bundle again, or run the job again.", heading="Publishing was cancelled"
-    )
-
-
 def report_failure(context: PublishContext, problem: str, compare_url: str = "", heading: str = "") -> str:
     """Post `problem` in the thread, unless the thread has the result already; returns it, with a sentence about further
     failures."""

@@ -309,3 +309,15 @@ def test_a_result_that_is_no_terminals_pays_for_no_markdown(tmp_path: Path) -> N
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=os.getcwd()
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"),
+    [
+        ("The conversation fills the model's window.", "the conversation is too long for the model"),
+        ("The model reached its output limit in the middle of its answer.", "the model's answer was cut off"),
+    ],
+)  # fmt: skip
+def test_a_conversation_that_is_too_long_is_no_answer_that_was_cut_off(reason: str, why: str) -> None:
+    outcome = replace(NOTHING, status=Status.FAILED, stop_reason=StopReason.MAX_TOKENS, reason=reason)
+    assert why in headline(outcome)[1]

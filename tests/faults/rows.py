@@ -15,6 +15,7 @@ from tests.faults.scene import (
     Row,
     Work,
     answers,
+    archived,
     at_call,
     at_process,
     at_work,
@@ -134,6 +135,7 @@ MODEL = (
         {
             ("the key is wrong (401)", "`fix`, after the edits"): fix(*_EDITED, Status(401)),
             ("no such model (404)", "`fix`, after the edits"): fix(*_EDITED, Status(404)),
+            ("not in this region (403)", "`fix`, after the edits"): fix(*_EDITED, Status(403)),
         },
         exit=5, says="the model's provider failed", work=Work.BRANCH, status="partial",
     ),
@@ -315,6 +317,10 @@ FORBIDDEN = (
         "A 403 that stays",
         {("a rule forbids the branch", "`publish`, the push"): publish(forbidden_branch)},
         exit=6, says="rule of the repository", work=Work.BUNDLE, thread="rule of the repository",
+    ),
+    *rows(
+        "The repository takes no writes", {("it is archived", "`run`"): run(before=archived)},
+        exit=3, says="is archived", work=Work.UNPAID,
     ),
     *rows(
         "A branch on the server leaves no room for ours",

@@ -468,6 +468,11 @@ def server_branch(name: str) -> Fault:
     return lambda scene: scene.forge.commit(scene.stage.repo, {"a": "b"}, branch=name) and None
 
 
+def archived(scene: Scene) -> None:
+    """The repository takes no writes, as the event says."""
+    scene.stage.sample.event["repository"]["archived"] = True
+
+
 def without_access(scene: Scene) -> None:
     """The account that asked may no longer write."""
     scene.forge.grant(scene.stage.repo, MAINTAINER, "read")

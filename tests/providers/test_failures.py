@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 from bot.providers.failures import is_overflow
-from tests.support.model_script import Say, Status, Turn
+from tests.support.model_script import Raw, Say, Status, Turn
 from tests.support.provider_runs import MODELS, failed, run
 
 TOO_LONG = [
@@ -92,3 +95,30 @@ def test_an_overflow_inside_the_stream_is_one_too(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_another_failure_is_none(model: str) -> None:
     assert not failed(run(model, [Status(400, "no")])[0]).overflow
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (403, {"error": {"message": "Country, region, or territory not supported"}}, "does not allow .* territory"),
+        (403, {"error": {"message": "Project has no access to model `m`", "code": "model_not_found"}}, "no access to"),
+        (403, "<html><head><title>Access denied</title></head></html>", "a page in place of .*'Access denied'"),
+        (403, {"error": {"type": "permission_error"}}, "does not allow .* permission_error"),
+        (402, {"error": {"message": "Insufficient credits"}}, "no funds left .* Insufficient credits"),
+        (429, {"error": {"code": "insufficient_quota", "message": "Your quota is used"}}, "no funds left .* quota"),
+        (413, {"error": {"message": "Request body too large. Max size: 8000"}}, "too large .* Max size: 8000"),
+    ],
+)  # fmt: skip
+def test_a_refusal_has_the_servers_words_and_blames_no_key(status: int, body: object, words: str) -> None:
+    text = body if isinstance(body, str) else json.dumps(body)
+    message = failed(run(MODELS[0], [Status(status, body=text)])[0]).message
+    assert re.search(words, message), message
+    assert "refused the key" not in message
+
+
+@pytest.mark.parametrize(
+    "error", [{"message": "No such region", "type": "permission_error"}, "No such region"]
+)
+def test_an_error_with_status_200_keeps_the_servers_words(error: object) -> None:
+    answer = Raw(json.dumps({"error": error}).encode(), "application/json; charset=utf-8")
+    assert "No such region" in failed(run(MODELS[0], lambda _: answer)[0]).message

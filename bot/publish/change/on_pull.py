@@ -173,16 +173,7 @@ def _proposal(
 ) -> Proposal:
     never = frozenset({refs.default, head.current.base_ref, base})
     return Proposal(
-        ready.prepared,
-        ready.author,
-        name,
-        base,
-        refs.heads,
-        never,
-        ready.policy,
-        ready.policy_sha,
-        head.fork,
-        newest_pull=refs.newest_pull,
+        ready.prepared, ready.author, name, base, refs, never, ready.policy, ready.policy_sha, head.fork
     )
 
 

@@ -152,7 +152,9 @@ def _opened_by_others(
     hint = "the token needs `pull-requests: write`"
     if error.says(OPENING_FORBIDDEN):
         hint = f'turn on "{ACTIONS_SETTING}" in the settings of the organisation or repository, under Actions'
-    elif failure.rate_limited or failure.archived:
+    elif failure.archived:
+        hint = f"the repository is archived ({failure.message}): unarchive it, then publish again"
+    elif failure.rate_limited:
         hint = str(error).rstrip(".")
     raise OpeningRefusedError(
         f"The branch {target.branch} is pushed, but GitHub refused to open the pull request: {hint}.",
@@ -204,12 +206,11 @@ def publish_on_branch(context: PublishContext) -> PublishResult:
         ready.author,
         name,
         base,
-        refs.heads,
+        refs,
         people,
         ready.policy,
         ready.policy_sha,
         labels=ready.labels,
-        newest_pull=refs.newest_pull,
     )
     return propose(context, proposal, find_target(context, proposal))
 

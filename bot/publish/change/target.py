@@ -20,7 +20,7 @@ from bot.maintenance.task_file import path_of
 from bot.policy.values import Policy
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
-from bot.publish.remote import PREFIX
+from bot.publish.remote import PREFIX, Refs
 from bot.publish.thread.markers import PULL_REQUEST, read_mark
 
 _MOST_BRANCHES = 100
@@ -148,8 +148,7 @@ def add_labels(context: PublishContext, number: int, labels: tuple[str, ...]) ->
 class Proposal:
     """A commit to propose on a branch called `name`, as a pull request onto the branch `base`.
 
-    `heads` are the server's branches that may be ours, `never` those that people work on; `newest_pull` is the highest
-    number of a pull request. Keyword, template and
+    `refs` has the server's branches that may be ours, `never` are those that people work on. Keyword, template and
     workflows to start are those of the policy at `policy_sha`. `foreign`: the branch will contain commits of a fork.
     `labels` are added to a new pull request.
     """
@@ -158,19 +157,18 @@ class Proposal:
     author: Signature
     name: str
     base: str
-    heads: Mapping[str, str]
+    refs: Refs
     never: frozenset[str]
     policy: Policy
     policy_sha: str
     foreign: bool = False
     labels: tuple[str, ...] = ()
-    newest_pull: int = 0
 
 
 def find_target(context: PublishContext, proposal: Proposal) -> Target:
     """Choose the target by our own pull requests on GitHub. One that this bundle was published in counts in any state:
     it may be merged or closed by now, and its branch deleted."""
-    heads = {branch: sha for branch, sha in proposal.heads.items() if branch not in proposal.never}
+    heads = {branch: sha for branch, sha in proposal.refs.heads.items() if branch not in proposal.never}
     own = _own_pulls(context, proposal, sorted(heads, key=len))
     open_ones = [
         _open_pull(context, proposal, pull, fields.get("head", ""), heads[pull.head_branch])
@@ -179,7 +177,7 @@ def find_target(context: PublishContext, proposal: Proposal) -> Target:
     ]
     target = choose_target(proposal.name, proposal.prepared.sha, heads, open_ones, never=proposal.never)
     thread = context.request.thread
-    if target.branch not in heads and proposal.newest_pull > (thread.number if thread else 0):
+    if target.branch not in heads and proposal.refs.newest_pull > (thread.number if thread else 0):
         own += _own_pulls(context, proposal, [target.branch])
     for pull, fields in own:
         published_here = fields.get("change", fields.get("head")) == proposal.prepared.change
