@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.long_script import first_words
+from tests.support.provider_runs import raw_values
 
 # As the adapters write it. Inside a JSON string its quotes would be escaped, so nothing else can be it.
 _MARK = b',"cache_control":{"type":"ephemeral"}'
@@ -15,8 +15,8 @@ _MARK = b',"cache_control":{"type":"ephemeral"}'
 
 @dataclass(frozen=True)
 class Broken:
-    """Request `number` does not extend `previous`; `at` is the first byte that differs. `excused` where the
-    conversation was made shorter in between."""
+    """Request `number` does not extend `previous`; `at` is the first character of the prompt that differs. `excused`
+    where the conversation was made shorter in between."""
 
     number: int
     previous: int
@@ -44,43 +44,38 @@ class Prefixes:
 def prefixes(bodies: Sequence[bytes], summaries: Collection[int]) -> Prefixes:
     """`bodies` in the order of their arrival; `summaries` are the numbers of those that asked for a summary, which is
     what makes a conversation shorter: the first request of a conversation after one need not extend the last."""
-    last: dict[str, tuple[int, bytes]] = {}
+    last: dict[str, tuple[int, str]] = {}
     broken: list[Broken] = []
     followers = 0
     for number, body in enumerate(bodies):
         if number in summaries:
             continue
-        parsed = json.loads(body)
-        plain = body.replace(_MARK, b"")
-        conversation = first_words(parsed)
+        prompt = _prompt(body)
+        conversation = first_words(json.loads(body))
         if conversation in last:
             followers += 1
             previous, start = last[conversation]
-            if not _extends(plain, start):
+            if not _extends(prompt, start):
                 excused = any(previous < summary < number for summary in summaries)
-                broken.append(Broken(number, previous, _differs_at(start, plain), excused))
-        last[conversation] = (number, _lasting(plain, parsed))
+                broken.append(Broken(number, previous, _differs_at(start, prompt), excused))
+        last[conversation] = (number, prompt)
     return Prefixes(len(last), followers, tuple(broken))
 
 
-def _lasting(plain: bytes, parsed: dict[str, Any]) -> bytes:
-    """The body up to the end of its last message: the list is closed behind it, and parameters may follow."""
-    keys = list(parsed)
-    behind = keys[keys.index("messages" if "messages" in parsed else "input") + 1 :]
-    tail = b"]" + b"".join(_written(parsed, key) for key in behind) + b"}"
-    return plain.removesuffix(tail)
+def _prompt(body: bytes) -> str:
+    """What a cache goes by: tools, system text and messages, each as it was written, without cache marks."""
+    values = raw_values(body.replace(_MARK, b""))
+    fixed = "".join(values.get(name, "") for name in ("tools", "system", "instructions"))
+    return fixed + values.get("messages", values.get("input", ""))
 
 
-def _written(parsed: dict[str, Any], key: str) -> bytes:
-    return b"," + json.dumps({key: parsed[key]}, ensure_ascii=False, separators=(",", ":")).encode()[1:-1]
-
-
-def _extends(plain: bytes, start: bytes) -> bool:
+def _extends(prompt: str, start: str) -> bool:
     """A further message follows, or it is the same request again."""
-    return plain.startswith(start) and plain[len(start) : len(start) + 1] in (b",", b"]")
+    lasting = start.removesuffix("]")
+    return prompt.startswith(lasting) and prompt[len(lasting)] in ",]"
 
 
-def _differs_at(one: bytes, other: bytes) -> int:
+def _differs_at(one: str, other: str) -> int:
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -91,5 +86,5 @@ def _differs_at(one: bytes, other: bytes) -> int:
 def described(bodies: Sequence[bytes], broken: Sequence[Broken]) -> Iterator[str]:
     """Where each goes another way, for people."""
     for one in broken:
-        text = bodies[one.number].replace(_MARK, b"")[max(0, one.at - 60) : one.at + 60]
-        yield f"request {one.number} parts from {one.previous} at byte {one.at}: {text!r}"
+        text = _prompt(bodies[one.number])[max(0, one.at - 60) : one.at + 60]
+        yield f"request {one.number} parts from {one.previous} at character {one.at}: {text!r}"
