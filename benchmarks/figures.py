@@ -68,9 +68,6 @@ class Scale:
     environment_files: int = last_word.FILES
     server_edits: int = language_servers.EDITS
     large_python: str = language_servers.LARGE_FILE
-    servers: tuple[str, ...] = ()
-    """Language servers by name; all that are installed where none is named."""
-
     trees: Mapping[int, int] = field(default_factory=lambda: {size: size for size in SEARCH_MS})
     """Files of the target to files that are really made."""
     report_turns: Mapping[int, int] = field(
@@ -313,14 +310,10 @@ def checkers(bench: Bench) -> Iterator[Row]:
 
 def servers(bench: Bench) -> Iterator[Row]:
     """Language servers as the tool host asks them."""
+    bench.say("language servers")
     scale = bench.scale
     return language_servers.language_servers(
-        bench.folder / "language-servers",
-        scale.server_edits,
-        scale.runs,
-        scale.servers,
-        scale.large_python,
-        bench.say,
+        bench.folder / "language-servers", scale.server_edits, scale.runs, scale.large_python
     )
 
 

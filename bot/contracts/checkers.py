@@ -26,14 +26,16 @@ CHECKER_NAMES = (
 )
 """Checkers of a whole project, in the order in which they run. Their commands are in `bot/evidence/checkers.py`."""
 
-LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint", "cargo")
-EDIT_CHECKERS = ("shellcheck", "bash", "python", "json", "toml", "yaml")
-"""Programs and parsers, not servers, that run on a changed file."""
+LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint", "rust-analyzer")
+EDIT_CHECKERS = ("python", "json", "toml", "yaml")
+"""Parsers of a changed file."""
+REMOVED_SERVERS = ("cargo", "shellcheck", "bash")
+"""What a policy could name here once. They still run over the whole project, before and after the change."""
 DIAGNOSTIC_TOOLS = (*LANGUAGE_SERVERS, *EDIT_CHECKERS)
 """What runs while files are edited. `bot/toolhost/lsp/registry.py` has how each is started."""
 
 MAX_WAIT = 30
-"""Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 3."""
+"""Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""
 
 ReadText = Callable[[str], str | None]
 """Returns the text of a file by its path from the repository's root, or `None` if there is no such file."""

@@ -96,8 +96,8 @@ class CheckerComparison:
 
 @dataclass(frozen=True, slots=True)
 class ServerUse:
-    """A language server in a run. `first_answer` is seconds from its start, 0 if none came; `memory` is its
-    peak including child processes, in bytes; `note` says why it is off, empty if it is on."""
+    """A language server in a run. `first_answer` is seconds from its start, 0 if none came; `memory` is always 0
+    since it is no longer measured; `note` says why it is off, empty if it is on."""
 
     name: str
     version: str

@@ -125,9 +125,11 @@ def text() -> Kind[str]:
     return Kind(nodes.text, _SCALAR, "text")
 
 
-def choice(known: Collection[str]) -> Kind[str]:
+def choice(known: Collection[str], removed: Collection[str] = ()) -> Kind[str]:
     return Kind(
-        lambda node, problems: nodes.choice(node, known, problems), {"enum": list(known)}, ", ".join(known)
+        lambda node, problems: nodes.choice(node, known, problems, removed),
+        {"enum": list(known)},
+        ", ".join(known),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from bot.contracts.checkers import CHECKER_NAMES, DIAGNOSTIC_TOOLS, MAX_WAIT
+from bot.contracts.checkers import CHECKER_NAMES, DIAGNOSTIC_TOOLS, MAX_WAIT, REMOVED_SERVERS
 from bot.contracts.request import Tier
 from bot.policy.key_kinds import (
     Key,
@@ -138,7 +138,7 @@ SERVER = Table(
     )
 )
 _SERVERS: Kind[Mapping[str, ServerPolicy]] = mapping_of(
-    choice(DIAGNOSTIC_TOOLS),
+    choice(DIAGNOSTIC_TOOLS, REMOVED_SERVERS),
     SERVER.over(ServerPolicy()),
     words=f"mapping by name: {', '.join(DIAGNOSTIC_TOOLS)}",
 )

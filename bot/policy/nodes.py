@@ -182,10 +182,15 @@ def seconds(node: yaml.Node, problems: Problems, highest: int) -> float | None:
     return None
 
 
-def choice(node: yaml.Node, known: Collection[str], problems: Problems) -> str | None:
+def choice(
+    node: yaml.Node, known: Collection[str], problems: Problems, removed: Collection[str] = ()
+) -> str | None:
     value = text(node, problems)
     if value is None or value in known:
         return value
+    if value in removed:
+        problems.add(node, f"`{value}` was removed: delete this line")
+        return None
     among, best = ", ".join(known), nearest(value, known)
     problems.add(node, f"`{value[:40]}` is not one of {among}; the nearest is `{best}`")
     return None

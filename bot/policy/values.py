@@ -241,7 +241,7 @@ class DiagnosticsPolicy:
     `checkers` run before and after the change: `None` for those that the repository uses."""
 
     off: bool = False
-    wait: float = 3.0
+    wait: float = 2.0
     servers: Mapping[str, ServerPolicy] = field(default_factory=dict)
     checkers: tuple[str, ...] | None = None
 

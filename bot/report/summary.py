@@ -159,10 +159,7 @@ def _server(server: ServerUse) -> str:
     if server.note:
         return f"{name}: {_sentence(server.note)}"
     first = f", first answer after {duration(server.first_answer)}" if server.first_answer else ""
-    return (
-        f"{name}{first}, asked {count_of(server.asked, 'time')}, waited for {duration(server.waited)}, "
-        f"{server.memory >> 20:,} MiB"
-    )
+    return f"{name}{first}, asked {count_of(server.asked, 'time')}, waited for {duration(server.waited)}"
 
 
 def _sentence(text: str, limit: int = _SENTENCE) -> str:

@@ -18,7 +18,7 @@ from bot.toolhost import files
 from bot.toolhost.context import Context, ToolFailure
 from bot.toolhost.file_history import sha256
 from bot.toolhost.freshness import count_as_shown
-from bot.toolhost.lsp.registry import is_checked, is_shell, may_be_script
+from bot.toolhost.lsp.registry import is_checked
 from bot.toolhost.scan import Scanner
 from bot.toolhost.text import NotTextError, decode
 
@@ -118,12 +118,12 @@ class Diagnosing:
         if tool in _SHELL and self._loader is not None:
             self._context.busy()
             # Before the first read, a command's changes are reported with the next result, after the scan.
-            names = self._scanner.touched(lambda name: is_checked(name) or may_be_script(name))
+            names = self._scanner.touched(is_checked)
         if self._pending:
             names = list(dict.fromkeys((*self._pending, *names)))
             self._pending.clear()
         moved, self._moved = self._moved, {}
-        names = [name for name in names if self._is_checked(name)]
+        names = [name for name in names if is_checked(name)]
         service = self._ready() if names or self._service else None
         if service is None:
             return None
@@ -131,7 +131,7 @@ class Diagnosing:
         return (service.changed(names, moved, began) if names else None) or service.late_report()
 
     def _read(self, name: str) -> None:
-        if not self._is_checked(name) or (text := self._now(name)) is None:
+        if not is_checked(name) or (text := self._now(name)) is None:
             return
         before = self._before(name) if self._options.get("again") else text
         if before is None:
@@ -139,9 +139,6 @@ class Diagnosing:
         self._note(1)
         self._read_files.put((name, before))
         self._begin()
-
-    def _is_checked(self, name: str) -> bool:
-        return is_checked(name) or (may_be_script(name) and is_shell(name, self._now(name) or ""))
 
     def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
         from bot.toolhost.lsp.report import quoted_lines, record, text
@@ -200,7 +197,7 @@ class Diagnosing:
             frozenset(options.get("said", ())),
             launch_policy=launch_policy,
         )
-        base = BaseCommit(self._scanner.base_content, self._scanner.export)
+        base = BaseCommit(self._scanner.base_content)
         self._service = DiagnosticsService(self._context, settings, self._before, self._now, base)
         return self._service
 

@@ -11,7 +11,6 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bot.toolhost import listing, programs
@@ -122,22 +121,6 @@ class Scanner:
         if len(fields) != 3 or fields[1] != b"blob" or not fields[2].isdigit():
             return None
         return rest[: int(fields[2])]
-
-    def export(self, folder: Path) -> bool:
-        """Write the files of that commit below `folder`; return whether that succeeded. May be called from any
-        thread."""
-        if not self._commit:
-            return False
-        index = {"GIT_INDEX_FILE": f"{folder}.index"}
-        commands = (
-            ["read-tree", self._commit],
-            ["checkout-index", "--all", "--force", f"--prefix={folder}/"],
-        )
-        try:
-            ended = (self._run_git(one, Cancellation(), index=index) for one in commands)
-            return all(one.exit_code == 0 for one in ended)
-        except OSError:
-            return False
 
     def note(self, metadata: Mapping[str, Any]) -> None:
         """Update the known state of the files that a tool changed, which its result's metadata names."""
@@ -255,14 +238,13 @@ class Scanner:
         cancelled: Cancellation,
         *,
         stdin: bytes = b"",
-        index: Mapping[str, str] | None = None,
     ) -> programs.ProgramResult:
         """Run the system's git, whatever a command put into an environment of the tree or into HOME."""
         own = {**self.context.environment, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         return programs.run_program(
             ["git", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", *arguments],
             cwd=self.context.root,
-            environment={**own, **(index or {}), "PATH": f"{programs.SYSTEM_PATH}:{own.get('PATH', '')}"},
+            environment={**own, "PATH": f"{programs.SYSTEM_PATH}:{own.get('PATH', '')}"},
             timeout=60,
             cap=256 * 1024 * 1024,
             cancelled=cancelled,

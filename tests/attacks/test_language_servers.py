@@ -18,6 +18,7 @@ from tests.support.workspaces import Bench, bash, eventually, make_tree
 pytestmark = [pytest.mark.checkers, pytest.mark.slow]
 
 BIN = "node_modules/.bin"
+TYPESCRIPT = "typescript-language-server"
 EDIT = {"path": "a.js", "old": "1", "new": "2"}
 FILES = {"a.js": "let a = 1\n", "biome.json": "{}\n", ".oxlintrc.json": "{}\n"}
 
@@ -29,9 +30,9 @@ def program(canary: object) -> str:
 @pytest.mark.bubblewrap
 def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp_path: Path) -> None:
     policy = "version: 1\nrules: [{effect: deny, opaque: true}]\n"
-    files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/tsc": program("canary.txt")}
+    files = {**FILES, f"{BIN}/biome": program("canary.txt"), f"{BIN}/{TYPESCRIPT}": program("canary.txt")}
     repo = make_repository(tmp_path / "app", {**files, ".github/agent.yml": policy, "b.py": "b = 1\n"})
-    for name in ("biome", "tsc"):
+    for name in ("biome", TYPESCRIPT):
         (repo / BIN / name).chmod(0o755)
     commit_all(repo)
     edits = [Call("edit", {**EDIT, "path": path}) for path in ("a.js", "b.py")]
@@ -47,12 +48,17 @@ def test_a54_what_a_rule_denies_no_language_server_is_a_way_to_run(cli: Cli, tmp
 def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: Path) -> None:
     """What setup left in a folder that git does not know is started: one that fails is off, and no more."""
     canary = tmp_path / "canary"
-    files = {**FILES, f"{BIN}/biome": program(canary), "evil": program(canary), ".gitignore": "tsc\noxlint\n"}
+    files = {
+        **FILES,
+        f"{BIN}/biome": program(canary),
+        "evil": program(canary),
+        ".gitignore": f"{TYPESCRIPT}\noxlint\n",
+    }
     tree = make_tree(tmp_path / "tree", files)
-    tsc = tree / BIN / "tsc"
-    tsc.write_text(program(canary))
-    os.utime(tsc, (1, 1))
-    for name in ("tsc", "biome"):
+    server = tree / BIN / TYPESCRIPT
+    server.write_text(program(canary))
+    os.utime(server, (1, 1))
+    for name in (TYPESCRIPT, "biome"):
         (tree / BIN / name).chmod(0o755)
     bench = Bench(tmp_path, tree)
     servers: dict[str, dict[str, str]] = {name: {} for name in ("typescript", "biome", "oxlint")}
@@ -65,4 +71,4 @@ def test_a29_no_program_that_the_run_put_there_is_started_to_look_on(tmp_path: P
     assert f"oxlint is not available: {BIN}/oxlint was changed in this run, and would be run" in content
     assert eventually(canary.exists)
     bench.close()
-    assert canary.read_text() == f"{tsc}\n"
+    assert set(canary.read_text().splitlines()) == {str(server)}

@@ -42,7 +42,6 @@ TINY = Scale(
     environment_files=200,
     server_edits=5,
     large_python="responses/__init__.py",
-    servers=("ruff", "ty"),
     trees={50_000: 40, 300_000: 60},
     report_turns={200: 6, 2000: 8},
 )
@@ -78,7 +77,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("last-word", 2),
         ("refusals", 3),
         ("thread", 1),
-        ("language-servers", 6),
+        ("language-servers", 2),
         pytest.param("report", 4, marks=pytest.mark.chromium),
     ],
 )

@@ -10,8 +10,8 @@ from bot.policy.load import PolicyError, load_policy
 from bot.policy.values import DiagnosticsPolicy, ServerPolicy
 
 
-def test_where_nothing_is_said_all_that_is_there_looks_on_for_three_seconds() -> None:
-    assert load_policy("diagnostics: {}\n").diagnostics == DiagnosticsPolicy(False, 3.0, {}, None)
+def test_where_nothing_is_said_all_that_is_there_looks_on_for_two_seconds() -> None:
+    assert load_policy("diagnostics: {}\n").diagnostics == DiagnosticsPolicy(False, 2.0, {}, None)
 
 
 def test_each_key_is_read() -> None:
@@ -38,6 +38,7 @@ def test_none_and_an_empty_list_are_no_checkers() -> None:
     ("text", "said"),
     [
         ("diagnostics: {servers: {tyy: {off: true}}}", "`tyy` is not one of"),
+        ("diagnostics: {servers: {cargo: {off: true}}}", "`cargo` was removed"),
         ("diagnostics: {servers: {ty: {args: x}}}", "unknown key `args`"),
         ("diagnostics: {wait: 31s}", "at most 30 seconds"),
         ("diagnostics: {wait: 0}", "expected a time"),

@@ -25,9 +25,12 @@ FIX = profile_of_verb(Verb.FIX)
         (
             "{effect: deny, commands: [[cargo], [tsc]]}",
             "",
-            {"cargo": "does not allow `cargo check`", "typescript": "does not allow `tsc --lsp --stdio`"},
+            {
+                "rust-analyzer": "does not allow `cargo check`",
+                "typescript": "does not allow `tsc --lsp --stdio`",
+            },
         ),
-        ("{effect: ask, commands: [[cargo, check]]}", "", {"cargo": "does not allow `cargo check`"}),
+        ("{effect: ask, commands: [[cargo, check]]}", "", {"rust-analyzer": "does not allow `cargo check`"}),
         ("{effect: deny, commands: [[cargo, publish]]}", "", {}),
         ("{effect: deny, commands: [[cargo]], tiers: [bot]}", "", {}),
         ("{effect: ask, opaque: true}", "does not allow opaque commands", {}),

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.toolhost.lsp.process import FileDiagnostics, ServerConfig, Timeouts
-from bot.toolhost.lsp.server import LanguageServer
-from bot.toolhost.lsp.server_loop import ServerLoop
+from bot.toolhost.lsp.client import LanguageServer, ServerConfig
 from tests.support.workspaces import eventually
 
 LONG = 60.0
 """A time-out in seconds that no test reaches."""
 
-SHORT = 0.05
-"""Seconds to wait for a response that never comes."""
-
 FILE = "a.py"
 PLAYER = Path(__file__).with_name("play_language_server.py")
-
-QUICK = Timeouts(
-    start=LONG, answer=LONG, registration=0.01, refresh=0.01, versioned=0.01, unversioned=0.01, first_open=0.01,
-    stop=1.0,
-)  # fmt: skip
 
 PULL = {"textDocumentSync": 2, "diagnosticProvider": {}}
 PUSH = {"textDocumentSync": 2}
@@ -48,27 +41,48 @@ def pulls(*answers: list[Any], **more: object) -> dict[str, Any]:
     return script(PULL, {"textDocument/diagnostic": list(answers)}, **more)
 
 
-class Scripted:
-    """One server and the file that it checks."""
+def start(argv: tuple[str, ...], folder: Path, name: str = "scripted") -> LanguageServer:
+    """A server of this command on a folder."""
 
-    def __init__(self, loop: ServerLoop, folder: Path, what: Mapping[str, Any], **options: Any) -> None:
+    def start_process() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            argv,
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
+
+    return LanguageServer(ServerConfig(name, folder, folder, start_process), threading.Condition())
+
+
+class Scripted:
+    """One server and the files that it checks."""
+
+    def __init__(self, folder: Path, what: Mapping[str, Any]) -> None:
         self.folder = folder
         self._log = folder / f"{len(list(folder.iterdir()))}.log"
         written = self._log.with_suffix(".json")
         written.write_text(json.dumps(what))
         argv = (sys.executable, "-I", "-S", str(PLAYER), str(written), str(self._log))
-        self.program = ServerConfig("scripted", argv, folder, {}, **({"timeouts": QUICK} | options))
-        self.server: LanguageServer = loop.start(self.program)
+        self.server = start(argv, folder)
 
-    def open(self, text: str = "one\ntwo\n", path: str = FILE) -> None:
-        self.server.open(path, text, "python")
+    def edit(self, now: str = "new\n", path: str = FILE, before: str | None = "old\n") -> None:
+        self.server.read(path, "python", before, now)
 
-    def ask(self, seconds: float = LONG, path: str = FILE) -> FileDiagnostics:
-        return self.server.diagnostics([path], seconds)[path]
+    def said(self, path: str = FILE) -> list[str]:
+        """The messages of the problems now."""
+        document = self.server.documents[path]
+        self.wait(lambda: document.ready)
+        return [problem.message for problem in document.problems or ()]
 
-    def said(self, seconds: float = LONG) -> list[str]:
-        """The messages of the reported problems."""
-        return [problem.message for problem in self.ask(seconds).items]
+    def off(self) -> str:
+        """Why it is off, once it is."""
+        self.wait(lambda: self.server.off_reason)
+        return self.server.off_reason
 
     def log(self) -> list[dict[str, Any]]:
         text = self._log.read_text() if self._log.exists() else ""
@@ -85,4 +99,4 @@ class Scripted:
         }
 
     def wait(self, condition: Callable[[], object]) -> None:
-        assert eventually(lambda: bool(condition())), self.log()
+        assert eventually(lambda: bool(condition())), (self.server.off_reason, self.log())

@@ -6,8 +6,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -33,8 +31,6 @@ FILES = {
     "settings.json": "{}\n",
     "pyproject.toml": "[tool.ty.rules]\n[tool.ruff.lint]\nselect = ['E9', 'F']\n",
     "ci.yml": "on: push\n",
-    "run.sh": "#!/bin/bash\necho hi\n",
-    "deploy": "#!/usr/bin/env bash\necho hi\n",
 }
 
 
@@ -130,7 +126,8 @@ def test_a_new_file_has_no_problems_before_and_what_is_not_installed_is_no_news(
     )
     head, first, _ = found(outcome)
     assert head == (
-        "Diagnostics (ty, ruff; complete): 1 new, 2 imports of what is not installed here not counted"
+        "Diagnostics (ty, ruff; complete): 1 new, 1 earlier one hidden, "
+        "2 imports of what is not installed here not counted"
     )
     assert first == "made.py:3:7 error ty:unresolved-reference Name `nobody` used when not defined"
     assert found(call(real, "bash", command="rm made.py")) == []
@@ -149,8 +146,6 @@ def test_what_a_command_changed_is_looked_at_too(real: Workspace) -> None:
     [
         ("settings.json", "{}", "{,}", "settings.json:1:2 error json:syntax no valid JSON"),
         ("ci.yml", "push", "[push", "ci.yml:2:1 error yaml:syntax no valid YAML"),
-        ("run.sh", "echo hi", "if true; then", "run.sh:3 error bash:syntax syntax error"),
-        ("deploy", "echo hi", "if true; then", "deploy:3 error bash:syntax syntax error"),
     ],
 )
 def test_what_has_no_server_is_parsed(real: Workspace, path: str, old: str, new: str, line: str) -> None:
@@ -182,7 +177,7 @@ def test_at_the_end_it_is_told_what_is_left_and_what_was_used(tmp_path: Path) ->
     assert "unresolved-reference" in file["errors"][0]
     uses = {use["name"]: use for use in ended["servers"]}
     assert uses["ty"]["version"].startswith("0.")
-    assert uses["ty"]["memory"] > 1 << 20
+    assert uses["ty"]["asked"] >= 2
     assert found(call(real, "edit", path="app.py", old="f(nothing)", new="f(2)")) == []
     bench.close()
 
@@ -251,8 +246,8 @@ def test_servers_that_hang_babble_or_are_not_there_cost_the_wait_and_are_said_on
     assert any(re.search(r"did not answer in 0.3 s; state unknown|getting ready", line) for line in lines)
     assert sum("ruff is off" in line for line in lines) == 1
     assert not any(re.search(r"no new problems \((ty|ruff)", line) for line in lines)
-    lines = until_said(workspace, "m.go", "gopls is not available: /no/such/server could not be run", [])
-    assert sum("gopls is not available" in line for line in lines) == 1
+    lines = until_said(workspace, "m.go", "gopls is off for the rest of the run: could not be started", [])
+    assert sum("gopls is off" in line for line in lines) == 1
 
 
 @pytest.mark.slow
@@ -325,29 +320,6 @@ def test_ten_thousand_problems_and_hostile_words_are_ten_lines(played: Played) -
     assert "obey" not in outcome.content
     assert "\x1b" not in json.dumps(dict(outcome.metadata))
     assert len(record(outcome)["new"]) == 10
-
-
-@pytest.mark.slow
-def test_a_project_in_rust_is_looked_at_from_its_first_edit_on(tmp_path: Path) -> None:
-    """With the real one, below the top, its lock ignored: what was there before is read from the commit."""
-    if not shutil.which("cargo") or subprocess.run(["cargo", "--version"], capture_output=True).returncode:
-        pytest.skip("there is no cargo here")
-    files = {
-        "sub/Cargo.toml": '[package]\nname = "x"\nedition = "2021"\n',
-        "sub/src/lib.rs": "pub fn f() {}\nbad\n",
-    }
-    tree = make_tree(tmp_path / "tree", {**files, ".gitignore": "Cargo.lock\n"})
-    (tree / "sub/Cargo.lock").write_text('version = 3\n\n[[package]]\nname = "x"\nversion = "0.0.0"\n')
-    bench = Bench(tmp_path, tree)
-    workspace = bench.start(diagnostics={"wait": LONG}, assume_read=True)
-    edit = {"path": "sub/src/lib.rs", "old": "f() {}", "new": "f(x: No) {}"}
-    lines = found(call(workspace, "edit", **edit))
-    assert lines[0] == "Diagnostics: no new problems (cargo)"  # which the syntax hides
-    lines = found(call(workspace, "edit", path="sub/src/lib.rs", old="\nbad", new=""))
-    assert lines[0] == "Diagnostics (cargo; complete): 1 new"
-    assert lines[1].startswith("sub/src/lib.rs:1:13 error cargo:E")
-    assert not (tree / "sub/target").exists()
-    bench.close()
 
 
 @pytest.mark.slow

@@ -51,14 +51,12 @@ _OPAQUE = '"$@"'
 _AS_COMMANDS = {
     "ty": ("ty server",),
     "ruff": ("ruff server",),
-    "typescript": ("tsc --lsp --stdio", "node tsserver.js"),
+    "typescript": ("tsc --lsp --stdio", "typescript-language-server --stdio"),
     "gopls": ("gopls",),
     "clangd": ("clangd",),
     "biome": ("biome lsp-proxy",),
     "oxlint": ("oxlint --lsp",),
-    "cargo": ("cargo check",),
-    "shellcheck": ("shellcheck -",),
-    "bash": ("bash -n",),
+    "rust-analyzer": ("rust-analyzer", "cargo check"),
 }
 
 

@@ -1,8 +1,5 @@
-"""Language servers and checkers of edited files, in two layers.
+"""Problems that an edit brings, found by language servers and parsers.
 
-Client: `codecs`, `protocol`, `process`, `jsonrpc`, `settling`, `client`, `server_process`, `server`, `server_loop`. It
-gives a `LanguageServer` with blocking calls.
-
-Service: `registry`, `launch`, `workers`, `cargo`, `worker_pool`, `text_checkers`, `baseline`, `report`, `service`. It
-decides which servers and checkers take a file, and what is new in their results.
+`registry` is the table of servers, `launch` decides whether one may be started, `client` speaks the protocol with one,
+`parsers` reads files that have no server, `baseline` finds what is new, `report` words it, and `service` joins them.
 """

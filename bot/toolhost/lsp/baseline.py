@@ -12,7 +12,6 @@ from pathlib import PurePosixPath
 
 from bot.contracts.evidence import Problem
 from bot.toolhost.context import Context
-from bot.toolhost.lsp.workers import WatchedFile
 
 _LINE = re.compile(r"\b(lines?|columns?) \d+(:\d+)?", re.IGNORECASE)
 _QUOTED = re.compile(r"[`'\"‘“]([^`'\"’”\n]{1,200})[`'\"’”]")
@@ -92,10 +91,6 @@ def module_of(problem: Problem) -> str:
     return "/".join(name.split("/")[:scope])
 
 
-def missing_modules(problems: Iterable[Problem]) -> Iterator[str]:
-    return (name for problem in problems if (name := module_of(problem)))
-
-
 def _without_duplicates(problems: Sequence[Problem]) -> Iterator[Problem]:
     """Without repetitions on a line, and without syntax errors and undefined names of ruff that ty reports too."""
     by_ty = {(p.path, p.line, _kind(p)) for p in problems if p.tool == "ty"}
@@ -125,13 +120,13 @@ _MODULE_SUFFIXES = ("", ".py", ".pyi", ".ts", ".tsx", ".js")
 
 
 class MissingPackages(Collection[str]):
-    """For one tool: packages that a file could not import before its change and, without an installed environment,
-    every package that is not in the tree. A failed import of one is not blamed on the change."""
+    """For one tool: packages that were not found before the change, by the problems `before`, and, without an installed
+    environment, every package that is not in the tree. A failed import of one is not blamed on the change. `files` are
+    the names of files that the tool looks at."""
 
-    def __init__(self, tool: str, context: Context, files: Iterable[WatchedFile]) -> None:
-        files = list(files)
-        self._known = {name for file in files for name in missing_modules(file.base.get(tool, ()))}
-        parents = {str(folder) for file in files for folder in PurePosixPath(file.name).parents}
+    def __init__(self, tool: str, context: Context, files: Iterable[str], before: Iterable[Problem]) -> None:
+        self._known = set(filter(None, map(module_of, before)))
+        parents = {str(folder) for name in files for folder in PurePosixPath(name).parents}
         self._no_environment = tool in ("ty", "typescript") and not _has_environment(tool, context, parents)
         self._folders = [context.root / name for name in {"src", "lib", *parents}]
 
@@ -147,11 +142,8 @@ class MissingPackages(Collection[str]):
         return len(self._known)
 
     def _is_in_tree(self, module: str) -> bool:
-        return any(
-            os.path.exists(folder / f"{module}{suffix}")
-            for folder in self._folders
-            for suffix in _MODULE_SUFFIXES
-        )
+        paths = (folder / f"{module}{suffix}" for folder in self._folders for suffix in _MODULE_SUFFIXES)
+        return any(map(os.path.exists, paths))
 
 
 def _has_environment(tool: str, context: Context, folders: Iterable[str]) -> bool:

@@ -1,310 +1,444 @@
-"""The protocol with one server process, from its start over `initialize` to its end. Runs on the loop's thread."""
+"""One language server: its process, the protocol over its pipes, and the problems of the files it was sent.
+
+Each file goes through two texts: the one before the agent's first change, then the current one, which is sent once the
+problems of the first are known. Nothing here waits for the server; `LanguageServer.changed` is notified of each result.
+"""
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from bot.toolhost.lsp.codecs import TSSERVER_REQUESTS, tsserver_diagnostics, tsserver_params
-from bot.toolhost.lsp.jsonrpc import METHOD_NOT_FOUND, Connection, ConnectionClosedError, ResponseError
-from bot.toolhost.lsp.process import ServerConfig, kill_all, running_descendants
+from bot.contracts.evidence import Problem, ServerUse
+from bot.contracts.formatting import signal_name
+from bot.contracts.plain_text import printable
+from bot.toolhost import descendants
 from bot.toolhost.lsp.protocol import (
-    Document,
-    DocumentState,
-    ServerCapabilities,
-    change_params,
-    initialize_params,
+    Decoder,
+    FrameError,
+    Message,
+    encode,
+    mapping,
+    parse_diagnostics,
     path_of,
-    server_capabilities,
+    sendable,
     uri_of,
 )
-from bot.toolhost.lsp.settling import RefreshCount, WorkDoneProgress, next_check_time, pull
+
+MAX_SILENCE = 60.0
+"""Seconds after which a server that owes an answer is ended."""
+
+_MAX_STARTS = 2
+_MAX_RECEIVED = 128 << 20
+_MAX_MESSAGES = 50_000
+"""Bytes and messages that a server may send between two messages of ours."""
+
+_MAX_UNREAD = 16 << 20
+"""Bytes that wait for a server that does not read."""
+
+_LAST_OUTPUT = 1.0
+"""Seconds in which a process whose output ended must end."""
 
 _PULL = "textDocument/diagnostic"
-_WATCH = "workspace/didChangeWatchedFiles"
-_KINDS = {"created": 1, "changed": 2, "deleted": 3}
-_MAX_REGISTRATIONS = 1000
+_REQUESTS = ("client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create")
+_METHOD_NOT_FOUND = -32601
+_RETRY = (-32800, -32801, -32802)
+"""Error codes: cancelled by either side, or the content was modified meanwhile."""
+
+_MAX_RETRIES = 20
+_CAPABILITIES: Mapping[str, Any] = {
+    "textDocument": {
+        "synchronization": {"didSave": True},
+        "publishDiagnostics": {"versionSupport": True, "tagSupport": {"valueSet": [1, 2]}},
+        "diagnostic": {},
+    },
+    "workspace": {
+        "configuration": True,
+        "didChangeWatchedFiles": {"dynamicRegistration": True},
+        "workspaceFolders": True,
+        "diagnostics": {"refreshSupport": True},
+    },
+}
 
 
-class Client:
-    """`on_end` is called once when the process has ended, `on_published` with the path of an open file whose
-    diagnostics were published or may have changed."""
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """A server to start on the folder `project`. Names of files are relative to `root`. `start` starts its process in a
+    session of its own with pipes, or raises `OSError`."""
 
-    def __init__(
-        self, config: ServerConfig, on_end: Callable[[], None], on_published: Callable[[str], None]
-    ) -> None:
-        self.capabilities = ServerCapabilities()
-        self.connection: Connection | None = None
-        self._config = config
-        self._timeouts = config.timeouts
-        self._on_end = on_end
-        self._on_published = on_published
-        self._states: dict[str, DocumentState] = {}
-        self._registrations: dict[str, tuple[str, Mapping[str, Any]]] = {}
-        self._progress = WorkDoneProgress(config.timeouts)
-        self._refreshes = RefreshCount()
-        self._settings_requested = self._has_answered = False
-        self._wakeup = asyncio.Event()
-        self._pull_known = asyncio.Event()
+    name: str
+    root: Path
+    project: Path
+    start: Callable[[], subprocess.Popen[bytes]]
+    options: object = None
 
-    async def start(self) -> None:
-        """Raises `OSError` if the program cannot be started, `TimeoutError`, `ResponseError`,
-        `ConnectionClosedError`."""
-        process = self._config.spawn(self._config)
-        self.connection = Connection(
-            process,
-            self._config.codec(self._config.limits.message),
-            self._config.limits,
-            on_request=self._handle_request,
-            on_notification=self._handle_notification,
-            on_close=self._connection_closed,
+
+@dataclass(slots=True)
+class Document:
+    """A file: `before` is its text before the agent's first change, `None` if it did not exist, and `base` the
+    problems in it, `None` while they are unknown. `problems` are those of `now`. `sent` is the text that the server
+    has, in this `version`; `request` is the last one for its problems, 0 if none is under way."""
+
+    name: str
+    language: str
+    before: str | None
+    now: str
+    base: tuple[Problem, ...] | None = None
+    problems: tuple[Problem, ...] | None = None
+    sent: str | None = None
+    version: int = 0
+    request: int = 0
+    retries: int = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether the problems before and now are known."""
+        return self.base is not None and self.problems is not None and self.sent == self.now
+
+
+class LanguageServer:
+    """Started at once, and once more if it dies. All methods may be called from any thread; `changed` guards the state,
+    and is notified when a result came or the server ended."""
+
+    def __init__(self, config: ServerConfig, changed: threading.Condition) -> None:
+        self.name = config.name
+        self.config = config
+        self.documents: dict[str, Document] = {}
+        self.off_reason = ""
+        self.answered = False
+        self.silent = False
+        """It did not answer within the last wait, nor since."""
+
+        self.waited = 0.0
+        self._changed = changed
+        self._version = ""
+        self._asked = 0
+        self._first_answer = 0.0
+        self._starts = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        with changed:
+            self._start()
+
+    def read(self, name: str, language: str, before: str | None, now: str) -> None:
+        """Have the problems of `before` computed, then those of `now`."""
+        with self._changed:
+            if name not in self.documents:
+                self.documents[name] = Document(name, language, before, now, () if before is None else None)
+            self.documents[name].now = now
+            self._advance(self.documents[name])
+
+    def moved(self, name: str, old: Document) -> None:
+        """A file that has the texts and problems of another one as its own before."""
+        with self._changed:
+            self.documents.setdefault(name, Document(name, old.language, old.before, "", old.base))
+
+    def closed(self, name: str) -> None:
+        with self._changed:
+            document = self.documents.pop(name, None)
+            if document is not None and document.sent is not None and self._ready:
+                self._notify("textDocument/didClose", {"textDocument": {"uri": self._uri(name)}})
+
+    def files_changed(self, changes: Mapping[str, int]) -> None:
+        """Files on disk, with 1 for created, 2 for changed, 3 for deleted. Problems of all files may be others then."""
+        with self._changed:
+            if self._ready and changes:
+                events = [{"uri": self._uri(name), "type": kind} for name, kind in changes.items()]
+                self._notify("workspace/didChangeWatchedFiles", {"changes": events})
+
+    def ask_again(self, names: Iterable[str]) -> None:
+        """Request the problems of unchanged files anew. One that publishes them does so by itself."""
+        with self._changed:
+            for name in names:
+                document = self.documents[name]
+                if self._pulls and document.base is not None and document.sent == document.now:
+                    document.problems = None
+                    self._pull(document)
+
+    def check_health(self) -> None:
+        """End it if it is dead without a word, or owes an answer for too long."""
+        with self._changed:
+            if self._process is not None and self._process.poll() is not None:
+                self._died(self._starts, _exit_reason(self._process))
+            elif self._owes() and time.monotonic() - self._heard > MAX_SILENCE:
+                self._died(self._starts, f"it did not answer in {MAX_SILENCE:g} s")
+
+    def is_ready(self, names: Iterable[str]) -> bool:
+        """Whether the problems of these files are known, of those that are open."""
+        with self._changed:
+            documents = (self.documents.get(name) for name in names)
+            return all(document is None or document.ready for document in documents)
+
+    def use(self) -> ServerUse:
+        return ServerUse(
+            self.name,
+            self._version,
+            self._first_answer,
+            self._asked,
+            self.waited,
+            0,
+            self.off_reason,
         )
-        await self.connection.attach()
-        async with asyncio.timeout(self._timeouts.start):
-            params = initialize_params(self._config.folder, self._config.options)
-            self.capabilities = server_capabilities(await self.connection.request("initialize", params))
-        self.connection.notify("initialized", {})
-        if self._config.settings:
-            self.connection.notify("workspace/didChangeConfiguration", {"settings": self._config.settings})
-        if self.capabilities.pull is not None or self.capabilities.tsserver:
-            self._pull_known.set()
-        else:
-            asyncio.get_running_loop().call_later(self._timeouts.registration, self._pull_known.set)
 
-    def open(self, document: Document) -> None:
-        self._states[document.absolute] = document.state = DocumentState(document.version)
-        self._mark_stirred(document)
-        self._notify("textDocument/didOpen", {"textDocument": document.item})
+    def end(self) -> None:
+        with self._changed:
+            self._turn_off("stopped")
 
-    def change(self, document: Document, old: str) -> None:
-        document.state.change(document.version)
-        self._mark_stirred(document)
-        params = change_params(document, old, self.capabilities)
-        if params is not None:
-            self._notify("textDocument/didChange", params)
+    def _start(self) -> None:
+        self._starts += 1
+        self._ready = self._pulls = False
+        self._heard = self._began = time.monotonic()
+        self._received = self._messages = self._unread = 0
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._last_id = 0
+        self._pending: dict[int, str] = {}
+        """The names of the files that requests are about; empty for `initialize`."""
 
-    def save(self, document: Document) -> None:
-        if self.capabilities.saves:
-            text = {"text": document.text} if self.capabilities.saves_text else {}
-            self._notify("textDocument/didSave", {"textDocument": document.identifier} | text)
-
-    def close_file(self, document: Document) -> None:
-        self._states.pop(document.absolute, None)
-        self._mark_stirred(document)
-        self._notify("textDocument/didClose", {"textDocument": document.identifier})
-
-    def files_changed(self, changes: Iterable[tuple[str, str]]) -> None:
-        """Report changes on disk, by absolute path. A change of an open file is not reported: the server has its
-        text, and ty would compute all its answers again."""
-        events = [
-            {"uri": uri_of(path), "type": _KINDS[kind]}
-            for path, kind in changes
-            if kind in _KINDS and not (kind == "changed" and path in self._states)
-        ]
-        if events and any(method == _WATCH for method, _ in self._registrations.values()):
-            self._notify(_WATCH, {"changes": events})
-
-    async def check(self, document: Document) -> object:
-        """Return the server's diagnostics of the current text. Raises `ResponseError` and `ConnectionClosedError`."""
-        await self._pull_known.wait()
-        if self._pull_options() is None and self.capabilities.tsserver:
-            return await self._request_tsserver(document)
-        if self._pull_options() is None and await self._wait_settled(document.state):
-            return document.state.items
-        first = document.state.opened
-        report = await pull(
-            lambda: self._pull(document),
-            self._refreshes,
-            self._timeouts,
-            first=first,
-            unready=self._is_unready,
-        )
-        document.state.opened = False
-        self._has_answered = True
-        if not isinstance(report, dict) or not isinstance(report.get("items"), list):
-            raise ResponseError(0, "no report")
-        return report["items"]
-
-    async def stop(self) -> None:
-        """Shut down by the protocol; kill the process if it does not follow in time."""
-        connection = self.connection
-        if connection is None:
-            return None
-        if connection.closed_reason:
-            return await connection.wait_reaped()
-        children = running_descendants(connection.process)
+        for document in self.documents.values():
+            document.sent, document.problems, document.request = None, None, 0
         try:
-            async with asyncio.timeout(self._timeouts.stop):
-                await connection.request("shutdown")
-                connection.notify("exit")
-                while not connection.closed_reason:
-                    await asyncio.sleep(0.01)
-        except (TimeoutError, ResponseError, ConnectionClosedError):
-            pass  # it is killed all the same
-        finally:
-            connection.close("stopped")
-            kill_all(children)  # one with a session of its own outlives its parent
-        await connection.wait_reaped()
-        return None
-
-    def close(self, reason: str) -> None:
-        if self.connection is not None:
-            self.connection.close(reason)
-
-    @property
-    def pid(self) -> int:
-        """0 once the process has ended."""
-        return 0 if self.connection is None or self.connection.closed_reason else self.connection.process.pid
-
-    @property
-    def busy(self) -> bool:
-        """Whether it reports work in progress."""
-        return self._progress.active
-
-    @property
-    def idle_since(self) -> float:
-        """When it last reported the end of a task."""
-        return self._progress.last_end
-
-    @property
-    def stderr_tail(self) -> str:
-        return "" if self.connection is None else self.connection.stderr.text
-
-    def _notify(self, method: str, params: object) -> None:
-        if self.connection is not None:
-            self.connection.notify(method, params)
-
-    def _mark_stirred(self, changed: Document) -> None:
-        """The diagnostics of the other files may change by this."""
-        for path, state in self._states.items():
-            if path != changed.absolute:
-                state.stirred = _now()
-
-    def _pull_options(self) -> Mapping[str, Any] | None:
-        dynamic = [options for method, options in self._registrations.values() if method == _PULL]
-        return dynamic[-1] if dynamic else self.capabilities.pull
-
-    async def _pull(self, document: Document) -> object:
-        if self.connection is None:
-            raise ConnectionClosedError
-        identifier = (self._pull_options() or {}).get("identifier")
-        named = {"identifier": identifier} if isinstance(identifier, str) else {}
-        return await self.connection.request(_PULL, {"textDocument": document.identifier} | named)
-
-    def _is_unready(self, report: object) -> bool:
-        """oxlint answers without problems while it requests its settings, before it has read its rules."""
-        clean = isinstance(report, dict) and not report.get("items")
-        return clean and self._settings_requested and not self._has_answered
-
-    async def _request_tsserver(self, document: Document) -> list[Any]:
-        diagnostics: list[Any] = []
-        for request in TSSERVER_REQUESTS:
-            if self.connection is None:
-                raise ConnectionClosedError
-            params = tsserver_params(request, document.absolute)
-            items = tsserver_diagnostics(await self.connection.request("workspace/executeCommand", params))
-            if items is None:
-                raise ResponseError(0, "no answer of TypeScript's server")
-            diagnostics += items
-        return diagnostics
-
-    async def _wait_settled(self, state: DocumentState) -> bool:
-        """Wait until the publications are final. Return False if the server registers pull diagnostics meanwhile,
-        which a busy one does late."""
-        while self._pull_options() is None:
-            wakeup = self._wakeup
-            deadline = next_check_time(state, self._progress, _now(), self._timeouts)
-            if deadline == 0:
-                state.opened = False
-                return True
-            if self.connection is None or self.connection.closed_reason:
-                raise ConnectionClosedError
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await wakeup.wait()
-            except TimeoutError:
-                continue
-        return False
-
-    def _wake_waiters(self) -> None:
-        wakeup, self._wakeup = self._wakeup, asyncio.Event()
-        wakeup.set()
-
-    def _connection_closed(self) -> None:
-        self._pull_known.set()
-        self._wake_waiters()
-        self._on_end()
-
-    def _handle_notification(self, method: str, params: object) -> None:
-        if not isinstance(params, dict):
+            process = self._process = self.config.start()
+        except OSError as error:
+            self.off_reason = f"could not be started: {error.strerror or error}"
+            self._changed.notify_all()
             return
-        if method == "textDocument/publishDiagnostics":
-            path = path_of(params.get("uri"))
-            state = self._states.get(path)
-            if state is not None and state.publish(params.get("diagnostics"), params.get("version"), _now()):
-                self._wake_waiters()
-                self._on_published(path)
-        elif method == "$/progress":
-            value = params.get("value")
-            kind = value.get("kind") if isinstance(value, dict) else None
-            self._progress.update(params.get("token"), kind, _now())
-            self._wake_waiters()
+        for target in (self._read_output, self._write_input):
+            arguments = (self._starts, process, self._outgoing)
+            threading.Thread(target=target, args=arguments, name=self.name, daemon=True).start()
+        project = str(self.config.project)
+        options = {} if self.config.options is None else {"initializationOptions": self.config.options}
+        self._request(
+            "initialize",
+            {
+                "processId": os.getpid(),
+                "clientInfo": {"name": "slash-agent"},
+                "rootUri": uri_of(project),
+                "workspaceFolders": [{"uri": uri_of(project), "name": self.config.project.name or "root"}],
+                "capabilities": _CAPABILITIES,
+                **options,
+            },
+        )
 
-    def _handle_request(self, method: str, params: object) -> object:
-        arguments: dict[str, Any] = params if isinstance(params, dict) else {}
-        match method:
-            case "workspace/configuration":
-                self._settings_requested = True
-                items = arguments.get("items")
-                return [self._setting(item) for item in items] if isinstance(items, list) else []
-            case "client/registerCapability":
-                self._register(arguments.get("registrations"))
-            case "client/unregisterCapability":
-                self._unregister(arguments.get("unregisterations"))
-            case "workspace/diagnostic/refresh":
-                self._refreshes.record()
-                for path in self._states:
-                    self._on_published(path)
-            case "window/workDoneProgress/create" | "window/showMessageRequest":
-                pass
-            case "workspace/applyEdit":
-                return {"applied": False}
-            case "workspace/workspaceFolders":
-                folder = self._config.folder
-                return [{"uri": uri_of(str(folder)), "name": folder.name}]
-            case _ if method.startswith("workspace/") and method.endswith("/refresh"):
-                pass
-            case _:
-                raise ResponseError(METHOD_NOT_FOUND, "method not found")
-        return None
+    def _advance(self, document: Document) -> None:
+        """Send the text whose problems are wanted next, unless the server has it."""
+        if not self._ready or self.off_reason:
+            return
+        wanted = document.now if document.base is not None else document.before
+        assert wanted is not None  # without a text before, there are no problems in it
+        if document.sent == wanted:
+            return
+        identifier = {"uri": self._uri(document.name), "version": document.version + 1}
+        text = {"text": sendable(wanted)}
+        if document.sent is None:
+            item = {**identifier, "languageId": document.language, **text}
+            self._notify("textDocument/didOpen", {"textDocument": item})
+        else:
+            change = {"textDocument": identifier, "contentChanges": [text]}
+            self._notify("textDocument/didChange", change)
+        if wanted == document.now and document.version:
+            self._notify("textDocument/didSave", {"textDocument": {"uri": self._uri(document.name)}})
+        document.sent, document.version, document.problems = wanted, document.version + 1, None
+        document.retries = 0
+        if self._pulls:
+            self._pull(document)
 
-    def _setting(self, item: object) -> object:
-        section = item.get("section") if isinstance(item, dict) else None
-        value: object = self._config.settings
-        for name in section.split(".") if isinstance(section, str) and section else ():
-            value = value.get(name) if isinstance(value, Mapping) else None
-        return value
+    def _pull(self, document: Document) -> None:
+        self._asked += 1
+        params = {"textDocument": {"uri": self._uri(document.name)}}
+        document.request = self._request(_PULL, params, document.name)
 
-    def _register(self, registrations: object) -> None:
-        for registration in registrations if isinstance(registrations, list) else ():
-            if not isinstance(registration, dict):
-                continue
-            identity, method = registration.get("id"), registration.get("method")
-            if not isinstance(identity, str) or not isinstance(method, str):
-                continue
-            if len(self._registrations) < _MAX_REGISTRATIONS:
-                options = registration.get("registerOptions")
-                self._registrations[identity] = (method, options if isinstance(options, dict) else {})
-            if method == _PULL:
-                self._pull_known.set()
-                self._wake_waiters()
+    def _owes(self) -> bool:
+        if self._pulls or not self._ready:
+            return bool(self._pending)
+        return any(not document.ready for document in self.documents.values())
 
-    def _unregister(self, registrations: object) -> None:
-        for registration in registrations if isinstance(registrations, list) else ():
-            if isinstance(registration, dict) and isinstance(registration.get("id"), str):
-                self._registrations.pop(registration["id"], None)
+    def _take(self, document: Document, items: object) -> None:
+        """Take a result for the text that the server has."""
+        text = document.sent or ""
+        problems = parse_diagnostics(items, tool=self.name, path=document.name, text=text)
+        if problems is None:
+            return
+        if not self.answered:
+            self.answered, self._first_answer = True, time.monotonic() - self._began
+        self.silent = False
+        if document.base is None:
+            document.base = problems
+        if document.sent == document.now:
+            document.problems = problems
+        self._advance(document)
+        self._changed.notify_all()
+
+    def _dispatch(self, message: Message) -> None:
+        method, identity, params = message.get("method"), message.get("id"), mapping(message.get("params"))
+        if not isinstance(method, str):
+            self._handle_response(message)
+        elif type(identity) in (int, str):
+            self._handle_request(identity, method, params)
+        elif method == "textDocument/publishDiagnostics" and not self._pulls:
+            version = params.get("version")
+            document = self._document(path_of(params.get("uri")))
+            if document is not None and (type(version) is not int or version == document.version):
+                self._take(document, params.get("diagnostics"))
+
+    def _handle_request(self, identity: object, method: str, params: Mapping[str, Any]) -> None:
+        answer: Message = {"result": None}
+        if method == "workspace/configuration":
+            items = params.get("items")
+            answer = {"result": [None] * len(items) if isinstance(items, list) else []}
+        elif method == "workspace/diagnostic/refresh":
+            for document in self.documents.values():
+                if self._pulls and document.sent is not None and not document.request:
+                    self._pull(document)
+        elif method not in _REQUESTS:
+            answer = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
+        self._put({"id": identity} | answer)
+
+    def _handle_response(self, message: Message) -> None:
+        identity = message.get("id")
+        if type(identity) is not int or identity not in self._pending:
+            return
+        name = self._pending.pop(identity)
+        error, result = message.get("error"), mapping(message.get("result"))
+        if not name:
+            if error is not None or "capabilities" not in result:
+                self._died(self._starts, f"it refused to start: {mapping(error).get('message', '')}")
+                return
+            self._initialized(result)
+        elif (document := self.documents.get(name)) is not None and document.request == identity:
+            document.request = 0
+            if error is None:
+                self._take(document, result.get("items"))
+            elif mapping(error).get("code") in _RETRY and document.retries < _MAX_RETRIES:
+                document.retries += 1
+                self._pull(document)
+
+    def _initialized(self, result: Mapping[str, Any]) -> None:
+        provider = mapping(result["capabilities"]).get("diagnosticProvider")
+        self._pulls = provider is True or isinstance(provider, dict)
+        self._version = one_line(str(mapping(result.get("serverInfo")).get("version") or ""), 40)
+        self._ready = True
+        self._notify("initialized", {})
+        for document in self.documents.values():
+            self._advance(document)
+        self._changed.notify_all()
+
+    def _uri(self, name: str) -> str:
+        return uri_of(str(self.config.root / name))
+
+    def _document(self, path: str) -> Document | None:
+        root = f"{self.config.root}/"
+        return self.documents.get(path.removeprefix(root)) if path.startswith(root) else None
+
+    def _request(self, method: str, params: Message, name: str = "") -> int:
+        self._last_id += 1
+        identity = self._last_id
+        self._send({"id": identity, "method": method, "params": params})
+        self._pending[identity] = name
+        return identity
+
+    def _notify(self, method: str, params: Message) -> None:
+        self._send({"method": method, "params": params})
+
+    def _send(self, message: Message) -> None:
+        if not self._owes():
+            self._heard = time.monotonic()
+        self._received = self._messages = 0
+        self._put(message)
+
+    def _put(self, message: Message) -> None:
+        data = encode(message)
+        self._unread += len(data)
+        self._outgoing.put(data)
+        if self._unread > _MAX_UNREAD:
+            self._died(self._starts, "it does not read what it is sent")
+
+    def _write_input(
+        self, start: int, process: subprocess.Popen[bytes], outgoing: queue.SimpleQueue[bytes | None]
+    ) -> None:
+        assert process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):  # the reader sees that the process ended
+            while (data := outgoing.get()) is not None:
+                rest = memoryview(data)
+                while rest:
+                    rest = rest[os.write(process.stdin.fileno(), rest) :]
+                with self._changed:
+                    self._unread -= len(data) if start == self._starts else 0
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+
+    def _read_output(
+        self, start: int, process: subprocess.Popen[bytes], outgoing: queue.SimpleQueue[bytes | None]
+    ) -> None:
+        """Take what the process sends, until it ends or breaks a rule."""
+        assert process.stdout is not None
+        decoder, reason = Decoder(), ""
+        try:
+            while not reason and (data := os.read(process.stdout.fileno(), 1 << 16)):
+                with self._changed:
+                    self._received += len(data)
+                    for message in decoder.feed(data):
+                        if start != self._starts or self.off_reason:
+                            break
+                        self._messages += 1
+                        self._heard = time.monotonic()
+                        self._dispatch(message)
+                    if start != self._starts or self.off_reason:
+                        break
+                    if self._received > _MAX_RECEIVED or self._messages > _MAX_MESSAGES:
+                        reason = f"it sent {self._messages:,} messages, {self._received:,} bytes, unasked"
+        except FrameError as error:
+            reason = f"it sent {error}"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            if not reason:
+                process.wait(_LAST_OUTPUT)
+        with self._changed:
+            self._died(start, reason or _exit_reason(process))
+        outgoing.put(None)
+        process.stdout.close()
+        process.wait()
+
+    def _died(self, start: int, reason: str) -> None:
+        """End the process of this start, and begin again unless it was the last."""
+        if start != self._starts or self.off_reason:
+            return
+        if self._starts < _MAX_STARTS:
+            if self._process is not None:
+                _kill(self._process)
+            self._outgoing.put(None)
+            self._start()
+        else:
+            self._turn_off(f"ended twice: {reason}")
+
+    def _turn_off(self, reason: str) -> None:
+        self.off_reason = self.off_reason or one_line(reason)
+        if self._process is not None:
+            _kill(self._process)
+        self._outgoing.put(None)
+        self._changed.notify_all()
 
 
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+def one_line(text: str, limit: int = 300) -> str:
+    return " ".join(printable(text).split())[:limit]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill it, its group and its descendants outside the group."""
+    pids = list(descendants.below(process.pid)) if process.poll() is None else []
+    with contextlib.suppress(PermissionError):
+        descendants.signal_group(process.pid, signal.SIGKILL)
+        descendants.kill(pids)
+
+
+def _exit_reason(process: subprocess.Popen[bytes]) -> str:
+    code = process.poll()
+    if code is None:
+        return "it closed its standard output"
+    return f"it was ended by {signal_name(-code)}" if code < 0 else f"it ended with exit code {code}"

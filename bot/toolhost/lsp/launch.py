@@ -1,4 +1,4 @@
-"""Decide whether a language server or checker may be started, probe it, and start it: with an environment without a
+"""Decide whether a language server may be started, and start it: with an environment without a
 proxy, and caches outside the tree.
 
 A server executes what its project configures. One that is not ours needs the same permission as a command of the
@@ -10,28 +10,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.plain_text import printable
 from bot.toolhost.context import Context
-from bot.toolhost.lsp.codecs import LspCodec, TsserverCodec
-from bot.toolhost.lsp.process import ServerConfig, Timeouts
+from bot.toolhost.lsp.client import ServerConfig
 from bot.toolhost.lsp.registry import LaunchCommand, ServerSpec
-from bot.toolhost.programs import Cancellation, run_program
 
-WAIT = 3.0
-MEMORY = 2 << 30
-"""Bytes of one server with all its child processes; over it, it is stopped."""
-
-_PROBE_TIMEOUT = 10.0
-"""Seconds in which a program must print its version."""
-
-_PROBE_OUTPUT = 64 * 1024
+WAIT = 2.0
 _MAX_LINKS = 40
-_NUMBER = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 _PROXY = re.compile(r"(?i)(https?|all|no|ftp)_proxy$")
 
 
@@ -48,24 +38,20 @@ class LaunchPolicy:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`wait` is how long an edit waits, in seconds; `servers` the policy's settings of each, by name; `announced` the
-    notes that the model got in this run already. `versions` is filled by probes."""
+    notes that the model got in this run already."""
 
     wait: float = WAIT
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     announced: frozenset[str] = frozenset()
-    memory: int = MEMORY
-    timeouts: Timeouts = field(default_factory=Timeouts)
     launch_policy: LaunchPolicy = field(default_factory=LaunchPolicy)
-    versions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class BaseCommit:
     """The commit that the run began with. `content(path)` is a file of it, for a link its target; `None` if the
-    commit does not have it. `export(folder)` writes all of it there and returns whether that succeeded."""
+    commit does not have it."""
 
     content: Callable[[str], bytes | None] = lambda path: None
-    export: Callable[[Path], bool] = lambda folder: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,80 +90,26 @@ class LaunchGuard:
             return True
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
-    """Starts one server or checker: `command` for `spec`, after a probe."""
+def server_config(spec: ServerSpec, command: LaunchCommand, guard: LaunchGuard) -> ServerConfig:
+    """The configuration of a server. Each start asks the guard: the program may have been replaced since."""
+    root = Path(guard.context.real_root)
+    project = command.root or root
 
-    spec: ServerSpec
-    command: LaunchCommand
-    context: Context
-    settings: Settings
-    guard: LaunchGuard
-
-    def server_config(self) -> ServerConfig | str:
-        """The configuration of the server; else why it cannot run."""
-        environment = self.probe()
-        if isinstance(environment, str):
-            return environment
-        return ServerConfig(
-            self.spec.name,
-            self.command.argv,
-            Path(self.context.real_root),
-            environment,
-            self.command.settings,
-            self.command.options,
-            timeouts=self.settings.timeouts,
-            project=self.command.root,
-            codec=TsserverCodec if self.command.tsserver else LspCodec,
-            spawn=self._spawn,
-        )
-
-    def probe(self) -> dict[str, str] | str:
-        """The environment for a program that prints its version; else why it cannot run. A name on PATH proves
-        nothing: rustup's proxies exit with 1."""
-        command = self.command
-        environment = {**environment_of(self.spec, self.context), **command.variables}
-        try:
-            result = run_program(
-                command.version_argv,
-                cwd=command.root or Path(self.context.real_root),
-                environment=environment,
-                timeout=_PROBE_TIMEOUT,
-                cap=_PROBE_OUTPUT,
-                cancelled=Cancellation(),  # not that of the call: the result of the probe is used by later calls
-                start=self.context.monitor.start_beside,
-            )
-        except OSError as error:
-            return f"{command.argv[0]} could not be run: {error.strerror}"
-        words = " ".join(command.version_argv)
-        if result.timed_out:
-            return f"{words} took more than {_PROBE_TIMEOUT:g} s{_last_line(result.errors)}"
-        if result.exit_code != 0:
-            return f"{words} ended with exit code {result.exit_code}{_last_line(result.errors)}"
-        match = _NUMBER.search(result.output.decode("utf-8", "replace"))
-        self.settings.versions[self.spec.name] = match[0] if match else ""
-        return environment
-
-    def refusal(self) -> str:
-        """Why the program may not be started now; empty if it may."""
-        return self.guard.refusal(self.spec.name, self.command.argv, self.command.runs)
-
-    def _spawn(self, config: ServerConfig) -> Any:
-        """Checks again before each start: the program may have been replaced since."""
-        import subprocess
-
-        if reason := self.refusal():
+    def start() -> subprocess.Popen[bytes]:
+        if reason := guard.refusal(spec.name, command.argv, command.runs):
             raise OSError(reason)
-        return self.context.monitor.start_beside(
-            config.argv,
-            cwd=config.folder,
-            env=dict(config.environment),
+        return guard.context.monitor.start_beside(
+            command.argv,
+            cwd=project,
+            env={**environment_of(spec, guard.context), **command.variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             bufsize=0,
             start_new_session=True,
         )
+
+    return ServerConfig(spec.name, root, project, start, command.options)
 
 
 def environment_of(spec: ServerSpec, context: Context) -> dict[str, str]:
@@ -201,9 +133,3 @@ def _links_and_file(path: Path, root: Path) -> Iterator[Path]:
             position = position.parent
     if position.is_relative_to(root) and os.path.isfile(position):
         yield position
-
-
-def _last_line(stderr: bytes) -> str:
-    text = printable(stderr.decode("utf-8", "replace"))
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    return f": {lines[-1][:200]}" if lines else ""

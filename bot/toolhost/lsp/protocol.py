@@ -1,67 +1,91 @@
-"""Values of the language server protocol: positions, URIs, capabilities, open documents, diagnostics."""
+"""Values of the language server protocol: messages, URIs, positions, diagnostics. Whatever a server sends is
+untrusted."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
 from urllib.parse import quote, unquote_to_bytes
 
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.plain_text import printable
 
-if TYPE_CHECKING:
-    import asyncio
+Message = dict[str, Any]
 
-    from bot.toolhost.lsp.process import FileDiagnostics
+MAX_MESSAGE = 8 << 20
+MAX_PROBLEMS = 10_000
+"""Problems per file."""
 
-TSSERVER_COMMAND = "typescript.tsserverRequest"
-
-UTF8, UTF16, UTF32 = "utf-8", "utf-16", "utf-32"
-OFFERED = (UTF8, UTF16)
-
-_LINE_END = re.compile(r"\r\n|\n|\r")
-_LAST_OF_BMP = "\uffff"
-
-
-def lines_of(text: str) -> list[str]:
-    """Lines without their ends, by the protocol's three line ends (`splitlines` has more)."""
-    return _LINE_END.split(text) if "\r" in text else text.split("\n")
-
-
-def units(text: str, encoding: str) -> int:
-    """Length of `text` in code units of an encoding."""
-    if text.isascii() or encoding == UTF32:
-        return len(text)
-    if encoding == UTF8:
-        return len(text.encode("utf-8", "replace"))
-    return len(text) + sum(c > _LAST_OF_BMP for c in text)
-
-
-def code_points(line: str, character: int, encoding: str) -> int:
-    """Convert a column of the protocol, from 0, to a number of characters. A column within a character is rounded
-    down; one after the line is its end."""
-    if line.isascii() or encoding == UTF32:
-        return min(character, len(line))
-    codec, width = ("utf-8", 1) if encoding == UTF8 else ("utf-16-le", 2)
-    before = line[:character].encode(codec, "replace")[: width * character]
-    return len(before.decode(codec, "ignore"))
-
-
-def end_of(text: str, encoding: str) -> tuple[int, int]:
-    """Line and column, both from 0, after the last character of a text."""
-    if "\r" not in text:
-        return text.count("\n"), units(text[text.rfind("\n") + 1 :], encoding)
-    lines = lines_of(text)
-    return len(lines) - 1, units(lines[-1], encoding)
-
-
+_MAX_HEADER = 4096
+_HEADER_END = b"\r\n\r\n"
+_LENGTH = re.compile(rb"(?:^|\r\n)content-length:[ \t]*([0-9]{1,10})[ \t]*(?:\r\n|$)", re.IGNORECASE)
 _SCHEME = "file://"
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_LONG_LINE = 10_000
+"""Characters; on a longer line columns are not computed, which would take seconds for many problems."""
+
+_MESSAGE = 1000
+_CODE = 100
+_SNIPPET = 300
+_ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
+_UNNECESSARY, _DEPRECATED = 1, 2
+
+
+class FrameError(Exception):
+    """The received bytes are not a message, or over the limit. Nothing after them can be decoded."""
+
+
+def encode(message: Message) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0"} | message, separators=(",", ":")).encode("ascii")
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+class Decoder:
+    """Decodes incrementally; buffers at most one message and a header."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+        self._length = -1
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that are now complete. Raises `FrameError`."""
+        self._buffer += data
+        while (body := self._next()) is not None:
+            try:
+                message = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+            except (ValueError, RecursionError) as error:
+                raise FrameError("a message that is not JSON") from error
+            if not isinstance(message, dict):
+                raise FrameError("a message that is not a JSON object")
+            yield message
+
+    def _next(self) -> bytes | None:
+        if self._length < 0:
+            end = self._buffer.find(_HEADER_END, 0, _MAX_HEADER)
+            if end < 0:
+                if len(self._buffer) >= _MAX_HEADER:
+                    raise FrameError("a message whose header does not end")
+                return None
+            match = _LENGTH.search(self._buffer[:end])
+            if match is None:
+                raise FrameError("output that is not a message")
+            self._length = int(match[1])
+            if self._length > MAX_MESSAGE:
+                raise FrameError(f"a message of {self._length:,} bytes; {MAX_MESSAGE:,} are allowed")
+            del self._buffer[: end + len(_HEADER_END)]
+        if len(self._buffer) < self._length:
+            return None
+        body = bytes(self._buffer[: self._length])
+        del self._buffer[: self._length]
+        self._length = -1
+        return body
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 def uri_of(path: str) -> str:
@@ -81,210 +105,36 @@ def path_of(uri: object) -> str:
     return "" if b"\0" in decoded else os.path.normpath("/" + os.fsdecode(decoded).lstrip("/"))
 
 
-NO_SYNC, FULL, INCREMENTAL = 0, 1, 2
-_NUMBER = re.compile(r"\d[\w.+-]{0,40}")
-_MAX_VERSION = 40
-
-_CLIENT_CAPABILITIES: Mapping[str, Any] = {
-    "general": {"positionEncodings": list(OFFERED)},
-    "textDocument": {
-        "synchronization": {"didSave": True},
-        "publishDiagnostics": {"versionSupport": True, "tagSupport": {"valueSet": [1, 2]}},
-        # Without it basedpyright falls back to push silently.
-        "diagnostic": {"dynamicRegistration": True},
-    },
-    "workspace": {
-        "applyEdit": False,
-        "configuration": True,
-        "didChangeConfiguration": {"dynamicRegistration": True},
-        "didChangeWatchedFiles": {"dynamicRegistration": True},
-        "workspaceFolders": True,
-        "diagnostics": {"refreshSupport": True},
-    },
-    "window": {"workDoneProgress": True},
-}
-
-
-def initialize_params(root: Path, options: object) -> dict[str, Any]:
-    uri = uri_of(str(root))
-    params: dict[str, Any] = {
-        "processId": os.getpid(),
-        "clientInfo": {"name": "slash-agent"},
-        "rootUri": uri,
-        "workspaceFolders": [{"uri": uri, "name": root.name or "root"}],
-        "capabilities": _CLIENT_CAPABILITIES,
-    }
-    return params if options is None else params | {"initializationOptions": options}
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCapabilities:
-    """`pull` are the options of `textDocument/diagnostic`, None if the answer to `initialize` has none;
-    `tsserver`: it executes requests of TypeScript's own server instead."""
-
-    sync: int = FULL
-    saves: bool = False
-    saves_text: bool = False
-    pull: Mapping[str, Any] | None = None
-    tsserver: bool = False
-    encoding: str = UTF16
-    version: str = ""
-
-
-def server_capabilities(answer: object) -> ServerCapabilities:
-    """Parse the untrusted answer to `initialize`."""
-    answer = _mapping(answer)
-    capabilities = _mapping(answer.get("capabilities"))
-    sync = capabilities.get("textDocumentSync")
-    save = sync.get("save") if isinstance(sync, dict) else type(sync) is int and sync > 0
-    kind = sync.get("change") if isinstance(sync, dict) else sync
-    provider = capabilities.get("diagnosticProvider")
-    encoding = capabilities.get("positionEncoding")
-    commands = _mapping(capabilities.get("executeCommandProvider")).get("commands")
-    version = _mapping(answer.get("serverInfo")).get("version")
-    return ServerCapabilities(
-        sync=kind if type(kind) is int and kind in (NO_SYNC, INCREMENTAL) else FULL,
-        saves=bool(save),
-        saves_text=_mapping(save).get("includeText") is True,
-        pull=_mapping(provider) if isinstance(provider, dict) or provider is True else None,
-        tsserver=isinstance(commands, list) and TSSERVER_COMMAND in commands,
-        encoding=encoding if encoding in (*OFFERED, UTF32) else UTF16,
-        version=_number(version) if isinstance(version, str) else "",
-    )
-
-
-def _number(version: str) -> str:
-    """The number in a version: clangd adds its name and platform, gopls sends all of its build in JSON."""
-    if version.startswith("{"):
-        with contextlib.suppress(ValueError, RecursionError):
-            version = str(_mapping(json.loads(version)).get("Version"))
-    match = _NUMBER.search(version[:200])
-    return match[0] if match else version[:_MAX_VERSION]
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-@dataclass(slots=True)
-class DocumentState:
-    """What a server published about one open file. Times are those of the loop, in seconds."""
-
-    version: int
-    """Of the text that was sent last."""
-
-    opened: bool = True
-    """Nothing was published since the file was opened."""
-
-    items: object = None
-    published: float = 0.0
-    """0 if nothing was published of the text that was sent last."""
-
-    named_version: bool = False
-    stirred: float = 0.0
-    """When another file changed, which may change the problems of this one."""
-
-    def change(self, version: int) -> None:
-        self.version, self.published = version, 0.0
-
-    def publish(self, items: object, version: object, now: float) -> bool:
-        """Record a publication; return False if it names an older version of the text."""
-        named = type(version) is int
-        if named and version < self.version:  # type: ignore[operator]  # an int
-            return False
-        self.items, self.published, self.named_version = items, now, named
-        return True
-
-
-@dataclass(slots=True)
-class Document:
-    """An open file. `path` is the caller's name of it; `version` counts the texts that were sent."""
-
-    path: str
-    absolute: str
-    language: str
-    text: str
-    version: int = 1
-    state: DocumentState = field(default_factory=lambda: DocumentState(1))
-    check: asyncio.Task[FileDiagnostics] | None = None
-    """The last one that was started for this text."""
-
-    revision: int = 0
-    """The server's count of changes to all files when the check started."""
-
-    unreported: bool = False
-    """Its result came after the deadline, or replaces one that was returned."""
-
-    last_result: FileDiagnostics | None = None
-
-    @property
-    def identifier(self) -> dict[str, Any]:
-        return {"uri": uri_of(self.absolute)}
-
-    @property
-    def item(self) -> dict[str, Any]:
-        return self.identifier | {
-            "languageId": self.language,
-            "version": self.version,
-            "text": self.text,
-        }
-
-
-def change_params(document: Document, old: str, capabilities: ServerCapabilities) -> dict[str, Any] | None:
-    """The parameters of `didChange`, from the text `old`; None for a server that wants none.
-
-    One replacement of the whole old text, with its range where the server takes ranges: without it, vtsls applies a
-    shorter text wrongly and reports problems on lines that no longer exist.
-    """
-    if capabilities.sync == NO_SYNC:
-        return None
-    content: dict[str, Any] = {"text": document.text}
-    if capabilities.sync == INCREMENTAL:
-        line, character = end_of(old, capabilities.encoding)
-        content["range"] = {
-            "start": {"line": 0, "character": 0},
-            "end": {"line": line, "character": character},
-        }
-    return {
-        "textDocument": document.identifier | {"version": document.version},
-        "contentChanges": [content],
-    }
-
-
 def sendable(text: str) -> str:
     """`text` with lone surrogates replaced: servers refuse the whole message for one."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-MAX_PROBLEMS = 10_000
-"""Problems per file."""
-
-_LONG_LINE = 10_000
-"""Characters; on a longer line columns are not computed, which would take seconds for many problems."""
-
-_MESSAGE = 1000
-_CODE = 100
-_SNIPPET = 300
-_ERROR, _WARNING, _INFORMATION, _HINT = 1, 2, 3, 4
-_UNNECESSARY, _DEPRECATED = 1, 2
+def mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-def parse_diagnostics(
-    items: object, *, tool: str, path: str, lines: Sequence[str], encoding: str
-) -> tuple[tuple[Problem, ...], int]:
-    """Parse untrusted diagnostics: errors and warnings in the order of lines, and how many were over `MAX_PROBLEMS`.
-    An odd value costs only its own field. `lines` are those of the checked text; a line after the last becomes the
-    last."""
+def code_points(line: str, character: int) -> int:
+    """Convert a column in UTF-16, from 0, to a number of characters. A column within a character is rounded down; one
+    after the line is its end."""
+    if line.isascii():
+        return min(character, len(line))
+    before = line[:character].encode("utf-16-le", "replace")[: 2 * character]
+    return len(before.decode("utf-16-le", "ignore"))
+
+
+def parse_diagnostics(items: object, *, tool: str, path: str, text: str) -> tuple[Problem, ...] | None:
+    """Parse diagnostics: errors and warnings in the order of lines, at most `MAX_PROBLEMS`; `None` if `items` is not a
+    list. An odd value costs only its own field. A line after the last of `text` becomes the last."""
     if not isinstance(items, list):
-        return (), 0
-    file = _File(tool, path, lines, encoding)
+        return None
+    lines = _LINE_END.split(text)  # `splitlines` has more line ends than the protocol
     problems = [
-        _problem(item, severity, file)
+        _problem(item, severity, tool, path, lines)
         for item in items[:MAX_PROBLEMS]
         if isinstance(item, dict) and (severity := _severity(item)) is not None
     ]
-    problems.sort(key=lambda problem: (problem.line, problem.column))
-    return tuple(problems), max(0, len(items) - MAX_PROBLEMS)
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
 def _severity(item: dict[str, Any]) -> Severity | None:
@@ -299,52 +149,34 @@ def _severity(item: dict[str, Any]) -> Severity | None:
     return None if severity in (_INFORMATION, _HINT) else Severity.WARNING
 
 
-@dataclass(slots=True)
-class _File:
-    tool: str
-    path: str
-    lines: Sequence[str]
-    encoding: str
-    snippets: dict[int, str] = field(default_factory=dict)
-
-    def snippet(self, line: int) -> str:
-        """`line` is counted from 1; cached, since many problems may be on one line."""
-        if line and line not in self.snippets:
-            self.snippets[line] = _one_line(self.lines[line - 1], _SNIPPET)
-        return self.snippets.get(line, "")
-
-
-def _problem(item: dict[str, Any], severity: Severity, file: _File) -> Problem:
-    line, column = _position(item, "start", file)
-    end_line, end_column = _position(item, "end", file)
+def _problem(item: dict[str, Any], severity: Severity, tool: str, path: str, lines: Sequence[str]) -> Problem:
+    line, column = _position(item, "start", lines)
+    end_line, end_column = _position(item, "end", lines)
     return Problem(
-        tool=file.tool,
-        path=file.path,
-        line=line,
-        column=column,
-        severity=severity,
+        tool,
+        path,
+        line,
+        column,
+        severity,
         code=_one_line(_code(item.get("code")), _CODE),
         message=_one_line(item.get("message"), _MESSAGE),
         end_line=end_line,
         end_column=end_column,
-        snippet=file.snippet(line),
+        snippet=_one_line(lines[line - 1][:_LONG_LINE], _SNIPPET) if line else "",
     )
 
 
-def _position(item: dict[str, Any], end: str, file: _File) -> tuple[int, int]:
-    text_range = item.get("range")
-    position = text_range.get(end) if isinstance(text_range, dict) else None
-    if not isinstance(position, dict):
-        return 0, 0
+def _position(item: dict[str, Any], end: str, lines: Sequence[str]) -> tuple[int, int]:
+    position = mapping(mapping(item.get("range")).get(end))
     line, character = position.get("line"), position.get("character")
-    if type(line) is not int or line < 0 or not file.lines:
+    if type(line) is not int or line < 0:
         return 0, 0
     column = character if type(character) is int and character >= 0 else 0
-    index = min(line, len(file.lines) - 1)
-    text = file.lines[index]
+    index = min(line, len(lines) - 1)
+    text = lines[index]
     if not text.isascii() and len(text) > _LONG_LINE:
         return index + 1, 0
-    return index + 1, code_points(text, column, file.encoding) + 1
+    return index + 1, code_points(text, column) + 1
 
 
 def _code(code: object) -> object:
@@ -359,7 +191,5 @@ def _one_line(value: object, limit: int) -> str:
         value = value.get("value")
     if not isinstance(value, str):
         return ""
-    if value.isascii() and value.isprintable():  # as limit are; an answer may have thousands
-        return value.rstrip()[:limit]
     clean = printable(value[: 4 * limit].encode("utf-8", "replace").decode("utf-8"))
     return next((line.rstrip() for line in clean.split("\n") if line.strip()), "")[:limit]

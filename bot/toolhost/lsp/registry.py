@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -32,19 +31,18 @@ _RUST = {".rs": "rust"}
 _FIRST_TSC_WITH_LSP = 7
 """From this major version on the compiler of TypeScript is a language server."""
 
-_TSSERVER_FILES = ("tsserver", "tsc", "_tsserver", "_tsc", "typescript", "tsserverlibrary")
-"""The executed files of an older one: server, compiler, and what they load."""
+_TSSERVER_FILES = ("tsserver", "_tsserver", "typescript", "tsserverlibrary")
+"""What `typescript-language-server` executes of an older one."""
 
-TSSERVER = (
-    "--useInferredProjectPerProjectRoot",
-    "--disableAutomaticTypingAcquisition",
-    "--suppressDiagnosticEvents",
-    "--locale",
-    "en",
-)
+_CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
+"""Where cargo reads what to execute."""
 
-_CARGO_RUNS = ("build.rs", ".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
-"""What cargo executes, or where it reads what to execute."""
+_RUST_OPTIONS = {
+    "checkOnSave": False,
+    "cargo": {"buildScripts": {"enable": False}},
+    "procMacro": {"enable": False},
+}
+"""No code of the project is run."""
 
 _ENVIRONMENTS = (".venv", "venv")
 _SMALL_FILE = 1 << 20
@@ -127,18 +125,14 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class LaunchCommand:
-    """The command line of a server. `version_argv` prints its version; `runs` are files of the project that it
-    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
-    environment. `tsserver`: it is TypeScript's own before version 7, which does not implement LSP."""
+    """The command line of a server. `options` go with `initialize`; `runs` are files of the project that it executes;
+    `root` is the project's folder, the repository's where it is None; `variables` are added to its environment."""
 
     argv: tuple[str, ...]
-    version_argv: tuple[str, ...]
     options: object = None
-    settings: Mapping[str, object] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
     root: Path | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
-    tsserver: bool = False
 
 
 Find = Callable[[Location], "LaunchCommand | str"]
@@ -172,7 +166,7 @@ def _ty(location: Location) -> LaunchCommand | str:
     environment = active or next(environments, "")
     variables = {"VIRTUAL_ENV": environment} if environment else {}
     root = _folder_of(location.above("ty.toml", "pyproject.toml"))
-    return LaunchCommand((program, "server"), (program, "--version"), root=root, variables=variables)
+    return LaunchCommand((program, "server"), root=root, variables=variables)
 
 
 def _ruff(location: Location) -> LaunchCommand | str:
@@ -182,31 +176,25 @@ def _ruff(location: Location) -> LaunchCommand | str:
     # Without a configuration ruff would enable hundreds of rules that the project does not use.
     select = ["E9", "F"] if location.uses("ruff") else list(_RUFF_FATAL)
     options = None if location.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
-    return LaunchCommand((program, "server"), (program, "--version"), options)
+    return LaunchCommand((program, "server"), options)
 
 
 def _typescript(location: Location) -> LaunchCommand | str:
     own = location.above("node_modules/typescript/package.json")
     version = _version(own) if own else ""
-    compiler = location.in_project("tsc") if own else location.anywhere("tsc")
-    if compiler and (not version or _major(version) >= _FIRST_TSC_WITH_LSP):
-        return LaunchCommand((compiler, "--lsp", "--stdio"), (compiler, "--version"))
-    if own:
-        return _tsserver(own.parent / "lib", location.on_path("node"))
-    return "there is no TypeScript in node_modules or on PATH"
-
-
-def _tsserver(library: Path, node: str) -> LaunchCommand | str:
-    """The options are for a server that the policy names instead."""
-    if not node:
-        return "there is no node on PATH, which the project's TypeScript needs"
-    files = [str(library / f"{name}.js") for name in _TSSERVER_FILES]
+    compiler = location.in_project("tsc") if own else ""
+    if compiler and _major(version) >= _FIRST_TSC_WITH_LSP:
+        return LaunchCommand((compiler, "--lsp", "--stdio"))
+    program = location.anywhere("typescript-language-server")
+    if not program:
+        return "there is neither TypeScript 7 in node_modules nor typescript-language-server"
+    library = own.parent / "lib" if own else None
+    files = [str(library / f"{name}.js") for name in _TSSERVER_FILES] if library else []
+    options = {"tsserver": {"path": str(library)}} if library else {}
     return LaunchCommand(
-        (node, files[0], *TSSERVER),
-        (node, files[1], "--version"),
-        {"tsserver": {"path": str(library)}, "disableAutomaticTypingAcquisition": True},
-        runs=tuple(path for path in files if isfile(path)),
-        tsserver=True,
+        (program, "--stdio"),
+        {**options, "disableAutomaticTypingAcquisition": True},
+        runs=tuple(filter(isfile, files)),
     )
 
 
@@ -215,7 +203,7 @@ def _gopls(location: Location) -> LaunchCommand | str:
     if root is None:
         return "there is no go.mod"
     program = location.on_path("gopls")
-    return LaunchCommand((program,), (program, "version"), root=root) if program else "it is not installed"
+    return LaunchCommand((program,), root=root) if program else "it is not installed"
 
 
 def _clangd(location: Location) -> LaunchCommand | str:
@@ -224,7 +212,7 @@ def _clangd(location: Location) -> LaunchCommand | str:
         return "there is no compile_commands.json"
     program = location.anywhere("clangd")
     argv = (program, "--background-index=false", f"--compile-commands-dir={database.parent}")
-    return LaunchCommand(argv, (program, "--version")) if program else "it is not installed"
+    return LaunchCommand(argv) if program else "it is not installed"
 
 
 def _biome(location: Location) -> LaunchCommand | str:
@@ -232,11 +220,7 @@ def _biome(location: Location) -> LaunchCommand | str:
     if root is None:
         return ""
     program = location.anywhere("biome")
-    return (
-        LaunchCommand((program, "lsp-proxy"), (program, "--version"), root=root)
-        if program
-        else "it is not installed"
-    )
+    return LaunchCommand((program, "lsp-proxy"), root=root) if program else "it is not installed"
 
 
 def _oxlint(location: Location) -> LaunchCommand | str:
@@ -244,25 +228,19 @@ def _oxlint(location: Location) -> LaunchCommand | str:
     if root is None:
         return ""
     program = location.anywhere("oxlint")
-    return (
-        LaunchCommand((program, "--lsp"), (program, "--version"), root=root)
-        if program
-        else "it is not installed"
-    )
+    return LaunchCommand((program, "--lsp"), root=root) if program else "it is not installed"
 
 
-def _cargo(location: Location) -> LaunchCommand | str:
+def _rust_analyzer(location: Location) -> LaunchCommand | str:
     if not location.above("Cargo.toml"):
         return "there is no Cargo.toml"
     root = _folder_of(location.above("Cargo.lock"))  # of a workspace it is at the top
     if root is None:
         return "there is no Cargo.lock, and cargo would write one"
-    program = location.on_path("cargo")
+    program = location.on_path("rust-analyzer")
     runs = tuple(str(path) for name in _CARGO_RUNS if (path := location.above(name)))
     return (
-        LaunchCommand((program,), (program, "--version"), runs=runs, root=root)
-        if program
-        else "it is not installed"
+        LaunchCommand((program,), _RUST_OPTIONS, runs=runs, root=root) if program else "it is not installed"
     )
 
 
@@ -287,45 +265,21 @@ SERVERS: tuple[ServerSpec, ...] = (
     ServerSpec("biome", _SCRIPT, _biome),
     ServerSpec("oxlint", _SCRIPT, _oxlint),
     ServerSpec(
-        "cargo", _RUST, _cargo, {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"}
+        "rust-analyzer",
+        _RUST,
+        _rust_analyzer,
+        {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"},
     ),
 )
 
 
-_SHELL_SUFFIXES = (".sh", ".bash")
-_SHELL_SHEBANG = re.compile(r"#![ \t]*\S*/(?:env[ \t]+(?:-S[ \t]+)?)?(?:ba|da)?sh\b")
-
-TEXT_CHECKED: Mapping[str, tuple[str, ...]] = {
-    "python": (syntax.PYTHON,),
-    "json": (syntax.JSON, syntax.JSON_WITH_COMMENTS),
-    "toml": (syntax.TOML,),
-    "yaml": (syntax.YAML,),
-    "shellcheck": (),
-    "bash": (),
-}
-"""Languages for the checkers in `text_checkers.py`; shell is told by suffix or first line."""
-
-_CHECKED_SUFFIXES = frozenset((*(suffix for known in SERVERS for suffix in known.files), *_SHELL_SUFFIXES))
+_SUFFIXES = frozenset(suffix for known in SERVERS for suffix in known.files)
 
 
 def is_checked(path: str) -> bool:
-    """Whether a server or checker takes a file of this name."""
+    """Whether a server or parser takes a file of this name."""
     name = PurePosixPath(path)
-    return name.suffix.lower() in _CHECKED_SUFFIXES or syntax.language(name) != ""
-
-
-def may_be_script(path: str) -> bool:
-    """Whether only its text can tell whether a checker takes it."""
-    name = PurePosixPath(path).name
-    return "." not in name
-
-
-def is_shell(path: str, text: str) -> bool:
-    """By the interpreter in its first line; else by its name."""
-    if text.startswith("#!"):
-        may_be_shell = may_be_script(path) or PurePosixPath(path).suffix.lower() in _SHELL_SUFFIXES
-        return may_be_shell and _SHELL_SHEBANG.match(text) is not None
-    return PurePosixPath(path).suffix.lower() in _SHELL_SUFFIXES
+    return name.suffix.lower() in _SUFFIXES or syntax.language(name) != ""
 
 
 def replace_command(command: str, usual: LaunchCommand | str) -> LaunchCommand | str:
@@ -336,8 +290,7 @@ def replace_command(command: str, usual: LaunchCommand | str) -> LaunchCommand |
         return f"its command in the policy is none: {error}"
     if not argv:
         return "its command in the policy is empty"
-    options = usual if isinstance(usual, LaunchCommand) else LaunchCommand((), ())
-    return replace(options, tsserver=False, argv=argv, version_argv=(argv[0], "--version"))
+    return replace(usual if isinstance(usual, LaunchCommand) else LaunchCommand(()), argv=argv)
 
 
 def _version(package: Path) -> str:

@@ -1,4 +1,4 @@
-"""Diagnostics of edits: ask the servers and checkers of changed files and report the problems that are new.
+"""Diagnostics of edits: send changed files to their servers and report the problems that are new.
 
 A server starts when a file of its language is first read or changed. Only a change waits for results, up to the limit;
 late ones come with a later report.
@@ -8,30 +8,58 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from zlib import crc32
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 
 from bot.contracts.evidence import Answer, Problem, ServerUse
 from bot.toolhost.context import Context
-from bot.toolhost.lsp import text_checkers
 from bot.toolhost.lsp.baseline import Change, MissingPackages, certain, compare, merge
-from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, Settings
-from bot.toolhost.lsp.process import FileDiagnostics
-from bot.toolhost.lsp.registry import SERVERS, ServerSpec, is_checked, is_shell
-from bot.toolhost.lsp.report import Report, ReportedProblems, display_path
-from bot.toolhost.lsp.server_loop import ServerLoop
-from bot.toolhost.lsp.worker_pool import WorkerPool
-from bot.toolhost.lsp.workers import DiagnosticsRequest, WatchedFile, Worker, importers_of
+from bot.toolhost.lsp.client import LanguageServer
+from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, Settings, server_config
+from bot.toolhost.lsp.parsers import parser_of, problems
+from bot.toolhost.lsp.registry import (
+    SERVERS,
+    LaunchCommand,
+    Location,
+    ServerSpec,
+    is_checked,
+    replace_command,
+)
+from bot.toolhost.lsp.report import Report, ReportedProblems
 
 MAX_FILES = 20
 """Changed files that are checked after one call."""
 
+MAX_OTHERS = 10
+"""Files that were read last and are looked at with a change."""
+
+MAX_SERVERS = 6
+
 _SETTINGS = (".toml", ".json")
 """Suffixes of files whose content may change the problems of others: pyproject.toml, tsconfig.json."""
 
-_RANK = (Answer.TIMED_OUT, Answer.COMPLETE, Answer.UNAVAILABLE)
+_CREATED, _CHANGED, _DELETED = 1, 2, 3
+
+
+@dataclass(slots=True)
+class WatchedFile:
+    """A file with its text before the agent's first change and now, `None` if it does not exist; `faults` are its new
+    syntax errors."""
+
+    name: str
+    before: str | None
+    now: str | None
+    faults: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a server or parser answered, and of which files."""
+
+    name: str
+    answer: Answer
+    change: Change = field(default_factory=Change)
 
 
 @dataclass(slots=True)
@@ -45,293 +73,275 @@ class DiagnosticsService:
     now: Callable[[str], str | None]
     base: BaseCommit = field(default_factory=BaseCommit)
     servers: Sequence[ServerSpec] = SERVERS
-    loop: ServerLoop = field(default_factory=ServerLoop)
     _files: dict[str, WatchedFile] = field(default_factory=dict)
-    _refused: dict[str, str] = field(default_factory=dict)
+    _started: dict[str, LanguageServer] = field(default_factory=dict)
+    _by_folder: dict[tuple[str, str], LanguageServer | str] = field(default_factory=dict)
+    _late: dict[LanguageServer, dict[str, None]] = field(default_factory=dict)
+    """The changed files that servers did not answer for in time."""
+
     _announced: set[str] = field(default_factory=set)
     _reported: ReportedProblems = field(default_factory=ReportedProblems)
-    _late: list[tuple[Worker, DiagnosticsRequest]] = field(default_factory=list)
-    _waited_for: set[Worker] = field(default_factory=set)
-    _condition: threading.Condition = field(default_factory=threading.Condition)
-    _standing: dict[str, tuple[str, tuple[Problem, ...]]] = field(default_factory=dict)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _guard: LaunchGuard = field(init=False)
-    _workers: WorkerPool = field(init=False)
 
     def __post_init__(self) -> None:
         self._announced |= self.settings.announced
         self._guard = LaunchGuard(self.context, self.settings.launch_policy, self.base)
-        self._workers = WorkerPool(
-            self.context, self.settings, self._guard, self.servers, self.loop, self._notify
-        )
 
     def read(self, name: str, text: str) -> None:
         """Register a file that the agent read and may change later. Returns at once."""
-        if name in self._files or not (is_checked(name) or is_shell(name, text)):
+        if name in self._files or not is_checked(name):
             return
-        file = self._files[name] = WatchedFile(name, text, text)
-        for worker in self._workers.for_file(name):
-            worker.warm(file)
+        self._files[name] = WatchedFile(name, text, text)
+        for spec, server in self._servers_of(name):
+            server.read(name, spec.language(name), text, text)
 
     def settle(self, until: float) -> None:
         """Wait before a change until the servers have checked what was read: a change on disk changes the problems of
         other files."""
-
-        def busy() -> list[Worker]:
-            workers = (worker for worker in self._workers if worker.warming and not worker.unusable_reason)
-            return [worker for worker in workers if not self._is_known_to_load(worker)]
-
-        with self._condition:
-            self._condition.wait_for(lambda: not busy(), max(0.0, until - time.monotonic()))
-        self._waited_for.update(worker for worker in busy() if worker.loading)
+        servers = list(self._started.values())
+        self._wait({server: list(server.documents) for server in servers}, until)
 
     def changed(self, names: Sequence[str], moved: Mapping[str, str], began: float) -> Report | None:
-        """Report the new problems in these files and in those that use them; `None` if no server or checker takes
+        """Report the new problems in these files and in others that were read; `None` if no server or parser takes
         one. `moved` maps new names to old ones; the wait counts from `began`, by `time.monotonic`."""
         until = began + self.settings.wait
         files = [file for name in names if (file := self._update(name, moved.get(name, ""))) is not None]
-        skipped = files[MAX_FILES:]
-        files = files[:MAX_FILES]
+        skipped, files = files[MAX_FILES:], files[:MAX_FILES]
         if not files:
             return None
-        self._report_settings(files)
-        requests = self._send_requests(files, until)
-        outcomes = [*self._check_texts(files, until)]
-        self._wait(requests, until)
-        for worker, request in requests:
-            if request.done and not request.results:
-                continue  # its files were deleted, and no file uses them
-            outcomes.append(self._outcome(worker, request))
-            if outcomes[-1][1] is Answer.TIMED_OUT:
-                self._late.append((worker, request))
-        loading = {worker for worker, request in requests if request.is_unanswered() and worker.loading}
-        self._waited_for = loading | {worker for worker in self._waited_for if worker.loading}
-        unknown = {name for name, answer, _ in outcomes if answer is Answer.TIMED_OUT}
-        late = [self._outcome(worker, request) for worker, request in self._take_late(unknown)]
-        outcomes += [outcome for outcome in late if outcome[1] is not Answer.TIMED_OUT]
+        asked = self._send(files, moved)
+        outcomes = list(self._parse(files, until))
+        self._wait({server: names for server, (names, _) in asked.items()}, until)
+        for server, (_, others) in asked.items():  # not before it has the whole change
+            if not server.silent:
+                server.ask_again(others)
+        self._wait({server: others for server, (_, others) in asked.items()}, until)
+        answered = [(names, self._outcome(server, *names)) for server, names in asked.items()]
+        # Of a file that was deleted only the problems of others are worth a line.
+        outcomes += [outcome for (own, _), outcome in answered if own or outcome.change.new]
         notes = (f"{len(skipped)} more changed files were not looked at.",) if skipped else ()
-        names_of_loading = tuple(dict.fromkeys(worker.name for worker, _ in requests if worker in loading))
-        return self._report(outcomes, files, began, notes=notes, loading=names_of_loading)
+        loading = tuple(server.name for server in asked if not server.answered)
+        return self._report(outcomes, [file.name for file in files], began, notes=notes, loading=loading)
 
     def late_report(self) -> Report | None:
-        """Report late results of earlier changes, where the files have not changed since."""
-        done = self._take_late()
-        outcomes = [self._outcome(worker, request) for worker, request in done]
-        outcomes = [outcome for outcome in outcomes if outcome[1] is not Answer.TIMED_OUT]
-        files = [file for _, request in done for file in request.files]
-        return self._report(outcomes, files, time.monotonic(), late=True) if outcomes else None
-
-    def _take_late(self, unknown: Collection[str] = ()) -> list[tuple[Worker, DiagnosticsRequest]]:
-        """Remove and return the late requests that are complete, except of servers whose state is `unknown` again."""
-        done = [
-            (worker, request)
-            for worker, request in self._late
-            if (request.done or worker.unusable_reason) and worker.name not in unknown
-        ]
-        self._late = [entry for entry in self._late if entry not in done]
-        return done
+        """Report results of earlier changes that came since, of servers that owe nothing more."""
+        done = {
+            server: list(names)
+            for server, names in self._late.items()
+            if server.is_ready(names) or server.off_reason
+        }
+        outcomes = [self._outcome(server, names, []) for server, names in done.items()]
+        names = list(dict.fromkeys(name for names in done.values() for name in names))
+        return self._report(outcomes, names, time.monotonic(), late=True) if outcomes else None
 
     def standing(self) -> Iterator[tuple[str, str, tuple[Problem, ...]]]:
         """Return name, text and new errors of each changed file for which there is a result."""
-        for name, (text, new) in self._standing.items():
-            if self._files[name].now == text:
-                yield name, text, merge([Change(new)]).new
+        for name, file in self._files.items():
+            if file.now is None or file.now == file.before:
+                continue
+            changes = [Change(file.faults)]
+            for server in self._started.values():
+                if server.is_ready([name]) and name in server.documents:
+                    changes.append(self._compare(server, name))
+            new = merge(changes).new
+            yield name, file.now, tuple(problem for problem in new if problem.severity == "error")
 
     def uses(self) -> tuple[ServerUse, ...]:
-        refused = (
-            ServerUse(name, "", note=f"not available: {reason}") for name, reason in self._refused.items()
-        )
-        return (*self._workers.uses(), *refused)
+        """The use of each kind of server, and which are not available."""
+        uses: dict[str, ServerUse] = {}
+        for server in self._started.values():
+            use, earlier = server.use(), uses.get(server.name)
+            if earlier is not None:
+                use = replace(
+                    earlier,
+                    asked=earlier.asked + use.asked,
+                    waited=earlier.waited + use.waited,
+                    note=earlier.note or use.note,
+                )
+            uses[server.name] = use
+        for (name, _), reason in self._by_folder.items():
+            if isinstance(reason, str) and reason:
+                uses.setdefault(name, ServerUse(name, "", note=f"not available: {reason}"))
+        return tuple(uses.values())
 
     def end(self) -> None:
-        self._workers.end()
+        for server in self._started.values():
+            server.end()
 
     def _update(self, name: str, old_name: str) -> WatchedFile | None:
         """Return the file with its current text; `None` if it is unchanged or not checked."""
-        text = self.now(name)
-        if not is_checked(name) and not is_shell(name, text or ""):
+        if not is_checked(name):
             return None
-        file = self._files.get(name)
-        if file is not None:
-            if file.now == text:
-                return None
-            file.now = text
-            return file
-        if old_name:
+        text, file = self.now(name), self._files.get(name)
+        if file is None:
             previous = self._files.get(old_name)
-            before = previous.before if previous else self.before(old_name)
-            file = WatchedFile(name, before, text, dict(previous.base) if previous else {})
-        else:
-            file = WatchedFile(name, self.before(name), text)
-        if file.before == text:
+            before = previous.before if previous else self.before(old_name or name)
+            file = WatchedFile(name, before, before)
+        if file.now == text:
             return None
+        file.now = text
         self._files[name] = file
         return file
 
-    def _notify(self) -> None:
-        with self._condition:
-            self._condition.notify_all()
-
-    def _report_settings(self, files: Sequence[WatchedFile]) -> None:
-        changed = [file for file in files if PurePosixPath(file.name).suffix in _SETTINGS]
-        changes = {
-            file.name: "deleted" if file.now is None else "created" if file.before is None else "changed"
-            for file in changed
-        }
-        for worker in self._workers:
-            if changes:
-                worker.settings_changed(changes)
-
-    def _send_requests(
-        self, files: Sequence[WatchedFile], until: float
-    ) -> list[tuple[Worker, DiagnosticsRequest]]:
-        """Send each worker its files, all at the same time."""
-        files_of: dict[Worker, list[WatchedFile]] = {}
+    def _send(
+        self, files: Sequence[WatchedFile], moved: Mapping[str, str]
+    ) -> dict[LanguageServer, tuple[list[str], list[str]]]:
+        """Send each server its changed files; return with these the other files that it is asked for."""
+        asked: dict[LanguageServer, tuple[list[str], list[str]]] = {}
+        events: dict[str, int] = {}
         for file in files:
-            for worker in self._workers.for_file(file.name):
-                files_of.setdefault(worker, []).append(file)
-        requests = [(worker, self._send_request(worker, own, until)) for worker, own in files_of.items()]
-        self._resend_late(files_of)
-        return requests
-
-    def _resend_late(self, files_of: Mapping[Worker, Sequence[WatchedFile]]) -> None:
-        """Replace the late requests of these workers: a change may have changed their results. There is no wait for
-        them."""
-        late_files: dict[Worker, list[WatchedFile]] = {}
-        for worker, request in self._late:
-            if worker in files_of:
-                late_files.setdefault(worker, []).extend(
-                    file for file in request.files if file not in files_of[worker]
-                )
-        self._late = [(worker, request) for worker, request in self._late if worker not in files_of]
-        now = time.monotonic()
-        self._late += [
-            (worker, self._send_request(worker, files, now)) for worker, files in late_files.items() if files
-        ]
-
-    def _send_request(self, worker: Worker, files: Sequence[WatchedFile], until: float) -> DiagnosticsRequest:
-        others = importers_of(
-            files, (file for file in self._files.values() if worker.spec.language(file.name))
-        )
-        request = DiagnosticsRequest(
-            tuple(files), others, self.settings.wait, until, {file.name: file.now for file in files}
-        )
-        worker.request(request)
-        return request
-
-    def _is_known_to_load(self, worker: Worker) -> bool:
-        """Whether it was loading during an earlier wait and still is: it is not waited for again."""
-        return worker in self._waited_for and worker.loading
-
-    def _wait(self, requests: Sequence[tuple[Worker, DiagnosticsRequest]], until: float) -> None:
-        def answered() -> bool:
-            return all(
-                request.done or not request.is_unanswered() or self._is_known_to_load(worker)
-                for worker, request in requests
+            known = any(file.name in server.documents for server in self._started.values())
+            events[file.name] = (
+                _DELETED if file.now is None else _CHANGED if file.before is not None or known else _CREATED
             )
+            for spec, server in self._servers_of(file.name):
+                names, _ = asked.setdefault(server, ([], []))
+                if file.now is None:
+                    server.closed(file.name)
+                    continue
+                names.append(file.name)
+                if old := server.documents.get(moved.get(file.name, "")):
+                    server.moved(file.name, old)
+                    server.closed(old.name)
+                server.read(file.name, spec.language(file.name), file.before, file.now)
+        for server in self._started.values():
+            server.check_health()
+            own = {name: kind for name, kind in events.items() if self._concerns(server, name, kind)}
+            server.files_changed(own)
+        for server, (names, others) in asked.items():
+            others += [name for name in server.documents if name not in names][-MAX_OTHERS:]
+        return asked
 
-        with self._condition:
-            self._condition.wait_for(answered, max(0.0, until - time.monotonic()))
-
-    def _check_texts(
-        self, files: Sequence[WatchedFile], until: float
-    ) -> Iterator[tuple[str, Answer, Change]]:
-        for checker in text_checkers.TEXT_CHECKERS:
-            own = [file for file in files if file.now is not None and checker.accepts(file.name, file.now)]
-            if (
-                not own
-                or self.settings.servers.get(checker.name, {}).get("off")
-                or self._is_covered(checker.replaces, own[0].name)
-            ):
-                continue
-            run = self._find_check(checker, own[0].name)
-            if isinstance(run, str):
-                self._refused[checker.name] = run
-                continue
-            checked = [self._check_text(checker.name, run, file, until) for file in own]
-            results, changes = zip(*checked, strict=True)
-            yield checker.name, min(results, key=_RANK.index), certain(merge(changes))
-
-    def _find_check(self, checker: text_checkers.TextChecker, name: str) -> text_checkers.Check | str:
-        location = self._workers.location(name)
-        program = checker.program and location.anywhere(checker.program)
-        reason = self._guard.refusal(checker.name, (program,)) if program else ""
-        return reason or checker.find(location)
-
-    def _check_text(
-        self, name: str, run: text_checkers.Check, file: WatchedFile, until: float
-    ) -> tuple[Answer, Change]:
-        assert file.now is not None
-        if name not in file.base:
-            before = FileDiagnostics(Answer.COMPLETE)  # of a file that did not exist
-            if file.before is not None:
-                before = text_checkers.run_check(run, self.context, file.name, file.before, until)
-            if before.answer is not Answer.COMPLETE:
-                return before.answer, Change()
-            file.base[name] = before.items
-        after = text_checkers.run_check(run, self.context, file.name, file.now, until)
-        if after.answer is not Answer.COMPLETE:
-            return after.answer, Change()
-        return after.answer, self._record(file, name, compare(file.base[name], after.items))
-
-    def _is_covered(self, names: Iterable[str], file: str) -> bool:
-        """Whether a server or checker of these names checks the file."""
-        if any(
-            worker.name in names and not worker.unusable_reason for worker in self._workers.for_file(file)
-        ):
+    def _concerns(self, server: LanguageServer, name: str, kind: int) -> bool:
+        """Whether it is told of a file on disk: not of one that is open, whose text it has."""
+        if PurePosixPath(name).suffix in _SETTINGS:
             return True
-        others = {checker.name for checker in text_checkers.TEXT_CHECKERS} & set(names) - set(self._refused)
-        return any(not self.settings.servers.get(name, {}).get("off") for name in others)
+        return kind != _CHANGED and any(own is server for _, own in self._servers_of(name))
 
-    def _outcome(self, worker: Worker, request: DiagnosticsRequest) -> tuple[str, Answer, Change]:
-        """Return a worker's answer and the new problems by it, without files that it has no result for."""
-        if not request.results and not request.done:
-            return worker.name, Answer.TIMED_OUT, Change()
-        results = [answered.answer for answered in request.results.values()]
-        missing = MissingPackages(worker.name, self.context, self._files.values())
-        changes: list[Change] = []
-        for file in (*request.files, *request.others):
-            answered = request.results.get(file.name)
-            base = file.base.get(worker.name)
-            if answered is not None and answered.answer is Answer.COMPLETE and base is not None:
-                changes.append(self._record(file, worker.name, compare(base, answered.items, missing)))
-            elif answered is not None and answered.answer is Answer.COMPLETE:
-                results.append(Answer.TIMED_OUT)  # the problems before are not known
-        answer = min(results, key=_RANK.index, default=Answer.COMPLETE)
-        return worker.name, answer, certain(merge(changes)) if answer is Answer.COMPLETE else Change()
+    def _wait(self, asked: Mapping[LanguageServer, Sequence[str]], until: float) -> None:
+        """Wait for servers that answered within the last wait, or since."""
+        began = time.monotonic()
+        waiting = {server: names for server, names in asked.items() if not server.silent}
 
-    def _record(self, file: WatchedFile, tool: str, change: Change) -> Change:
-        """Record the new errors for the end of the run, and that this tool was compared."""
-        self._reported.compared.add((tool, file.name))
-        if file.now is not None:
-            text, errors = self._standing.get(file.name, ("", ()))
-            others = tuple(problem for problem in errors if problem.tool != tool) if text == file.now else ()
-            new = tuple(problem for problem in change.new if problem.severity == "error")
-            self._standing[file.name] = file.now, (*others, *new)
-        return change
+        def is_done() -> bool:
+            return all(server.off_reason or server.is_ready(names) for server, names in waiting.items())
+
+        with self._changed:
+            in_time = self._changed.wait_for(is_done, max(0.0, until - began))
+            for server, names in waiting.items():
+                server.silent = not in_time and not server.is_ready(names)
+                server.waited += time.monotonic() - began
+
+    def _parse(self, files: Sequence[WatchedFile], until: float) -> Iterator[Outcome]:
+        by_parser: dict[str, list[WatchedFile]] = {}
+        for file in files:
+            parser = parser_of(file.name)
+            if file.now is not None and parser and not self.settings.servers.get(parser, {}).get("off"):
+                by_parser.setdefault(parser, []).append(file)
+        for parser, own in by_parser.items():
+            own = [file for file in own if not (parser == "python" and self._has_server(file.name))]
+            changes: list[Change] = []
+            for file in own:
+                before = problems(self.context, file.name, file.before, until) if file.before else ()
+                now = problems(self.context, file.name, file.now or "", until)
+                if before is not None and now is not None:
+                    changes.append(certain(compare(before, now)))
+                    file.faults = changes[-1].new
+                    self._reported.compared.add((parser, file.name))
+            if own:
+                answer = Answer.COMPLETE if len(changes) == len(own) else Answer.TIMED_OUT
+                yield Outcome(parser, answer, merge(changes))
+
+    def _has_server(self, name: str) -> bool:
+        return any(not server.off_reason for _, server in self._servers_of(name))
+
+    def _outcome(self, server: LanguageServer, names: Sequence[str], others: Sequence[str]) -> Outcome:
+        """Return a server's answer and the new problems in the files that it answered for."""
+        pending = self._late.pop(server, {}) | dict.fromkeys(names)
+        if server.off_reason:
+            return Outcome(server.name, Answer.UNAVAILABLE)
+        if not server.is_ready(names):
+            self._late[server] = pending
+            return Outcome(server.name, Answer.TIMED_OUT)
+        done = [name for name in (*pending, *others) if server.is_ready([name])]
+        if unanswered := {name: None for name in pending if name not in done}:
+            self._late[server] = unanswered
+        changes = [self._compare(server, name) for name in done if name in server.documents]
+        return Outcome(server.name, Answer.COMPLETE, certain(merge(changes)))
+
+    def _compare(self, server: LanguageServer, name: str) -> Change:
+        self._reported.compared.add((server.name, name))
+        document = server.documents[name]
+        documents = [
+            document
+            for other in self._started.values()
+            if other.name == server.name
+            for document in other.documents.values()
+        ]
+        before = [problem for document in documents for problem in document.base or ()]
+        missing = MissingPackages(server.name, self.context, (one.name for one in documents), before)
+        return compare(document.base or (), document.problems or (), missing)
+
+    def _servers_of(self, name: str) -> list[tuple[ServerSpec, LanguageServer]]:
+        """The servers of a file, started where they were not."""
+        folder = str(PurePosixPath(name).parent)
+        found: list[tuple[ServerSpec, LanguageServer]] = []
+        for spec in self.servers:
+            if not spec.language(name):
+                continue
+            if (spec.name, folder) not in self._by_folder:
+                self._by_folder[spec.name, folder] = self._find(spec, name)
+            server = self._by_folder[spec.name, folder]
+            if isinstance(server, LanguageServer):
+                found.append((spec, server))
+        return found
+
+    def _find(self, spec: ServerSpec, name: str) -> LanguageServer | str:
+        """The server of a file; else why there is none, empty if none is wanted."""
+        settings = self.settings.servers.get(spec.name, {})
+        if settings.get("off"):
+            return ""
+        configured, root = str(settings.get("command", "")), Path(self.context.real_root)
+        context = self.context
+        location = Location(root, (root / name).parent, context.environment, context.programs, configured)
+        command = spec.find(location)
+        if configured:
+            command = replace_command(configured, command)
+        if isinstance(command, LaunchCommand):
+            command = self._guard.refusal(spec.name, command.argv, command.runs) or command
+        if isinstance(command, str):
+            return command
+        key = f"{spec.name} {command.argv} {command.root} {command.options}"
+        if key not in self._started:
+            if len(self._started) >= MAX_SERVERS:
+                return f"there are {MAX_SERVERS} servers already"
+            self._started[key] = LanguageServer(server_config(spec, command, self._guard), self._changed)
+        return self._started[key]
 
     def _report(
         self,
-        outcomes: Sequence[tuple[str, Answer, Change]],
-        files: Sequence[WatchedFile],
+        outcomes: Sequence[Outcome],
+        names: Sequence[str],
         began: float,
         *,
         late: bool = False,
         notes: tuple[str, ...] = (),
         loading: tuple[str, ...] = (),
     ) -> Report:
-        names = tuple(dict.fromkeys(file.name for file in files))
-        change = merge((change for _, _, change in outcomes), names)
-        results: dict[str, Answer] = {}
-        for name, answer, _ in outcomes:
-            results[name] = min(results.get(name, answer), answer, key=_RANK.index)
+        change = merge((outcome.change for outcome in outcomes), names)
+        answers: dict[str, Answer] = {}
+        for outcome in outcomes:
+            if answers.get(outcome.name) is not Answer.TIMED_OUT:
+                answers[outcome.name] = outcome.answer
         return Report(
-            tuple(results.items()),
+            tuple(answers.items()),
             change,
             self._reported.select_new(change.new),
             waited=0.0 if late else time.monotonic() - began,
             limit=self.settings.wait,
             late=late,
-            files=names,
+            files=tuple(names),
             announcements=tuple(self._announcements(names)),
             notes=notes,
             loading=loading,
@@ -339,34 +349,15 @@ class DiagnosticsService:
         )
 
     def _announcements(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Notes on servers and checkers that are missing or off for these files; each once a run, by a key."""
-        missing: dict[str, str] = {}
-        off: dict[str, str] = {}
-        slow: list[tuple[str, str]] = []
-        for name in names:
-            for spec in self.servers:
-                if spec.language(name):
-                    missing.setdefault(spec.name, self._workers.missing_reason(spec, name))
-                    off.setdefault(spec.name, self._workers.off_reason(spec, name))
-                    slow += [(spec.name, name)] if self._workers.skips(spec, name) else []
-            for checker in text_checkers.TEXT_CHECKERS:
-                if checker.accepts(name, self._files[name].now or ""):
-                    missing.setdefault(checker.name, self._refused.get(checker.name, ""))
-        for name in sorted(missing):
-            if missing[name] and self._is_new(f"missing {name}"):
-                yield f"missing {name}", f"{name} is not available: {missing[name]}"
-            elif off.get(name) and self._is_new(f"off {name}"):
-                yield f"off {name}", f"{name} is off for the rest of the run: {off[name]}"
-        for name, path in slow:
-            if not off.get(name) and self._is_new(
-                key := f"slow {name} {crc32(path.encode('utf-8', 'surrogatepass')):08x}"
-            ):
-                yield (
-                    key,
-                    f"{name} takes too long over {display_path(path)}, and is not asked about it any more",
-                )
-
-    def _is_new(self, key: str) -> bool:
-        new = key not in self._announced
-        self._announced.add(key)
-        return new
+        """Notes on servers that are missing or off for these files; each once a run, by a key."""
+        for spec in self.servers:
+            for folder in {str(PurePosixPath(name).parent) for name in names if spec.language(name)}:
+                server = self._by_folder.get((spec.name, folder), "")
+                key, reason = f"missing {spec.name}", server
+                sentence = f"{spec.name} is not available: {reason}"
+                if isinstance(server, LanguageServer):
+                    key, reason = f"off {spec.name}", server.off_reason
+                    sentence = f"{spec.name} is off for the rest of the run: {reason}"
+                if reason and key not in self._announced:
+                    self._announced.add(key)
+                    yield key, sentence

@@ -1,4 +1,4 @@
-"""One thread for all servers of the tests; each test starts servers of its own."""
+"""Scripted servers that end with their test."""
 
 from __future__ import annotations
 
@@ -8,27 +8,19 @@ from typing import Any
 
 import pytest
 
-from bot.toolhost.lsp.server_loop import ServerLoop
 from tests.support.language_servers import Scripted
 
-Play = Callable[..., Scripted]
-
-
-@pytest.fixture(scope="module")
-def loop() -> Iterator[ServerLoop]:
-    loop = ServerLoop()
-    yield loop
-    loop.stop()
+Play = Callable[[dict[str, Any]], Scripted]
 
 
 @pytest.fixture
-def play(loop: ServerLoop, tmp_path: Path) -> Iterator[Play]:
+def play(tmp_path: Path) -> Iterator[Play]:
     started: list[Scripted] = []
 
-    def start(what: dict[str, Any], **options: Any) -> Scripted:
-        started.append(Scripted(loop, tmp_path, what, **options))
+    def start(what: dict[str, Any]) -> Scripted:
+        started.append(Scripted(tmp_path, what))
         return started[-1]
 
     yield start
     for one in started:
-        one.server.stop()
+        one.server.end()

@@ -9,18 +9,15 @@ from pathlib import Path
 import pytest
 
 from bot.contracts.checkers import EDIT_CHECKERS, LANGUAGE_SERVERS
+from bot.toolhost.lsp.parsers import PARSERS
 from bot.toolhost.lsp.registry import (
     SERVERS,
-    TEXT_CHECKED,
-    TSSERVER,
     LaunchCommand,
     Location,
     ServerSpec,
     is_checked,
-    is_shell,
     replace_command,
 )
-from bot.toolhost.lsp.text_checkers import TEXT_CHECKERS
 
 
 def spec(name: str) -> ServerSpec:
@@ -45,7 +42,7 @@ def argv(root: Path, start: LaunchCommand | str) -> str:
 
 def test_the_names_are_those_that_a_policy_may_name() -> None:
     assert tuple(one.name for one in SERVERS) == LANGUAGE_SERVERS
-    assert {parser.name for parser in TEXT_CHECKERS} == set(TEXT_CHECKED) == set(EDIT_CHECKERS)
+    assert set(PARSERS.values()) == set(EDIT_CHECKERS)
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path) -> None:
@@ -116,10 +113,10 @@ def package(version: str) -> dict[str, str]:
         (package("7.0.2"), ("node_modules/.bin/tsc",), "node_modules/.bin/tsc --lsp --stdio"),
         (
             package("5.9.3"),
-            ("node_modules/.bin/tsc", "path/node"),
-            " ".join(("path/node node_modules/typescript/lib/tsserver.js", *TSSERVER)),
+            ("node_modules/.bin/tsc", "node_modules/.bin/typescript-language-server"),
+            "node_modules/.bin/typescript-language-server --stdio",
         ),
-        ({}, ("path/tsc",), "path/tsc --lsp --stdio"),
+        ({}, ("path/typescript-language-server",), "path/typescript-language-server --stdio"),
     ],
 )
 def test_typescript_is_the_project_s_own(
@@ -128,22 +125,20 @@ def test_typescript_is_the_project_s_own(
     project(tmp_path, files, programs)
     start = spec("typescript").find(location(tmp_path, "src/deep"))
     assert argv(tmp_path, start) == started
-    assert isinstance(start, LaunchCommand)
-    assert start.tsserver == ("tsserver" in started)
 
 
 def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_path: Path) -> None:
-    library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript", "tsc")}
-    project(tmp_path, {**package("5.4.5"), **library}, ("path/node",))
+    library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript")}
+    project(tmp_path, {**package("5.4.5"), **library}, ("path/typescript-language-server",))
     start = spec("typescript").find(location(tmp_path))
     assert isinstance(start, LaunchCommand)
     assert {Path(one).relative_to(tmp_path).as_posix() for one in start.runs} == set(library)
 
 
-def test_an_old_typescript_without_node_is_named(tmp_path: Path) -> None:
+def test_an_old_typescript_without_a_server_is_named(tmp_path: Path) -> None:
     project(tmp_path, package("5.9.3"), ("node_modules/.bin/tsc", "path/tsc"))
-    said = spec("typescript").find(location(tmp_path))
-    assert said == "there is no node on PATH, which the project's TypeScript needs"
+    reason = spec("typescript").find(location(tmp_path))
+    assert reason == "there is neither TypeScript 7 in node_modules nor typescript-language-server"
 
 
 def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:
@@ -159,6 +154,13 @@ def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:
         ("gopls", {}, "path/gopls", "there is no go.mod"),
         ("gopls", {"go.mod": ""}, "", "it is not installed"),
         ("clangd", {}, "path/clangd", "there is no compile_commands.json"),
+        ("rust-analyzer", {}, "path/rust-analyzer", "there is no Cargo.toml"),
+        (
+            "rust-analyzer",
+            {"Cargo.toml": ""},
+            "path/rust-analyzer",
+            "there is no Cargo.lock, and cargo would write one",
+        ),
         ("biome", {}, "node_modules/.bin/biome", ""),
         ("oxlint", {}, "node_modules/.bin/oxlint", ""),
         ("biome", {"biome.json": ""}, "", "it is not installed"),
@@ -196,11 +198,9 @@ def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_policy_s_command_keeps_the_usual_options() -> None:
-    usual = LaunchCommand(("ruff", "server"), ("ruff", "--version"), {"settings": 1})
+    usual = LaunchCommand(("ruff", "server"), {"settings": 1})
     start = replace_command("'my tools/ruff' server -v", usual)
-    assert start == LaunchCommand(
-        ("my tools/ruff", "server", "-v"), ("my tools/ruff", "--version"), {"settings": 1}
-    )
+    assert start == LaunchCommand(("my tools/ruff", "server", "-v"), {"settings": 1})
     assert replace_command("'", usual) == "its command in the policy is none: No closing quotation"
     assert isinstance(replace_command("x", "it is not installed"), LaunchCommand)
 
@@ -213,34 +213,17 @@ def test_other_files_are_of_no_interest(name: str, interesting: bool) -> None:
     assert is_checked(name) is interesting
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "shell"),
-    [
-        ("bin/deploy", "#!/bin/sh\n", True),
-        ("bin/deploy", "#! /usr/bin/env -S bash -e\n", True),
-        ("deploy", "#!/usr/bin/env python3\n", False),
-        ("deploy", "echo\n", False),
-        ("deploy.txt", "#!/bin/sh\n", False),
-        (".profile", "#!/bin/sh\n", False),
-        ("a.sh", "", True),
-        ("a.sh", "#!/bin/dash\n", True),
-        ("a.sh", "#!/usr/bin/env zsh\n", False),
-        ("a.sh", "#!/usr/bin/fish\n", False),
-    ],
-)
-def test_a_script_is_known_by_its_first_line(name: str, text: str, shell: bool) -> None:
-    assert is_shell(name, text) is shell
-
-
 def test_of_several_projects_each_has_its_own_server(tmp_path: Path) -> None:
     """TypeScript apart, which looks for the nearest tsconfig.json by itself."""
     files = ("a/pyproject.toml", "a/.venv/pyvenv.cfg", ".venv/pyvenv.cfg", "b/go.mod", "c/go.work", "c/d/go.mod",
              "biome.json", "b/biome.json", "b/Cargo.lock", "b/Cargo.toml", "b/member/Cargo.toml")  # fmt: skip
     used = {"Makefile": "lint:\n\tty check\n"}
-    project(tmp_path, {**dict.fromkeys(files, ""), **used}, ("path/gopls", "path/cargo", "path/biome"))
+    project(
+        tmp_path, {**dict.fromkeys(files, ""), **used}, ("path/gopls", "path/rust-analyzer", "path/biome")
+    )
     roots = {
         ("ty", "a/src"): "a", ("ty", "b"): None, ("ruff", "a"): None, ("gopls", "b/x"): "b",
-        ("gopls", "c/d"): "c", ("biome", "b/src"): "", ("cargo", "b/member/src"): "b",
+        ("gopls", "c/d"): "c", ("biome", "b/src"): "", ("rust-analyzer", "b/member/src"): "b",
     }  # fmt: skip
     for (name, folder), root in roots.items():
         start = spec(name).find(location(tmp_path, folder, ty="/ty", ruff="/ruff"))

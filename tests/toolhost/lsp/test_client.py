@@ -1,0 +1,263 @@
+"""The client of one language server, against a scripted one."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.toolhost.lsp import client
+from tests.support.language_servers import FILE, PULL, PUSH, item, pulls, script, start
+from tests.support.workspaces import eventually
+from tests.toolhost.lsp.conftest import Play
+
+CLEAN: list[Any] = [["items", []]]
+REPORT = {"id": 2, "result": {"kind": "full", "items": []}}
+"""Would be taken for a clean file, were it believed: the first request after `initialize` is the second."""
+
+
+def frame(message: object, says: int | None = None) -> str:
+    body = message if isinstance(message, str) else json.dumps(message)
+    return f"Content-Length: {len(body) if says is None else says}\r\n\r\n{body}"
+
+
+GARBAGE = {
+    "words": "Starting the server...\n\n\r\n\r\n" + frame(REPORT),
+    "a head that does not end": "x" * 5000,
+    "a head of many lines": "X-Filler: 1\r\n" * 1000,
+    "no length": "Content-Type: x\r\n\r\n" + frame(REPORT),
+    "a length below zero": frame(REPORT, -1) + frame(REPORT),
+    "a length that is too short": frame(REPORT, 10) + frame(REPORT),
+    "a length that is too long": frame(REPORT, 100) + frame(REPORT),
+    "a length of a terabyte": frame(REPORT, 1 << 40),
+    "a length above the most": frame(REPORT, (8 << 20) + 1),
+    "two lengths": "Content-Length: 1\r\n" + frame(REPORT),
+    "no JSON": frame("{]"),
+    "no object": frame([REPORT]),
+    "no number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": NaN}}'),
+    "no UTF-8": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": "\xff"}}'),
+    "deep": frame('{"id": 2, "result": {"kind": "full", "items": ' + "[" * 100_000 + "]" * 100_000 + "}}"),
+    "a large number": frame('{"id": 2, "result": {"kind": "full", "items": [], "x": ' + "9" * 10_000 + "}}"),
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_garbage_ends_the_server_and_is_not_an_answer(play: Play, name: str) -> None:
+    server = play(pulls([["raw", GARBAGE[name]]]))
+    server.edit()
+    assert server.off().startswith("ended twice: it sent ")
+    assert server.server.documents[FILE].problems is None
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        [["reply", None]],
+        [["reply", {}]],
+        [["reply", {"items": None}]],
+        [["reply", {"items": {}}]],
+        [["error", -32603]],
+        [["send", {"id": 99, "result": {"items": []}}]],
+        [["send", {"id": "2", "result": {"items": []}}]],
+        [["send", {"id": True, "result": {"items": []}}]],
+        [["publish", []]],
+        [],
+    ],
+)
+def test_what_is_not_an_answer_is_not_a_clean_file(play: Play, actions: list[Any]) -> None:
+    server = play(pulls(actions))
+    server.edit()
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    server.server.closed("no such file")
+    assert not server.server.documents[FILE].ready
+    assert not server.server.off_reason
+
+
+def test_the_text_before_is_checked_first_and_then_the_present_one(play: Play) -> None:
+    server = play(pulls([["items", [item("old")]]], [["items", [item("old"), item("new", 1)]]]))
+    server.edit()
+    assert server.said() == ["old", "new"]
+    assert [problem.message for problem in server.server.documents[FILE].base or ()] == ["old"]
+    (opened,) = server.sent("textDocument/didOpen")
+    (changed,) = server.sent("textDocument/didChange")
+    assert opened["params"]["textDocument"]["text"] == "old\n"
+    assert changed["params"]["contentChanges"] == [{"text": "new\n"}]
+
+
+def test_a_new_file_has_no_problems_before(play: Play) -> None:
+    server = play(pulls([["items", [item("new")]]]))
+    server.edit(before=None)
+    assert server.said() == ["new"]
+    assert server.server.documents[FILE].base == ()
+
+
+def test_an_answer_about_an_older_text_is_not_taken(play: Play) -> None:
+    server = play(pulls([["until", "go"], ["items", [item("stale")]]], [["items", [item("fresh")]]]))
+    server.edit("one\n", before=None)
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    server.edit("two\n")
+    (server.folder / "go").touch()
+    assert server.said() == ["fresh"]
+
+
+def test_a_publication_of_an_older_version_is_not_taken(play: Play) -> None:
+    publish = [["publish", [item("stale")], -1], ["publish", [item("fresh")], 0]]
+    server = play(script(PUSH, {"textDocument/didOpen": [publish]}))
+    server.edit(before=None)
+    assert server.said() == ["fresh"]
+
+
+def test_a_publication_without_a_version_is_of_the_present_text(play: Play) -> None:
+    server = play(script(PUSH, {"textDocument/didOpen": [[["publish", [item("found")]]]]}))
+    server.edit(before=None)
+    assert server.said() == ["found"]
+
+
+def test_a_cancelled_request_is_sent_again(play: Play) -> None:
+    server = play(pulls([["error", -32802]], [["items", [item("found")]]]))
+    server.edit(before=None)
+    assert server.said() == ["found"]
+
+
+def test_what_servers_ask_is_answered(play: Play) -> None:
+    asked = [
+        ("workspace/configuration", {"items": [{"section": "a"}, {}]}, [None, None]),
+        ("workspace/configuration", {"items": 1}, []),
+        ("client/registerCapability", {"registrations": []}, None),
+        ("window/workDoneProgress/create", None, None),
+        ("workspace/diagnostic/refresh", [], None),
+    ]
+    requests = [
+        ["send", {"id": n, "method": method, "params": params}] for n, (method, params, _) in enumerate(asked)
+    ]
+    requests.append(["send", {"id": "x", "method": "workspace/applyEdit", "params": {"edit": {}}}])
+    server = play(script(PULL, {"initialized": [requests]}))
+    server.wait(lambda: len(server.answers()) == len(asked) + 1)
+    answers = server.answers()
+    assert [answers[n]["result"] for n in range(len(asked))] == [result for *_, result in asked]
+    assert answers["x"]["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ({"start": [["exit", 3]]}, "ended twice: it ended with exit code 3"),
+        ({"start": [["kill", 11]]}, "ended twice: it was ended by SIGSEGV"),
+        ({"start": [["close"], ["sleep", 3600]]}, "ended twice: it closed its standard output"),
+        (
+            {"on": {"initialize": [[["error", -32603]]]}},
+            "ended twice: it refused to start: as scripted",
+        ),
+        ({"on": {"initialize": [[["reply", None]]]}}, "ended twice: it refused to start:"),
+    ],
+)
+def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str, Any], reason: str) -> None:
+    assert play({"on": {}, **what}).off() == reason
+
+
+def test_one_that_is_not_there_is_off(tmp_path: Path) -> None:
+    server = start(("/no/such/server",), tmp_path)
+    assert server.off_reason == "could not be started: No such file or directory"
+
+
+def test_one_that_dies_is_started_once_more_with_all_open_files(play: Play) -> None:
+    second = pulls([["items", [item("again")]]])
+    server = play(pulls(CLEAN, [["exit", 1]], lives={"1": second}))
+    server.edit(path="b.py", before=None)
+    assert server.said("b.py") == []
+    server.edit(before=None)
+    assert server.said() == server.said("b.py") == ["again"]
+
+
+def test_a_second_death_is_the_last(play: Play) -> None:
+    server = play(pulls([["exit", 1]]))
+    server.edit()
+    assert server.off() == "ended twice: it ended with exit code 1"
+    assert sum("life" in entry for entry in server.log()) == 2
+
+
+def test_one_that_owes_an_answer_for_too_long_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "MAX_SILENCE", 0.0)
+    server = play(pulls([]))
+    server.edit()
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    server.server.check_health()
+    server.wait(lambda: len(server.sent("textDocument/diagnostic")) == 2)
+    server.server.check_health()
+    assert server.off() == "ended twice: it did not answer in 0 s"
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        ["flood", {"method": "window/logMessage", "params": {"message": "x" * 1000}}],
+        ["flood", {"method": "$/progress", "params": {"token": 1, "value": {"kind": "report"}}}],
+        ["raw", frame({"method": "a", "params": "x" * (1 << 20)}), 8],
+    ],
+    ids=["messages", "progress", "bytes"],
+)
+def test_a_flood_is_dammed(play: Play, monkeypatch: pytest.MonkeyPatch, flood: list[Any]) -> None:
+    monkeypatch.setattr(client, "_MAX_RECEIVED", 4 << 20)
+    monkeypatch.setattr(client, "_MAX_MESSAGES", 300)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    server = play(pulls([flood]))
+    server.edit()
+    assert server.off().endswith("bytes, unasked")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+
+
+def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_MAX_UNREAD", 1 << 18)
+    monkeypatch.setattr(client, "_MAX_MESSAGES", 1 << 30)
+    server = play(pulls([["flood", {"id": "x" * 1000, "method": "none/such"}]]))
+    server.edit()
+    assert server.off() == "ended twice: it does not read what it is sent"
+
+
+def test_one_that_does_not_read_holds_nobody_up(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_MAX_UNREAD", 1 << 20)
+    server = play(pulls([["sleep", 3600]]))
+    server.edit(before=None)
+    server.wait(lambda: server.sent("textDocument/diagnostic"))
+    for number in range(9):
+        server.edit(str(number) * (1 << 18))
+    server.wait(lambda: len([entry for entry in server.log() if "life" in entry]) == 2)
+
+
+@pytest.mark.parametrize("own_session", [False, True])
+def test_what_it_forked_ends_with_it(play: Play, own_session: bool) -> None:
+    server = play(pulls([["child", own_session], *CLEAN]))
+    server.edit(before=None)
+    assert server.said() == []
+    server.wait(lambda: any("child" in entry for entry in server.log()))
+    pids = [entry["child"] for entry in server.log() if "child" in entry]
+    server.server.end()
+    assert eventually(lambda: not any(_lives(pid) for pid in pids))
+
+
+def test_a_child_that_keeps_its_output_open_hides_no_end(play: Play) -> None:
+    server = play(pulls([["child", True], ["exit", 7]], lives={"1": pulls([["items", [item("again")]]])}))
+    server.edit(before=None)
+    server.wait(lambda: server.server.check_health() or len(server.sent("textDocument/diagnostic")) == 2)
+    assert server.said() == ["again"]
+
+
+def test_files_have_encoded_names_and_are_compared_without(play: Play) -> None:
+    name = "a b#%ü.py"
+    server = play(script(PUSH, {"textDocument/didOpen": [[["publish", [item("found")]]]]}))
+    server.edit(path=name, before=None)
+    assert server.said(name) == ["found"]
+    (opened,) = server.sent("textDocument/didOpen")
+    assert opened["params"]["textDocument"]["uri"].endswith("/a%20b%23%25%C3%BC.py")
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
