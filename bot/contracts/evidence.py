@@ -96,15 +96,10 @@ class CheckerComparison:
 
 @dataclass(frozen=True, slots=True)
 class ServerUse:
-    """A language server in a run. `first_answer` is seconds from its start, 0 if none came; `memory` is always 0
-    since it is no longer measured; `note` says why it is off, empty if it is on."""
+    """A language server in a run. `note` says why it is off, empty if it is on."""
 
     name: str
     version: str
-    first_answer: float = 0.0
-    asked: int = 0
-    waited: float = 0.0
-    memory: int = 0
     note: str = ""
 
 

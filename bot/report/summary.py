@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bot.agent.journal_file import JournalFile
 from bot.contracts.errors import UsageError
 from bot.contracts.evidence import ServerUse
-from bot.contracts.formatting import count_of, duration, money
+from bot.contracts.formatting import count_of, money
 from bot.contracts.journal import CallStarted, CheckRecord, RequestSent, Response, ResponseFailed, Result
 from bot.contracts.messages import Usage
 from bot.contracts.outcome import Outcome
@@ -156,10 +156,7 @@ def _wall(outcome: Outcome) -> list[tuple[str, str]]:
 
 def _server(server: ServerUse) -> str:
     name = _sentence(f"{server.name} {server.version}".strip())
-    if server.note:
-        return f"{name}: {_sentence(server.note)}"
-    first = f", first answer after {duration(server.first_answer)}" if server.first_answer else ""
-    return f"{name}{first}, asked {count_of(server.asked, 'time')}, waited for {duration(server.waited)}"
+    return f"{name}: {_sentence(server.note)}" if server.note else name
 
 
 def _sentence(text: str, limit: int = _SENTENCE) -> str:

@@ -110,10 +110,6 @@ def _use(one: object) -> ServerUse:
     return ServerUse(
         _name(value, "name", DIAGNOSTIC_TOOLS),
         _text(value, "version", 100),
-        _seconds(value, "first_answer"),
-        _number(value, "asked"),
-        _seconds(value, "waited"),
-        _number(value, "memory"),
         _text(value, "note"),
     )
 

@@ -94,7 +94,7 @@ changes = st.builds(TestChanges, counts, counts, *[names] * 5, counted, texts, t
 results = st.builds(
     CheckResult, texts, texts, check_runs, check_runs, st.booleans(), st.booleans(), st.none() | changes
 )
-servers = st.builds(ServerUse, texts, texts, costs, numbers, costs, numbers, texts)
+servers = st.builds(ServerUse, texts, texts, texts)
 covered = st.builds(CoveredFile, texts, numbers, numbers, st.lists(numbers, max_size=2).map(tuple))
 coverages = st.builds(Coverage, texts, st.lists(covered, max_size=2).map(tuple), texts)
 FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {

@@ -49,10 +49,6 @@ WRONG = {
         replace(EVIDENCE, coverage=Coverage("c", (CoveredFile("a.py", 1, 1),) * 2_001)),
         "coverage.files: 2,001",
     ),
-    "a server's memory is negative": (
-        replace(EVIDENCE, servers=(replace(EVIDENCE.servers[0], memory=-1),)),
-        "servers",
-    ),
 }
 
 

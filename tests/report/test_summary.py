@@ -72,7 +72,7 @@ def test_it_has_the_evidence_of_the_pull_request_and_who_looked_on() -> None:
     for part in ("Look at first", "Evidence"):
         told = body.partition(f"### {part}\n\n")[2].partition("\n### ")[0]
         assert told.strip() in text, part
-    assert "| language server | ty 0.0.4, first answer after 0.4 s, asked 9 times, waited for 0.8 s |" in text
+    assert "| language server | ty 0.0.4 |" in text
 
 
 def test_a_denied_call_is_there_once_with_its_rule() -> None:

@@ -180,7 +180,7 @@ EVIDENCE = replace(
             ToolRun(Answer.UNAVAILABLE, note="tsc is not installed in this project"),
         ),
     ),
-    servers=(ServerUse("ty", "0.0.4", 0.41, 9, 0.8, 120 << 20),),
+    servers=(ServerUse("ty", "0.0.4"),),
     coverage=Coverage("coverage.xml", (CoveredFile("invoice.py", 9, 7, (14, 17)),)),
 )
 """An outcome with every kind of evidence."""

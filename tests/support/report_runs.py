@@ -287,7 +287,7 @@ def evidence() -> lines.Evidence:
             CheckerComparison("ty", "0.0.105", "ty check", ToolRun(Answer.COMPLETE, 2, 0.6), stopped),
         ),
         (
-            ServerUse("ty", "0.0.105", 0.31, 3, 0.57, 131_000_000),
+            ServerUse("ty", "0.0.105"),
             ServerUse("typescript", "", note="No TypeScript in the project."),
         ),
         Coverage("coverage.xml", (CoveredFile(PATH, 4, 4), CoveredFile(TESTS, 5, 4, (6,)))),

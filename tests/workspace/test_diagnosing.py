@@ -177,7 +177,6 @@ def test_at_the_end_it_is_told_what_is_left_and_what_was_used(tmp_path: Path) ->
     assert "unresolved-reference" in file["errors"][0]
     uses = {use["name"]: use for use in ended["servers"]}
     assert uses["ty"]["version"].startswith("0.")
-    assert uses["ty"]["asked"] >= 2
     assert found(call(real, "edit", path="app.py", old="f(nothing)", new="f(2)")) == []
     bench.close()
 

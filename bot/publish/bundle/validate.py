@@ -177,10 +177,6 @@ def evidence_error(outcome: Outcome) -> str:
         _counted("servers", len(outcome.servers), MAX_TOOLS),
         *map(_check, outcome.checks),
         *map(_compared, outcome.diagnostics),
-        *(
-            _numbers("servers", (one.first_answer, one.asked, one.waited, one.memory / 1024))
-            for one in outcome.servers
-        ),
         _coverage(outcome.coverage) if outcome.coverage else "",
     )
     return next(filter(None, errors), "")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,13 +105,12 @@ class DiagnosticsMonitor:
         self._permissions = permissions
         self._since = 0
         self._reported: set[str] = set()
-        self._before: dict[str, ServerUse] = {}
         self._uses: dict[str, ServerUse] = {}
         self._standing: tuple[Standing, ...] = ()
 
     def settings(self, number: int) -> Mapping[str, Any] | None:
         """The settings of the n-th tool host over the agent's tree, or `None` without diagnostics."""
-        self._before, self._uses, self._standing = self._total_uses(), {}, ()
+        self._standing = ()
         settings = self._wanted and diagnostics_settings(
             self._wanted, self._permissions(), self._reported, again=number > 0
         )
@@ -135,7 +133,7 @@ class DiagnosticsMonitor:
             return outcome
         # The host may be under another's control: keys are limited in number.
         self._reported.update(report.announcements[: max(_MAX_REPORTED - len(self._reported), 0)])
-        self._uses = {use.name: use for use in report.servers}
+        self._uses |= {use.name: use for use in report.servers}
         if position is not None:
             record = lines.DiagnosticsRecord(
                 position.turn,
@@ -162,11 +160,11 @@ class DiagnosticsMonitor:
         except WireError as error:
             self._journal.write(lines.Note(_UNREADABLE.format(error)))
             return
-        self._uses = {use.name: use for use in uses}
+        self._uses |= {use.name: use for use in uses}
 
     def servers(self) -> tuple[ServerUse, ...]:
-        """The use of each server over the whole run."""
-        return tuple(use for name in LANGUAGE_SERVERS if (use := self._total_uses().get(name)) is not None)
+        """The servers of the whole run."""
+        return tuple(use for name in LANGUAGE_SERVERS if (use := self._uses.get(name)) is not None)
 
     def errors_in(self, checkout: Checkout, verdict: Verdict, known: Sequence[str]) -> list[str]:
         """A line for each new error in a file that is in the change with the same content, at most 20; not in the files
@@ -183,22 +181,6 @@ class DiagnosticsMonitor:
         ]
         left = len(errors) - _MAX_ERRORS
         return [*errors[:_MAX_ERRORS], *([f"and {left} more"] if left > 0 else [])]
-
-    def _total_uses(self) -> dict[str, ServerUse]:
-        total = dict(self._before)
-        for name, use in self._uses.items():
-            earlier = total.get(name)
-            if earlier is not None:
-                use = replace(
-                    use,
-                    first_answer=earlier.first_answer or use.first_answer,
-                    asked=earlier.asked + use.asked,
-                    waited=earlier.waited + use.waited,
-                    memory=max(earlier.memory, use.memory),
-                    version=use.version or earlier.version,
-                )
-            total[name] = use
-        return total
 
 
 def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = None) -> ServerPermissions:

@@ -118,11 +118,8 @@ class LanguageServer:
         self.silent = False
         """It did not answer within the last wait, nor since."""
 
-        self.waited = 0.0
         self._changed = changed
         self._version = ""
-        self._asked = 0
-        self._first_answer = 0.0
         self._starts = 0
         self._process: subprocess.Popen[bytes] | None = None
         with changed:
@@ -178,15 +175,7 @@ class LanguageServer:
             return all(document is None or document.ready for document in documents)
 
     def use(self) -> ServerUse:
-        return ServerUse(
-            self.name,
-            self._version,
-            self._first_answer,
-            self._asked,
-            self.waited,
-            0,
-            self.off_reason,
-        )
+        return ServerUse(self.name, self._version, self.off_reason)
 
     def end(self) -> None:
         with self._changed:
@@ -195,7 +184,7 @@ class LanguageServer:
     def _start(self) -> None:
         self._starts += 1
         self._ready = self._pulls = False
-        self._heard = self._began = time.monotonic()
+        self._heard = time.monotonic()
         self._received = self._messages = self._unread = 0
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._last_id = 0
@@ -251,7 +240,6 @@ class LanguageServer:
             self._pull(document)
 
     def _pull(self, document: Document) -> None:
-        self._asked += 1
         params = {"textDocument": {"uri": self._uri(document.name)}}
         document.request = self._request(_PULL, params, document.name)
 
@@ -266,8 +254,7 @@ class LanguageServer:
         problems = parse_diagnostics(items, tool=self.name, path=document.name, text=text)
         if problems is None:
             return
-        if not self.answered:
-            self.answered, self._first_answer = True, time.monotonic() - self._began
+        self.answered = True
         self.silent = False
         if document.base is None:
             document.base = problems

@@ -194,10 +194,6 @@ def use_record(use: ServerUse) -> dict[str, Any]:
     return {
         "name": use.name,
         "version": _plain_line(use.version, 80),
-        "first_answer": round(use.first_answer, 4),
-        "asked": use.asked,
-        "waited": round(use.waited, 4),
-        "memory": use.memory,
         "note": _plain_line(use.note, 300),
     }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from bot.contracts.evidence import Answer, Problem, ServerUse
@@ -151,15 +151,8 @@ class DiagnosticsService:
         """The use of each kind of server, and which are not available."""
         uses: dict[str, ServerUse] = {}
         for server in self._started.values():
-            use, earlier = server.use(), uses.get(server.name)
-            if earlier is not None:
-                use = replace(
-                    earlier,
-                    asked=earlier.asked + use.asked,
-                    waited=earlier.waited + use.waited,
-                    note=earlier.note or use.note,
-                )
-            uses[server.name] = use
+            if server.name not in uses or server.off_reason:
+                uses[server.name] = server.use()
         for (name, _), reason in self._by_folder.items():
             if isinstance(reason, str) and reason:
                 uses.setdefault(name, ServerUse(name, "", note=f"not available: {reason}"))
@@ -221,17 +214,15 @@ class DiagnosticsService:
 
     def _wait(self, asked: Mapping[LanguageServer, Sequence[str]], until: float) -> None:
         """Wait for servers that answered within the last wait, or since."""
-        began = time.monotonic()
         waiting = {server: names for server, names in asked.items() if not server.silent}
 
         def is_done() -> bool:
             return all(server.off_reason or server.is_ready(names) for server, names in waiting.items())
 
         with self._changed:
-            in_time = self._changed.wait_for(is_done, max(0.0, until - began))
+            in_time = self._changed.wait_for(is_done, max(0.0, until - time.monotonic()))
             for server, names in waiting.items():
                 server.silent = not in_time and not server.is_ready(names)
-                server.waited += time.monotonic() - began
 
     def _parse(self, files: Sequence[WatchedFile], until: float) -> Iterator[Outcome]:
         by_parser: dict[str, list[WatchedFile]] = {}

@@ -90,10 +90,10 @@ def test_hostile_words_stay_on_one_line_and_carry_nothing_out() -> None:
 
 
 def test_the_record_has_what_the_supervisor_keeps() -> None:
-    use = ServerUse("ty", "0.0.1", 0.1, 2, 0.3, 4096, "")
+    use = ServerUse("ty", "0.0.1")
     report = Report(BOTH, Change((problem(),), 1, 2), waited=0.25, uses=(use,), notes=("3 more.",))
     record = report_module.record(report)
     assert record["tools"] == [["ty", "complete"], ["ruff", "complete"]]
     assert (record["new_count"], record["fixed"], record["hidden"], record["waited"]) == (1, 1, 2, 0.25)
-    assert record["servers"][0]["memory"] == 4096
+    assert record["servers"][0]["version"] == "0.0.1"
     assert record["note"] == "3 more."

@@ -125,11 +125,10 @@ def test_one_that_does_not_answer_is_waited_for_once_and_answers_later(begin: Be
     looked.session.read("a.py", "a\n")
     waiting = "Diagnostics: ty is still getting ready; what is found comes with a later result"
     assert said(looked.change("a.py", "b\n")) == waiting
-    (server,) = looked.session._started.values()
-    waited = server.waited
+    began = time.monotonic()
     looked.session.settle(time.monotonic() + 10 * LONG)
     assert said(looked.change("a.py", "c\n")) == waiting
-    assert server.waited == waited
+    assert time.monotonic() - began < 10 * LONG
     assert looked.session.late_report() is None
     (looked.root / "ready").touch()
     reports: list[Report] = []
@@ -171,7 +170,7 @@ def test_each_of_several_projects_has_a_server_of_a_kind(begin: Begin) -> None:
     assert report is not None
     assert report.tools == (("ty", Answer.COMPLETE),)
     assert [problem.path for problem in report.change.new] == ["a/src/x.py", "b/x.py"]
-    assert [(use.name, use.asked) for use in report.uses] == [("ty", 6)]
+    assert [use.name for use in report.uses] == ["ty"]
     log = [json.loads(line) for line in (looked.folder / "ty.log").read_text().splitlines()]
     roots = [line["params"]["rootUri"] for line in log if line.get("method") == "initialize"]
     assert sorted(Path(root).name for root in roots) == ["b", "src"]
