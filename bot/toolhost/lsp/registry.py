@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from os.path import isdir, isfile  # those of `Path` raise where a folder may not be entered
 from pathlib import Path, PurePosixPath
@@ -69,7 +69,8 @@ class Location:
         for folder in self.folders():
             if _is_executable(path := folder / "node_modules" / ".bin" / name):
                 return str(path)
-        return self._in_environment(name)
+        paths = (folder / "bin" / name for folder in self.environments())
+        return next((str(path) for path in paths if _is_executable(path)), "")
 
     def anywhere(self, name: str) -> str:
         return self.in_project(name) or self.on_path(name)
@@ -118,10 +119,6 @@ class Location:
         if active := self.environment.get("VIRTUAL_ENV", ""):
             yield Path(active)
 
-    def _in_environment(self, name: str) -> str:
-        paths = (str(folder / "bin" / name) for folder in self.environments())
-        return next((path for path in paths if _is_executable(Path(path))), "")
-
 
 @dataclass(frozen=True, slots=True)
 class LaunchCommand:
@@ -165,8 +162,8 @@ def _ty(location: Location) -> LaunchCommand | str:
     environments = (str(folder) for folder in location.environments() if isfile(folder / "pyvenv.cfg"))
     environment = active or next(environments, "")
     variables = {"VIRTUAL_ENV": environment} if environment else {}
-    root = _folder_of(location.above("ty.toml", "pyproject.toml"))
-    return LaunchCommand((program, "server"), root=root, variables=variables)
+    marker = location.above("ty.toml", "pyproject.toml")
+    return LaunchCommand((program, "server"), root=marker and marker.parent, variables=variables)
 
 
 def _ruff(location: Location) -> LaunchCommand | str:
@@ -198,50 +195,30 @@ def _typescript(location: Location) -> LaunchCommand | str:
     )
 
 
-def _gopls(location: Location) -> LaunchCommand | str:
-    root = _folder_of(location.above("go.work") or location.above("go.mod"))
-    if root is None:
-        return "there is no go.mod"
-    program = location.on_path("gopls")
-    return LaunchCommand((program,), root=root) if program else "it is not installed"
+def _with(
+    marker: Callable[[Location], Path | None],
+    missing: str,
+    name: str,
+    *arguments: str,
+    on_path: bool = False,
+    options: object = None,
+    runs: Iterable[str] = (),
+) -> Find:
+    """A server for projects with a file, its root the folder of that file, `{root}` in its arguments. `missing` is why
+    there is none without. `on_path`: it is never the project's own."""
 
+    def find(location: Location) -> LaunchCommand | str:
+        path = marker(location)
+        if path is None:
+            return missing
+        program = location.on_path(name) if on_path else location.anywhere(name)
+        if not program:
+            return "it is not installed"
+        words = (argument.replace("{root}", str(path.parent)) for argument in arguments)
+        executed = tuple(str(found) for own in runs if (found := location.above(own)))
+        return LaunchCommand((program, *words), options, executed, path.parent)
 
-def _clangd(location: Location) -> LaunchCommand | str:
-    database = location.above("compile_commands.json", "build/compile_commands.json")
-    if database is None:
-        return "there is no compile_commands.json"
-    program = location.anywhere("clangd")
-    argv = (program, "--background-index=false", f"--compile-commands-dir={database.parent}")
-    return LaunchCommand(argv) if program else "it is not installed"
-
-
-def _biome(location: Location) -> LaunchCommand | str:
-    root = _folder_of(location.topmost("biome.json", "biome.jsonc"))
-    if root is None:
-        return ""
-    program = location.anywhere("biome")
-    return LaunchCommand((program, "lsp-proxy"), root=root) if program else "it is not installed"
-
-
-def _oxlint(location: Location) -> LaunchCommand | str:
-    root = _folder_of(location.topmost(".oxlintrc.json", ".oxlintrc.jsonc"))
-    if root is None:
-        return ""
-    program = location.anywhere("oxlint")
-    return LaunchCommand((program, "--lsp"), root=root) if program else "it is not installed"
-
-
-def _rust_analyzer(location: Location) -> LaunchCommand | str:
-    if not location.above("Cargo.toml"):
-        return "there is no Cargo.toml"
-    root = _folder_of(location.above("Cargo.lock"))  # of a workspace it is at the top
-    if root is None:
-        return "there is no Cargo.lock, and cargo would write one"
-    program = location.on_path("rust-analyzer")
-    runs = tuple(str(path) for name in _CARGO_RUNS if (path := location.above(name)))
-    return (
-        LaunchCommand((program,), _RUST_OPTIONS, runs=runs, root=root) if program else "it is not installed"
-    )
+    return find
 
 
 SERVERS: tuple[ServerSpec, ...] = (
@@ -251,7 +228,12 @@ SERVERS: tuple[ServerSpec, ...] = (
     ServerSpec(
         "gopls",
         _GO,
-        _gopls,
+        _with(
+            lambda location: location.above("go.work") or location.above("go.mod"),
+            "there is no go.mod",
+            "gopls",
+            on_path=True,
+        ),
         # No download, no toolchain chosen by the repository, no change of go.mod and go.sum.
         {
             "GOFLAGS": "-mod=readonly",
@@ -261,13 +243,38 @@ SERVERS: tuple[ServerSpec, ...] = (
             "GOCACHE": "{tmp}/go",
         },
     ),
-    ServerSpec("clangd", _C, _clangd),
-    ServerSpec("biome", _SCRIPT, _biome),
-    ServerSpec("oxlint", _SCRIPT, _oxlint),
+    ServerSpec(
+        "clangd",
+        _C,
+        _with(
+            lambda location: location.above("compile_commands.json", "build/compile_commands.json"),
+            "there is no compile_commands.json",
+            "clangd",
+            "--background-index=false",
+            "--compile-commands-dir={root}",
+        ),
+    ),
+    ServerSpec(
+        "biome",
+        _SCRIPT,
+        _with(lambda location: location.topmost("biome.json", "biome.jsonc"), "", "biome", "lsp-proxy"),
+    ),
+    ServerSpec(
+        "oxlint",
+        _SCRIPT,
+        _with(lambda location: location.topmost(".oxlintrc.json", ".oxlintrc.jsonc"), "", "oxlint", "--lsp"),
+    ),
     ServerSpec(
         "rust-analyzer",
         _RUST,
-        _rust_analyzer,
+        _with(
+            lambda location: location.above("Cargo.lock"),  # of a workspace it is at the top
+            "there is no Cargo.lock, and cargo would write one",
+            "rust-analyzer",
+            on_path=True,
+            options=_RUST_OPTIONS,
+            runs=_CARGO_RUNS,
+        ),
         {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"},
     ),
 )
@@ -304,10 +311,6 @@ def _version(package: Path) -> str:
 def _major(version: str) -> int:
     first = version.partition(".")[0]
     return int(first) if first.isdigit() and len(first) < 5 else 0
-
-
-def _folder_of(path: Path | None) -> Path | None:
-    return path.parent if path else None
 
 
 def _read(path: Path) -> str:

@@ -154,7 +154,6 @@ def test_in_a_monorepo_the_nearest_is_taken(tmp_path: Path) -> None:
         ("gopls", {}, "path/gopls", "there is no go.mod"),
         ("gopls", {"go.mod": ""}, "", "it is not installed"),
         ("clangd", {}, "path/clangd", "there is no compile_commands.json"),
-        ("rust-analyzer", {}, "path/rust-analyzer", "there is no Cargo.toml"),
         (
             "rust-analyzer",
             {"Cargo.toml": ""},
