@@ -95,18 +95,22 @@ def test_a_new_file_has_no_problems_before(play: Play) -> None:
 
 
 def test_an_answer_about_an_older_text_is_not_taken(play: Play) -> None:
-    server = play(pulls([["until", "go"], ["items", [item("stale")]]], [["items", [item("fresh")]]]))
+    after: list[Any] = ["send", {"id": "after", "method": "none/such"}]
+    server = play(pulls([["until", "go"], ["items", [item("stale")]]], [after]))
     server.edit("one\n", before=None)
     server.wait(lambda: server.sent("textDocument/diagnostic"))
     server.edit("two\n")
     (server.folder / "go").touch()
-    assert server.said() == ["fresh"]
+    server.wait(lambda: "after" in server.answers())
+    assert not server.server.documents[FILE].ready
 
 
 def test_a_publication_of_an_older_version_is_not_taken(play: Play) -> None:
-    publish = [["publish", [item("stale")], -1], ["publish", [item("fresh")], 0]]
-    server = play(script(PUSH, {"textDocument/didOpen": [publish]}))
+    publish = [["publish", [item("fresh")], 0], ["publish", [item("stale")], -1]]
+    after: list[Any] = ["send", {"id": "after", "method": "none/such"}]
+    server = play(script(PUSH, {"textDocument/didOpen": [[*publish, after]]}))
     server.edit(before=None)
+    server.wait(lambda: "after" in server.answers())
     assert server.said() == ["fresh"]
 
 
