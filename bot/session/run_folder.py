@@ -142,9 +142,9 @@ class RunFolder:
 
     @property
     def has_journal(self) -> bool:
-        """Whether this is the folder of a run, by its journal or that of its bundle: no other folder is ever
-        removed."""
-        return _is_regular(self.journal) or _is_regular(self.bundle / self.journal.name)
+        """Whether this is the folder of a run, by its journal, that of its bundle, or the copy of the first line: no
+        other folder is ever removed."""
+        return any(map(_is_regular, (self.journal, self.bundle / self.journal.name, self.facts)))
 
     def finish(self) -> None:
         """The result is written: rename the work tree, so that `clean_up` may remove it."""

@@ -71,7 +71,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         ("patch", 1),
         ("masking", 7),
         ("sandbox", 7),
-        ("session", 5),
+        ("session", 4),
         ("context", 3),
         ("checkers", 2),
         ("last-word", 2),

@@ -524,8 +524,12 @@ DAMAGED = (
     ),
     *rows(
         "A model writes 10 MB",
-        {("an event of 20 MB", "`fix`, after the edits"): fix(*_EDITED, Raw(b"data: " + b"x" * 20_000_000))},
-        exit=5, says="the model's provider failed", work=Work.BRANCH, status="partial",
+        {
+            ("an event of 20 MB that is no part of an answer", "`fix`, after the edits"): fix(
+                *_EDITED, Raw(b"data: " + b"x" * 20_000_000), Say("Mended.")
+            )
+        },
+        exit=0, says="1 file changed", work=Work.BRANCH, status="changed",
     ),
 )  # fmt: skip
 
