@@ -53,6 +53,12 @@ def link_above(path: Path, outside: Path) -> None:
     path.parent.symlink_to(outside)
 
 
+def folder(path: Path, outside: Path) -> None:
+    path.mkdir()
+    (path / "secret").write_text(CANARY)
+    os.link(outside / "s", path / "s")
+
+
 def fifo(path: Path, outside: Path) -> None:
     os.mkfifo(path)
 
@@ -110,6 +116,18 @@ class Scene:
             path.rename(self.folder / f"aside-{name}")
         swap(path, self.outside)
 
+    def put_back(self, name: str, swap: Swap) -> None:
+        path = self.sources[name]
+        if swap is link_above:
+            path.parent.unlink()
+            path.parent.with_name("aside").rename(path.parent)
+            return
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        (self.folder / f"aside-{name}").rename(path)
+
     def seen(self, workspace: Workspace, name: str) -> str:
         """What a command finds where the source is, and at the sockets there."""
         path = self.sources[name]
@@ -143,11 +161,21 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield built
 
 
-NAMES = ("tree", "brought", "archive", "skills", "history", "environment")
+each_source = pytest.mark.parametrize(
+    "name",
+    [
+        "tree",
+        "brought",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("archive", "skills", "history", "environment")
+        ),
+    ],
+)
 
 
 @each_back_end
-@pytest.mark.parametrize("name", NAMES)
+@each_source
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
 def test_a85_what_is_put_in_the_place_of_a_source_before_the_start_is_refused(
     scene: Scene, back_end: str, name: str, swap: Swap
@@ -181,7 +209,7 @@ class SwappedMeanwhile:
 
 
 @each_back_end
-@pytest.mark.parametrize("name", NAMES)
+@each_source
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
 def test_a85_what_is_put_there_while_the_sandbox_starts_is_not_shown(
     scene: Scene, back_end: str, name: str, swap: Swap
@@ -194,18 +222,17 @@ def test_a85_what_is_put_there_while_the_sandbox_starts_is_not_shown(
 
 
 @each_back_end
-@pytest.mark.parametrize("name", NAMES)
+@each_source
 def test_a85_what_is_put_there_while_commands_run_is_not_shown(
     scene: Scene, back_end: str, name: str
 ) -> None:
     workspace = scene.start(BACK_ENDS[back_end]())
-    for swap in SWAPS[:3]:
+    for swap in (*SWAPS, folder):
         scene.swap(name, swap)
         seen = scene.seen(workspace, name)
-        assert CANARY not in seen
-        assert "connected" not in seen
-        scene.sources[name].unlink()
-        (scene.folder / f"aside-{name}").rename(scene.sources[name])
+        assert CANARY not in seen, swap
+        assert "connected" not in seen, swap
+        scene.put_back(name, swap)
 
 
 @pytest.mark.parametrize("swap", SWAPS, ids=lambda one: one.__name__)
