@@ -82,9 +82,10 @@ class AnthropicMessages(Wire):
         return Anthropic(**options, open_telemetry=False)
 
     def send(self, params: Params) -> Stream:
-        create: Any = self.client.messages.create
-        stream: Stream = create(**params, stream=True)
-        return stream
+        limit = params["max_tokens"]
+        return self.client.messages.create(
+            model=self.info.name, max_tokens=limit, messages=[], stream=True, extra_body=params
+        )
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> MessagesReader:
         return MessagesReader(assembly, len(request.messages))
@@ -94,7 +95,7 @@ class AnthropicMessages(Wire):
         tools either, and models that think refuse to be forced. The dispatch refuses other calls.
         """
         max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
-        params: dict[str, Any] = {"model": self.info.name, "max_tokens": max_tokens}
+        params: dict[str, Any] = {"max_tokens": max_tokens}
         thinking = _thinking(self.info, max_tokens)
         if thinking is not None:
             params["thinking"] = thinking

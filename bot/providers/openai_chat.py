@@ -65,15 +65,15 @@ class OpenAIChat(OpenAIWire):
         self._dialect = dialect
 
     def send(self, params: Params) -> Stream:
-        create: Any = self.client.chat.completions.create
-        stream: Stream = create(**params, stream=True)
-        return stream
+        return self.client.chat.completions.create(
+            model=self.info.name, messages=[], stream=True, extra_body=params
+        )
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
         return ChatReader(assembly, len(request.messages))
 
     def params(self, request: ModelRequest) -> Params:
-        params: dict[str, Any] = {"model": self.info.name, "stream_options": {"include_usage": True}}
+        params: dict[str, Any] = {"stream_options": {"include_usage": True}}
         if request.session and self.endpoint.is_openai:
             # Other servers refuse what they do not know.
             params["prompt_cache_key"] = cache_key(request.session)
@@ -89,7 +89,7 @@ class OpenAIChat(OpenAIWire):
         if choice is not None:
             params["tool_choice"] = choice
         if request.messages[-1].role == "assistant" and self._dialect.prefill_fields:
-            params["extra_body"] = dict(self._dialect.prefill_fields)
+            params.update(self._dialect.prefill_fields)
         messages: list[dict[str, Any]] = []
         if request.system.strip():
             messages.append({"role": "system", "content": clean(request.system)})

@@ -56,15 +56,13 @@ class OpenAIResponses(OpenAIWire):
     format = "responses"
 
     def send(self, params: Params) -> Stream:
-        create: Any = self.client.responses.create
-        stream: Stream = create(**params, stream=True)
-        return stream
+        return self.client.responses.create(model=self.info.name, input=[], stream=True, extra_body=params)
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ResponsesReader:
         return ResponsesReader(assembly, len(request.messages))
 
     def params(self, request: ModelRequest) -> Params:
-        params: dict[str, Any] = {"model": self.info.name, "store": False}
+        params: dict[str, Any] = {"store": False}
         if self.info.thinking != "off" or not self.info.known:
             # Models known not to reason refuse to be asked for it.
             params["include"] = ["reasoning.encrypted_content"]

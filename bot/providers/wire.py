@@ -19,7 +19,8 @@ NO_KEY = "none"
 """For the packages, which look for a key in the process environment without one. The HTTP client does not send it."""
 
 Params = Mapping[str, Any]
-"""The arguments of the package's method that sends a request."""
+"""The fields of a request beside the model, for the `extra_body` of the package's method: as typed arguments, the
+package would walk through every message and tool again for each request, 10 ms a turn."""
 
 
 class Stream(Protocol):
