@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,6 +36,8 @@ def default_model(environment: Mapping[str, str]) -> str:
 def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy = DEFAULT_POLICY) -> Provider:
     """Return the provider for `model`, given as `provider/name`. Sends nothing yet.
 
+    Imports the vendor's package, which takes up to a second: call it on a thread of its own.
+
     Raises `UsageError` for an invalid name, an unknown provider, a missing key or address, or a missing extra.
     A base URL of the user's own needs no key, since local servers need none.
     """
@@ -44,7 +47,6 @@ def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy =
     else:
         endpoint = _endpoint(model, vendor, environment)
         info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor.dialect)
-        prewarm(model)
         wire = _wire(vendor, endpoint, info)
     from bot.providers.streaming import StreamingProvider
 
@@ -92,38 +94,25 @@ def _at_endpoint(info: ModelInfo, endpoint: Endpoint, dialect: Dialect) -> Model
     )
 
 
-def prewarm(model: str) -> None:
-    """Import what `connect(model)` and its first request need.
-
-    Safe to call on a thread during other start-up work. Raises `UsageError` as `connect` does.
-    """
-    import importlib
-
-    _, _, vendor = _split(model)
-    for name in _ADAPTERS[vendor.format]:
-        importlib.import_module(name)
-
-
 # With what the packages import at the first request.
-_MESSAGES = ("anthropic.resources.messages",)
-_CHAT = ("bot.providers.openai_chat", "openai.resources.chat.completions")
-_RESPONSES = ("bot.providers.openai_responses", "openai.resources.responses")
 _ADAPTERS: Mapping[Format, tuple[str, ...]] = {
-    "messages": ("bot.providers.anthropic_messages", *_MESSAGES),
-    "openai": (*_CHAT, *_RESPONSES),
-    "responses": _RESPONSES,
-    "chat": _CHAT,
-    "bedrock": ("bot.providers.anthropic_clouds", *_MESSAGES),
-    "vertex": ("bot.providers.anthropic_clouds", *_MESSAGES),
+    "messages": ("bot.providers.anthropic_messages", "anthropic.resources.messages"),
+    "responses": ("bot.providers.openai_responses", "openai.resources.responses"),
+    "chat": ("bot.providers.openai_chat", "openai.resources.chat.completions"),
 }
 
 
 def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
-    if vendor.format == "messages":
+    format = vendor.format
+    if format == "openai":
+        format = "responses" if endpoint.is_openai_itself else "chat"
+    for name in _ADAPTERS[format]:
+        importlib.import_module(name)
+    if format == "messages":
         from bot.providers.anthropic_messages import AnthropicMessages
 
         return AnthropicMessages(endpoint, info)
-    if vendor.format == "responses" or (vendor.format == "openai" and endpoint.is_openai_itself):
+    if format == "responses":
         from bot.providers.openai_responses import OpenAIResponses
 
         return OpenAIResponses(endpoint, info)

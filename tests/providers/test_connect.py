@@ -277,9 +277,9 @@ def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_gi
     model: str, package: str
 ) -> None:
     program = (
-        "import sys; from bot.providers.connect import prewarm;"
+        "import sys; from bot.providers.connect import connect;"
         "assert not {'anthropic', 'openai', 'pydantic', 'httpx2'} & set(sys.modules);"
-        f"prewarm({model!r});"
+        f"connect({model!r}, dict.fromkeys(('ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL'), 'http://127.0.0.1:1'));"
         "print(*sorted({'anthropic', 'openai', 'github', 'git', 'yaml', 'jinja2'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -24,7 +24,7 @@ from bot.contracts.writes import Writes
 from bot.gate.disguised_secrets import Detector
 from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
-from bot.providers.connect import connect, prewarm
+from bot.providers.connect import connect
 from bot.providers.replay import RECORDED, ReplayProvider
 from bot.session.context.preflight import policy_note
 from bot.session.run_folder import RunFolder
@@ -132,12 +132,11 @@ class RunResult:
 def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
     """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
 
-    Imports the HTTP client: call it on a thread of its own.
+    Imports the vendor's package: call it on a thread of its own.
     """
     if model.startswith(RECORDED):
         recorded = read_journal(Path(model.removeprefix(RECORDED)))
         return ReplayProvider(recorded.responses(), recorded.header.info)
-    prewarm(model)
     return connect(model, environment)
 
 
