@@ -27,8 +27,8 @@ def blobs_at(
 ) -> dict[str, bytes]:
     """Return the contents of those of `paths` that are files in `commit`, with one git process for hundreds. Paths may
     be hostile. `work_tree` is for a git directory that is a file. Raises `GitError`."""
-    found = _read(git, commit, paths, work_tree, ())
-    return {path: data for path, data in found if data is not None}
+    blobs = _read(git, commit, paths, work_tree, ())
+    return {path: data for path, data in blobs if data is not None}
 
 
 def blobs_behind_links(git: Git, commit: str, paths: Iterable[str]) -> dict[str, bytes | None]:

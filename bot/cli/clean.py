@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     runs = [_named(path, parent) for path in arguments.folders] if named else list(_all(parent))
     removable: dict[RunFolder, int] = {}
     for folder in runs:
-        if not folder.has_journal:
+        if not folder.is_run:
             printer.field("keep", f"{folder.root}: not a run, it has no journal")
         elif is_busy(folder):
             printer.field("keep", f"{folder.root}: a process works in it")
@@ -77,7 +77,7 @@ def _named(path: Path, parent: Path) -> RunFolder:
     root = Path(os.path.abspath(path))
     folder = RunFolder(parent / root.name)
     is_here = root.parent.resolve() == parent.resolve() and root.is_dir() and not root.is_symlink()
-    if not is_here or not folder.has_journal:
+    if not is_here or not folder.is_run:
         raise UsageError(
             f"{path} is no run of this machine: those are folders in {parent} that have a journal. "
             "Nothing was removed."

@@ -335,9 +335,9 @@ def _with_lines(
     """Return `files` with the lines of those that git shows none of."""
     if not wide:
         return files
-    shown = parse_diff(diff_of_texts(scratch.git, list(wide.values())))
+    diffs = parse_diff(diff_of_texts(scratch.git, list(wide.values())))
     names = {path: str(number) for number, path in enumerate(wide)}
-    return [_with_rows(file, shown.find(names.get(file.path, ""))) for file in files]
+    return [_with_rows(file, diffs.find(names.get(file.path, ""))) for file in files]
 
 
 def _with_rows(file: FileDiff, shown: TextDiff | None) -> FileDiff:

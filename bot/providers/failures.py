@@ -68,9 +68,10 @@ class NoStream(Exception):
 
 def failure_of(error: Exception, endpoint: Endpoint, model: str) -> FailedAttempt:
     """Return the failure for an exception of a vendor's package, of its HTTP client or of reading the stream."""
-    status, body = getattr(error, "status_code", None), getattr(error, "body", None)
-    if isinstance(status, int) and status >= 300:
-        return _http_failure(status, body, error.response.headers, endpoint, model)  # type: ignore[attr-defined]  # set with the status
+    # By attributes: the packages have classes of their own, and only one package is imported.
+    status, body, response = (getattr(error, name, None) for name in ("status_code", "body", "response"))
+    if isinstance(status, int) and status >= 300 and response is not None:
+        return _http_failure(status, body, response.headers, endpoint, model)
     if body is not None:
         return _stream_failure(body, endpoint, model)
     if isinstance(error, StreamCut):

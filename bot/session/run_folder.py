@@ -141,9 +141,9 @@ class RunFolder:
         return _is_regular(self.journal) and self.journal.stat().st_size > 0
 
     @property
-    def has_journal(self) -> bool:
-        """Whether this is the folder of a run, by its journal, that of its bundle, or the copy of the first line: no
-        other folder is ever removed."""
+    def is_run(self) -> bool:
+        """Whether a run made this folder, by its journal, that of its bundle, or `run.json`. No other folder is ever
+        removed."""
         return any(map(_is_regular, (self.journal, self.bundle / self.journal.name, self.facts)))
 
     def finish(self) -> None:
@@ -343,7 +343,7 @@ def _opened(root: Path) -> Iterator[int]:
 def _by_descriptor(descriptor: int) -> RunFolder | None:
     """Return the run folder that is open, whatever is at its path by now; `None` if it is not a run of this user."""
     folder = RunFolder(Path(f"/proc/self/fd/{descriptor}"))
-    return folder if folder.has_journal and os.fstat(descriptor).st_uid == os.geteuid() else None
+    return folder if folder.is_run and os.fstat(descriptor).st_uid == os.geteuid() else None
 
 
 def _lock(descriptor: int, root: Path) -> None:

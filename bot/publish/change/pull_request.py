@@ -48,8 +48,8 @@ def propose(context: PublishContext, proposal: Proposal, target: Target) -> Publ
         notes: tuple[str, ...] = ()
         if pull is None:
             pull, created = _open(context, proposal, target, body)
-            asked = _ask_review(context, pull) if created else ()
-            notes = (*asked, *add_labels(context, pull.number, proposal.labels))
+            review_notes = _ask_review(context, pull) if created else ()
+            notes = (*review_notes, *add_labels(context, pull.number, proposal.labels))
         notes = (*notes, *annotate(context, proposal.prepared))
         started = start_workflows(context, proposal.policy, target.branch, foreign=proposal.foreign)
     except KeyboardInterrupt:

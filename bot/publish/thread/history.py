@@ -205,7 +205,7 @@ def cost_today(
 def unasked_runs(github: CommentLister, repository: str, now: str) -> frozenset[str]:
     """Return the ids of the runs whose comments of today by us all show that no model was asked. Raises
     `GitHubError`."""
-    asked: dict[str, bool] = {}
+    requested: dict[str, bool] = {}
     me = github.me()
     for comment in islice(github.comments_of_all(repository, f"{now[:10]}T00:00:00Z"), MOST):
         author = Account(comment.author, comment.author_id, comment.author_kind)
@@ -214,8 +214,8 @@ def unasked_runs(github: CommentLister, repository: str, now: str) -> frozenset[
             if fields is None or not fields.get("run") or not is_ours(author, me, kind):
                 continue
             free = kind in (ANSWER, REFUSED) or (_USD in fields and not _amount(fields[_USD]))
-            asked[fields["run"]] = asked.get(fields["run"], False) or _was_asked(fields) or not free
-    return frozenset(run for run, was_asked in asked.items() if not was_asked)
+            requested[fields["run"]] = requested.get(fields["run"], False) or _was_asked(fields) or not free
+    return frozenset(run for run, was_asked in requested.items() if not was_asked)
 
 
 def _was_asked(fields: Mapping[str, str]) -> bool:

@@ -56,14 +56,14 @@ class GitTrees:
         `GitError`."""
         listing = self._git.run("ls-tree", "-r", "-z", "--full-tree", self._base).split(b"\0")
         wanted = {os.fsencode(path) for path in paths}
-        kept = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
+        entries = [entry for entry in listing if entry and entry.partition(b"\t")[2] in wanted]
         absent = f"0 {'0' * len(self._base)}\t".encode()
-        gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in kept)]
+        gone = [absent + path for path in wanted.difference(entry.partition(b"\t")[2] for entry in entries)]
         with tempfile.TemporaryDirectory(prefix="base-files-", dir=self._git.git_dir.parent) as folder:
             index = Path(folder) / "index"
             self._git.run("read-tree", tree, index=index)
             # Removals first: a file of the base may be a folder now.
-            lines = b"".join(line + b"\0" for line in (*gone, *kept))
+            lines = b"".join(line + b"\0" for line in (*gone, *entries))
             self._git.run("update-index", "-z", "--index-info", input=lines, index=index)
             return self._git.run("write-tree", index=index).decode().strip()
 

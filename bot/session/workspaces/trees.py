@@ -291,11 +291,11 @@ class Trees:
     def _prepared_in(self, folder: RunFolder, left: frozenset[str]) -> _Prepared:
         """What setup left in `folder`. Its processes must be dead: one could replace a folder with a link."""
         tree = folder.prepared
-        made = (tree, folder.setup_output)
+        written = (tree, folder.setup_output)
         own_left = [
             one
             for one in self._own_shared()
-            if not one.path or not any(os.path.lexists(top / one.path) for top in made)
+            if not one.path or not any(os.path.lexists(top / one.path) for top in written)
         ]
         setup_folders = marked_as_made(self._folders_in(tree))
         shared = self._dependencies((*setup_folders, *own_left), (tree,))
