@@ -112,10 +112,12 @@ class AnthropicMessages(Wire):
         do not tie it to the context, and require it back.
         """
         merged: list[dict[str, Any]] = []
-        for position, message in enumerate(request.messages):
-            is_moved = position < request.moved and self.info.thinking != "budget"
-            role = "assistant" if message.role == "assistant" else "user"
-            blocks = self._blocks(message, without_thinking=is_moved)
+        moved = request.moved if self.info.thinking != "budget" else 0
+        for position, known in enumerate(self.rows.of(request.messages, self._blocks)):
+            role = "assistant" if request.messages[position].role == "assistant" else "user"
+            blocks = _without_thinking(known) if position < moved else list(known)
+            if role == "assistant":
+                _trim_end(blocks)
             if blocks and merged and merged[-1]["role"] == role:
                 merged[-1]["content"] += blocks
             elif blocks:
@@ -124,15 +126,11 @@ class AnthropicMessages(Wire):
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
         users = (message for message in reversed(merged) if message["role"] == "user")
         for message in islice(users, _MESSAGE_MARKS):
-            message["content"][-1]["cache_control"] = _MARK
+            message["content"][-1] = {**message["content"][-1], "cache_control": _MARK}
         return merged
 
-    def _blocks(self, message: Message, *, without_thinking: bool) -> list[dict[str, Any]]:
-        parts = [part for part in message.parts if not (without_thinking and isinstance(part, Thinking))]
-        blocks = [block for part in parts if (block := self._block(part)) is not None]
-        if message.role == "assistant":
-            _trim_end(blocks)
-        return blocks
+    def _blocks(self, message: Message) -> list[dict[str, Any]]:
+        return [block for part in message.parts if (block := self._block(part)) is not None]
 
     def _tool(self, spec: ToolSpec) -> dict[str, Any]:
         tool = {
@@ -201,10 +199,14 @@ def _own_thinking(part: Thinking) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": part.text, "signature": part.signature}
 
 
+def _without_thinking(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [block for block in blocks if block["type"] not in {"thinking", "redacted_thinking"}]
+
+
 def _trim_end(blocks: list[dict[str, Any]]) -> None:
     """Trim the end of the model's last text: the API refuses trailing white space."""
     if blocks and blocks[-1]["type"] == "text":
-        blocks[-1]["text"] = blocks[-1]["text"].rstrip()
+        blocks[-1] = {**blocks[-1], "text": blocks[-1]["text"].rstrip()}
 
 
 def _input(raw: str) -> dict[str, Any]:

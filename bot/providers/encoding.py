@@ -1,8 +1,4 @@
-"""Encode requests and read responses: each call paired with its result, text that vendors accept, and the vendor's data
-in a part's `extra`.
-
-The loop gives each call exactly one result, directly after it; a conversation from elsewhere may not, and every vendor
-refuses all of it for one stray result. A missing result is replaced by a note, a stray one is removed.
+"""Encode requests and read responses: text that vendors accept, and the vendor's data in a part's `extra`.
 
 Item ids, encrypted reasoning and signatures are valid for one model behind one wire format; every other one
 refuses or misreads them. `extra` names its writer, and a part of another writer is sent without it.
@@ -13,14 +9,13 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-from bot.contracts.messages import Image, Message, Part, ToolCall, ToolResult
+from bot.contracts.messages import Image, ToolResult
 
 
 def dumps(value: Any) -> bytes:
@@ -178,58 +173,3 @@ def decode_extra(extra: str, writer: str) -> Mapping[str, Any]:
 def is_foreign(extra: str, writer: str) -> bool:
     """Whether another writer than `writer` wrote the part. A part without a writer is our own."""
     return bool(extra) and not decode_extra(extra, writer)
-
-
-NO_RESULT = "No result of this call was kept: it may or may not have run."
-
-
-def pair_results(messages: Sequence[Message]) -> list[Message]:
-    """Return the conversation with one result directly after each call; deterministic."""
-    conversation: list[Message] = []
-    seen: set[str] = set()
-    for index, message in enumerate(messages):
-        rest = tuple(part for part in message.parts if not isinstance(part, ToolResult))
-        if message.role != "assistant":
-            content = tuple(part for part in rest if not isinstance(part, ToolCall))
-            if content:
-                conversation.append(Message("user", content))
-            continue
-        results = _results_after(messages[index + 1 :])
-        parts, results = _with_results(rest, results, seen)
-        conversation.append(replace(message, parts=parts))
-        if results:
-            conversation.append(Message("tool", tuple(results)))
-    return conversation
-
-
-def _results_after(messages: Sequence[Message]) -> list[ToolResult]:
-    """Return the results up to the next response of the model: they belong to the calls before."""
-    results: list[ToolResult] = []
-    for message in messages:
-        if message.role == "assistant":
-            break
-        results += [part for part in message.parts if isinstance(part, ToolResult)]
-    return results
-
-
-def _with_results(
-    parts: tuple[Part, ...], candidates: list[ToolResult], seen: set[str]
-) -> tuple[tuple[Part, ...], list[ToolResult]]:
-    """Return the parts with unique ids, and each call's first result, in the order of the calls."""
-    new_parts: list[Part] = []
-    results: list[ToolResult] = []
-    for part in parts:
-        if not isinstance(part, ToolCall):
-            new_parts.append(part)
-            continue
-        match = next((result for result in candidates if result.call_id == part.id), None)
-        if match is not None:
-            candidates.remove(match)
-        id = part.id
-        while not id or id in seen:
-            id = f"{part.id or 'call'}_{len(seen)}" if id == part.id else f"{id}_"
-        seen.add(id)
-        new_parts.append(replace(part, id=id))
-        answer = match or ToolResult(id, part.name, NO_RESULT, is_error=True)
-        results.append(replace(answer, call_id=id))
-    return tuple(new_parts), results

@@ -93,8 +93,8 @@ class OpenAIChat(OpenAIWire):
         messages: list[dict[str, Any]] = []
         if request.system.strip():
             messages.append({"role": "system", "content": clean(request.system)})
-        for message in request.messages:
-            messages += self._message(message)
+        for rows in self.rows.of(request.messages, self._message):
+            messages += rows
         return {**params, "messages": messages}
 
     def _message(self, message: Message) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from bot.contracts.messages import (
@@ -77,7 +78,8 @@ class OpenAIResponses(OpenAIWire):
         choice = openai_choice(request, self.info, nested=False)
         if choice is not None:
             params["tool_choice"] = choice
-        return {**params, "input": [item for message in request.messages for item in self._items(message)]}
+        items = self.rows.of(request.messages, self._items)
+        return {**params, "input": list(chain.from_iterable(items))}
 
     def _items(self, message: Message) -> list[dict[str, Any]]:
         """Return the input items of a message; empty if nothing is left."""

@@ -17,7 +17,6 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
 from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
 from bot.providers.assembly import TOO_LONG, Assembly
-from bot.providers.encoding import pair_results
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import (
     AnswerTooLong,
@@ -89,7 +88,6 @@ class StreamingProvider:
 
     def stream(self, request: ModelRequest, cancel: CancelToken) -> Iterator[Event]:
         """Yield events up to one `Complete` or `Failed`. Leaving the iterator early closes the connection."""
-        request = replace(request, messages=pair_results(request.messages))
         params = self._wire.params(request)
         self._wire.connection.arm()
         forget = cancel.on_fire(self._wire.connection.cut)
