@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from slash_forge import errors
 from slash_forge.call import Call, Reply
+from slash_forge.rendering import to_html, to_text
 from slash_forge.shapes.site import Site
 from slash_forge.state import Attachment, Repository, State, User
 
@@ -70,24 +72,29 @@ def signed_url(site: Site, name: str, match: Attachment) -> str:
     return f"{site.html}{_SIGNED}/{match.by}/files/{name}?token={match.token}"
 
 
-def with_html(call: Call, shape: dict[str, Any]) -> dict[str, Any]:
-    """Add `body_html` and `body_text` to `shape` if the Accept header asks for them."""
+def with_html(call: Call, reply: Reply) -> Reply:
+    """Add `body_html` and `body_text` to the texts in a reply if the Accept header asks for them."""
+
+    def extended(shape: Any) -> Any:
+        if not isinstance(shape, dict) or "body" not in shape:
+            return shape
+        html = rendered(call, shape["body"] or "")
+        return {**shape, "body_html": html, "body_text": to_text(html)}
+
     if not call.wants("full"):
-        return shape
-    body = shape["body"] or ""
-    return {**shape, "body_html": _rendered(call.state, call.site, body), "body_text": body}
+        return reply
+    body = reply.body
+    return replace(reply, body=[*map(extended, body)] if isinstance(body, list) else extended(body))
 
 
-def _rendered(state: State, site: Site, body: str) -> str:
+def rendered(call: Call, body: str) -> str:
     """Markdown as HTML, with signed URLs of uploads."""
-    from markdown_it import MarkdownIt
 
     def sign(match: re.Match[str]) -> str:
-        result = state.attachments.get(match[1])
-        return signed_url(site, match[1], result) if result else match[0]
+        result = call.state.attachments.get(match[1])
+        return signed_url(call.site, match[1], result) if result else match[0]
 
-    html = str(MarkdownIt("commonmark", {"html": True}).render(body))
-    return re.sub(rf"{re.escape(site.html + _UPLOADS)}/([0-9a-f-]{{36}})", sign, html)
+    return re.sub(rf"{re.escape(call.site.html + _UPLOADS)}/([0-9a-f-]{{36}})", sign, to_html(body))
 
 
 def download_reply(state: State, path: str, headers: Mapping[str, str]) -> Reply:

@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
             if path != "/rate_limit":
                 access.check_rate_limit(self._caller)
             pulls.count_request(self.server.state)
-            return match.operation(call)
+            return attachments.with_html(call, match.operation(call))
 
     # -- answers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from slash_forge import errors, threads
-from slash_forge.attachments import with_html
 from slash_forge.call import Call, Reply, Route
 from slash_forge.operations.review_comments import find_comment
 from slash_forge.reviews import ReviewComment
@@ -35,7 +34,7 @@ def list_for_repo(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, with_html(call, shapes.comment(call.site, *call.comment())))
+    return Reply(200, shapes.comment(call.site, *call.comment()))
 
 
 def create(call: Call) -> Reply:

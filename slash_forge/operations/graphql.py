@@ -7,6 +7,7 @@ from typing import Any
 
 from slash_forge import errors, pulls, reviews
 from slash_forge.access import visible
+from slash_forge.attachments import rendered
 from slash_forge.call import Call, Reply, Route
 from slash_forge.graphql import Execution, Object, QueryError, Undefined, Unparsable, connection, parse
 from slash_forge.reviews import Review, ReviewComment, Thread
@@ -117,6 +118,7 @@ def pull_request(call: Call, repo: Repository, issue: Issue, pull: Pull) -> Obje
         "number": issue.number,
         "title": issue.title,
         "body": issue.body or "",
+        "bodyHTML": lambda _: rendered(call, issue.body or ""),
         "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}",
         "state": "MERGED" if pull.merged_at else issue.state.upper(),
         "isDraft": pull.draft,
@@ -203,6 +205,7 @@ def comment(call: Call, repo: Repository, issue: Issue, pull: Pull, one: ReviewC
         "fullDatabaseId": str(one.id),
         "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#discussion_r{one.id}",
         "body": one.body,
+        "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
         "authorAssociation": association(repo, one.author),
         "createdAt": one.created_at,
@@ -239,6 +242,7 @@ def review(call: Call, repo: Repository, issue: Issue, one: Review) -> Object:
         "url": f"{call.site.html}/{repo.full_name}/pull/{issue.number}#pullrequestreview-{one.id}",
         "state": one.state,
         "body": one.body,
+        "bodyHTML": lambda _: rendered(call, one.body),
         "author": actor(one.author),
         "authorAssociation": association(repo, one.author),
         "submittedAt": one.submitted_at,

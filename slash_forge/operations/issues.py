@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from slash_forge import errors
-from slash_forge.attachments import with_html
 from slash_forge.call import Call, Reply, Route
 from slash_forge.operations import labels
 from slash_forge.operations.repositories import may_be_assigned
@@ -25,7 +24,7 @@ def _reply(call: Call, repo: Repository, issue: Issue, status: int = 200) -> Rep
 
 def get(call: Call) -> Reply:
     repo, issue = call.thread()
-    return Reply(200, with_html(call, threads.issue(call.site, repo, issue)))
+    return Reply(200, threads.issue(call.site, repo, issue))
 
 
 def list_for_repo(call: Call) -> Reply:

@@ -6,7 +6,6 @@ from typing import Literal, cast
 
 from slash_forge import errors
 from slash_forge import reviews as record
-from slash_forge.attachments import with_html
 from slash_forge.call import Call, Reply, Route
 from slash_forge.diffs import Side
 from slash_forge.operations.pulls import find_pull
@@ -56,7 +55,7 @@ def list_for_pull(call: Call) -> Reply:
 
 
 def get(call: Call) -> Reply:
-    return Reply(200, with_html(call, shapes.comment(call.site, *find_comment(call))))
+    return Reply(200, shapes.comment(call.site, *find_comment(call)))
 
 
 def create(call: Call) -> Reply:

@@ -6,7 +6,6 @@ from typing import Any, cast
 
 from slash_forge import errors
 from slash_forge import reviews as record
-from slash_forge.attachments import with_html
 from slash_forge.call import Call, Reply, Route
 from slash_forge.diffs import Side
 from slash_forge.operations.pulls import ACTIONS_REFUSED, find_pull
@@ -47,7 +46,7 @@ def list_for_pull(call: Call) -> Reply:
 
 def get(call: Call) -> Reply:
     repo, issue, _, review = _found(call)
-    return Reply(200, with_html(call, shapes.review(call.site, repo, issue, review)))
+    return Reply(200, shapes.review(call.site, repo, issue, review))
 
 
 def list_comments(call: Call) -> Reply:

@@ -91,8 +91,9 @@ class Threads(Base):
         *,
         state: Literal["open", "closed"] | None = None,
         locked: bool | None = None,
+        body: str | None = None,
     ) -> None:
-        """Close, reopen, lock or unlock, as a maintainer would."""
+        """Close, reopen, lock, unlock or edit, as a maintainer would."""
         with self._state.lock:
             issue = self._repository(repo).threads[number]
             if state == "closed":
@@ -100,6 +101,7 @@ class Threads(Base):
             elif state == "open":
                 issue.state, issue.closed_at, issue.closed_by = "open", None, None
             issue.locked = issue.locked if locked is None else locked
+            issue.body = issue.body if body is None else body
 
 
 class Pulls(Base):
