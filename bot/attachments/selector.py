@@ -22,7 +22,8 @@ from bot.contracts.formatting import count_of
 from bot.contracts.messages import Image
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import Tier
-from bot.github.threads import RenderedText, TextKind
+from bot.contracts.threads import TextKind
+from bot.github.rendered import RenderedText
 from bot.github.values import Account
 
 MAX_PICTURES = 4

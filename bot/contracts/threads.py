@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
@@ -101,7 +102,34 @@ class PushData:
     at: str
 
 
-class ThreadReader(Protocol):
+class TextKind(StrEnum):
+    """Of a text; each has ids of its own. `THREAD` is the body of an issue or a pull request."""
+
+    THREAD = "thread"
+    COMMENT = "comment"
+    REVIEW = "review"
+    REVIEW_COMMENT = "review comment"
+
+
+class RenderedBody(Protocol):
+    """A text as its author wrote it, and GitHub's HTML of it: `None` where there is none."""
+
+    @property
+    def body(self) -> str: ...
+
+    @property
+    def html(self) -> str | None: ...
+
+
+class TextReader(Protocol):
+    def rendered_text(
+        self, repository: str, kind: TextKind, number: int, identity: int
+    ) -> RenderedBody | None:
+        """The text `identity` (0 for the thread's own) of thread `number` with its HTML; `None` if it was deleted."""
+        ...
+
+
+class ThreadReader(TextReader, Protocol):
     """Reads of one GitHub. Each raises an `AgentError` when the API does not return the requested data."""
 
     def permission(self, repository: str, login: str) -> Permission:

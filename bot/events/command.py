@@ -1,4 +1,4 @@
-"""The command grammar: parse the command in a comment.
+"""The command grammar: parse the command in a comment's source, and check it against what GitHub shows of the comment.
 
 A command is the token `/agent`, case-sensitive, at the start of the first line that is not blank, with at
 most three spaces before it: so never inside a quote, a code block, or running text. What follows it:
@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.contracts.request import Verb
 from bot.events.hygiene import clean
 from bot.events.nearest import nearest
 from bot.events.quotation import split_quotation
-from bot.events.removals import BEGIN, END, Removals
 
 # Option name -> description of its value for messages; empty for an option without a value.
 OPTIONS: Mapping[str, str] = {
@@ -75,7 +74,8 @@ _MISSED = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(r"[A-Za-z0-9 ,.'?!-]{1,60}")
-_CODE = re.compile(f"{BEGIN}[^{END}]*{END}")
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_WORDS = re.compile(r"[^\W_]+")
 _ELEMENT = re.compile(
     r"<(pre|code|blockquote|details|kbd|samp)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
 )
@@ -110,7 +110,7 @@ class _ProblemError(Exception):
 
 
 def parse_command(body: str) -> Command | None:
-    """Return the command in a comment's body, or `None`. Never raises."""
+    """Return the command in a comment's source or visible text, or `None`. Never raises."""
     rest = _after_token(body)
     if rest is None:
         return None
@@ -124,6 +124,24 @@ def parse_command(body: str) -> Command | None:
     except _ProblemError as problem:
         return Command(Verb.FIX, problem=str(problem))
     return Command(verb, instruction, options, quoted=quoted)
+
+
+def shown_command(command: Command, source: str, shown: str) -> Command | None:
+    """Return `command`, which was parsed from `source`, with the instruction and the quotation that GitHub shows, or
+    `None` if what it shows is another command or none. An instruction with the same words stays as it was written."""
+    written = parse_command(source)
+    # A line below a command may have made it a heading.
+    visible = parse_command(shown.lstrip("#"))
+    if written is None or visible is None or visible.problem:
+        return None
+    if (visible.verb, visible.options) != (written.verb, written.options):
+        return None
+    same = _WORDS.findall(visible.instruction) == _WORDS.findall(written.instruction)
+    return replace(
+        command,
+        instruction=command.instruction if same else visible.instruction,
+        quoted=visible.quoted,
+    )
 
 
 def near_miss_command(body: str) -> Command | None:
@@ -151,13 +169,11 @@ def near_miss_command(body: str) -> Command | None:
 
 def _prose(body: str) -> Iterator[str]:
     """Yield the lines of `body` that are neither code nor quoted nor hidden."""
-    from bot.events.code import mark_code
-
-    text = _ELEMENT.sub("", mark_code(clean(body).text, Removals()))
-    quoted = False
-    for line in _CODE.sub("`", text).split("\n"):
-        quoted = line.lstrip().startswith(">") or (quoted and bool(line.strip()))
-        if not quoted and not line.startswith(("    ", "\t")):
+    in_quotation = in_code = False
+    for line in _ELEMENT.sub("", clean(body).text).split("\n"):
+        in_code ^= _FENCE.match(line) is not None
+        in_quotation = line.lstrip().startswith(">") or (in_quotation and bool(line.strip()))
+        if not in_code and not in_quotation and not line.startswith(("    ", "\t")):
             yield line
 
 

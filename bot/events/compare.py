@@ -10,7 +10,13 @@ from bot.contracts.threads import ThreadReader
 from bot.events.admission import Admission, RejectedActor, identify_actor
 from bot.events.command import PLAN, Command
 from bot.events.event_request import EventRequest, NoRequest
-from bot.events.resolve_request import INSTANT, complete_event_request, resolve_instruction
+from bot.events.resolve_request import (
+    INSTANT,
+    complete_event_request,
+    read_shown_command,
+    resolve_instruction,
+)
+from bot.events.thread_html import EditedTextError, ThreadHtml
 
 
 def difference(
@@ -34,6 +40,13 @@ def difference(
     if command is None or command.problem:
         return "the event, which holds no command,"
     event_request = complete_event_request(event_request, reader)
+    if request.instruction != resolve_instruction(command, event_request):
+        # Something in the source is not shown, so what the run was given is not the source.
+        html = ThreadHtml(reader, event_request.repository.name, event_request.number)
+        try:
+            command = read_shown_command(event_request, command, html) or command
+        except EditedTextError:
+            return "the text of the command, which was edited or deleted meanwhile,"
     rows = (*_command_rows(request, event_request, command), *_pull_rows(request, event_request, command))
     for label, actual, expected in rows:
         if actual != expected:

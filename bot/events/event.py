@@ -85,6 +85,7 @@ class ReviewEvent:
     repository: RepositoryData
     subject: Subject
     sender: Account | None
+    id: int
     url: str
     body: str
     submitted_at: str
@@ -221,6 +222,7 @@ def _review(fields: Fields) -> ReviewEvent:
         repository=fields.repository(),
         subject=subject,
         sender=fields.account("sender"),
+        id=fields.number("review.id"),
         url=fields.text("review.html_url"),
         body=fields.text("review.body", default=""),
         submitted_at=submitted or subject.updated_at,

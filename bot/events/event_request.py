@@ -11,7 +11,7 @@ from enum import StrEnum
 from bot.contracts.errors import ExitCode
 from bot.contracts.pulls import ReviewThread
 from bot.contracts.request import Tier, Trigger
-from bot.contracts.threads import OWN_MARKER, RepositoryData
+from bot.contracts.threads import OWN_MARKER, RepositoryData, TextKind
 from bot.events.command import Command, mentions_agent, near_miss_command, parse_command
 from bot.events.event import (
     CommentEvent,
@@ -64,13 +64,22 @@ NO_INPUTS = WorkflowInputs()
 
 
 @dataclass(frozen=True, slots=True)
+class CommandSource:
+    """The text that holds a command, as its author wrote it. `identity` is 0 for the thread's own text."""
+
+    kind: TextKind
+    identity: int
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
 class EventRequest:
     """A parsed event that requests something. `command` is `None` if the policy decides, by `cause` and `detail`.
 
-    `detail` is the label, the assigned login, or the action on the pull request. `actor` is the responsible account,
-    `None` if it is deleted; `tier` is set if the policy requests the run and no account does. `subject` is `None` if
-    the payload has no thread; `number` may still name one. `head_sha` is the payload's head, `anchor` the lines that
-    a review comment is on, without its comments.
+    `source` is the text with the command, `None` for a workflow's input. `detail` is the label, the assigned login, or
+    the action on the pull request. `actor` is the responsible account, `None` if it is deleted; `tier` is set if the
+    policy requests the run and no account does. `subject` is `None` if the payload has no thread; `number` may still
+    name one. `head_sha` is the payload's head, `anchor` the lines that a review comment is on, without its comments.
     """
 
     repository: RepositoryData
@@ -79,6 +88,7 @@ class EventRequest:
     actor: Account | None
     sender: Account | None
     command: Command | None = None
+    source: CommandSource | None = None
     detail: str = ""
     subject: Subject | None = None
     number: int = 0
@@ -141,7 +151,9 @@ def _from_comment(event: CommentEvent) -> EventRequest | NoRequest:
     if isinstance(command, NoRequest):
         return command
     trigger = Trigger(event.name, event.id, event.url, event.requested_at)
-    return _for_thread(event, trigger, event.author, command, anchor=event.anchor)
+    kind = TextKind.COMMENT if event.anchor is None else TextKind.REVIEW_COMMENT
+    source = CommandSource(kind, event.id, event.body)
+    return _for_thread(event, trigger, event.author, command, source, anchor=event.anchor)
 
 
 def _from_review(event: ReviewEvent) -> EventRequest | NoRequest:
@@ -153,7 +165,9 @@ def _from_review(event: ReviewEvent) -> EventRequest | NoRequest:
     if isinstance(command, NoRequest):
         return command
     trigger = Trigger(event.name, 0, event.url, event.submitted_at)
-    return _for_thread(event, trigger, event.author, command)
+    return _for_thread(
+        event, trigger, event.author, command, CommandSource(TextKind.REVIEW, event.id, event.body)
+    )
 
 
 def _from_thread_event(event: ThreadEvent) -> EventRequest | NoRequest:
@@ -177,7 +191,8 @@ def _from_opened_issue(event: ThreadEvent) -> EventRequest | NoRequest:
     if isinstance(command, NoRequest):
         return command
     trigger = Trigger(event.name, 0, event.subject.url, event.created_at)
-    return _for_thread(event, trigger, event.subject.author, command)
+    source = CommandSource(TextKind.THREAD, 0, event.subject.body)
+    return _for_thread(event, trigger, event.subject.author, command, source)
 
 
 def _from_action(event: ThreadEvent, cause: Cause, detail: str) -> EventRequest:
@@ -191,6 +206,7 @@ def _for_thread(
     trigger: Trigger,
     actor: Account | None,
     command: Command | None = None,
+    source: CommandSource | None = None,
     *,
     cause: Cause = Cause.COMMAND,
     detail: str = "",
@@ -205,6 +221,7 @@ def _for_thread(
         actor,
         event.sender,
         command,
+        source,
         detail,
         subject,
         subject.number,

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import Annotation, Comment, FailedCheck, FailedStep, ReviewText, ReviewThread
 from bot.contracts.request import Trigger
-from bot.contracts.threads import OWN_MARKER, PullReader
+from bot.contracts.threads import OWN_MARKER, PullReader, TextKind
 from bot.events.event import REVIEW, REVIEW_COMMENT
+from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import CommentTime, TextCleaner, comment_time, count_notes
 
 # In characters; about a quarter as many tokens.
@@ -60,8 +61,8 @@ def read_pull_context(
     with_failures: bool,
 ) -> PullContext:
     """Read the context of a pull request. `anchor` is the payload's location of a review comment. What GitHub does not
-    return is noted, not raised: a request can do without it."""
-    counts, cleaner = _Counts(), TextCleaner()
+    return is noted, not raised: a request can do without it. Raises `EditedTextError`."""
+    counts, cleaner, html = _Counts(), TextCleaner(), ThreadHtml(reader, repository, number)
     missing: list[str] = []
     threads: Sequence[ReviewThread] = ()
     failed_checks: Sequence[FailedCheck] = ()
@@ -69,11 +70,11 @@ def read_pull_context(
         threads = reader.review_threads(repository, number)
     except AgentError as error:
         missing.append(f"the review threads, which could not be read ({_clause(error)})")
-    anchor_thread = _anchor_thread(anchor, threads, trigger, counts, cleaner) if anchor else None
+    anchor_thread = _anchor_thread(anchor, threads, trigger, counts, cleaner, html) if anchor else None
     open_threads = [
         thread for thread in threads if not thread.resolved and not _contains_anchor(thread, anchor)
     ]
-    unresolved = _newest_threads(open_threads, trigger, counts, cleaner)
+    unresolved = _newest_threads(open_threads, trigger, counts, cleaner, html)
     if with_failures:
         try:
             failed_checks = reader.failed_checks(repository, head_sha)
@@ -86,7 +87,7 @@ def read_pull_context(
     failures = _failures(failed_checks, counts, cleaner)
     reviews: tuple[Comment, ...] = ()
     try:
-        reviews = _reviews(reader.newest_reviews(repository, number), trigger, counts, cleaner)
+        reviews = _reviews(reader.newest_reviews(repository, number), trigger, counts, cleaner, html)
     except AgentError as error:
         missing.append(f"the texts of reviews, which could not be read ({_clause(error)})")
     left_out = (*missing, *_omission_notes(counts), *cleaner.notes())
@@ -94,7 +95,7 @@ def read_pull_context(
 
 
 def _reviews(
-    newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+    newest: Iterable[ReviewText], trigger: Trigger, counts: _Counts, cleaner: TextCleaner, html: ThreadHtml
 ) -> tuple[Comment, ...]:
     """Return the texts of reviews by others, oldest first; the newest, if they are too long together.
 
@@ -116,7 +117,8 @@ def _reviews(
             counts.reviews += 1
         else:
             state = review.state.lower().replace("_", " ")
-            body = f"(A review: {state}.) {cleaner.text(review.body, MAX_COMMENT)}"
+            shown = html.shown(TextKind.REVIEW, review.id, review.body)
+            body = f"(A review: {state}.) {cleaner.shortened(shown, MAX_COMMENT)}"
             size += len(body)
             at = review.submitted_at
             selected.append(Comment(review.id, review.author, body, at, at, of_review=True))
@@ -129,10 +131,11 @@ def _anchor_thread(
     trigger: Trigger,
     counts: _Counts,
     cleaner: TextCleaner,
+    html: ThreadHtml,
 ) -> ReviewThread:
     """Return the payload's lines, which are those of the head, with the comments of the thread."""
     known = next((thread for thread in threads if _contains_anchor(thread, anchor)), None)
-    comments = _comments_at_trigger(known, trigger, counts, cleaner) if known else ()
+    comments = _comments_at_trigger(known, trigger, counts, cleaner, html) if known else ()
     return replace(
         _clean_thread(anchor, cleaner), comments=comments, resolved=known.resolved if known else False
     )
@@ -145,13 +148,17 @@ def _contains_anchor(thread: ReviewThread, anchor: ReviewThread | None) -> bool:
 
 
 def _newest_threads(
-    threads: Sequence[ReviewThread], trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+    threads: Sequence[ReviewThread],
+    trigger: Trigger,
+    counts: _Counts,
+    cleaner: TextCleaner,
+    html: ThreadHtml,
 ) -> tuple[ReviewThread, ...]:
     """Return the threads in their order; if they are too long together, those with the newest comments."""
     remaining = [
         replace(thread, comments=comments)
         for thread in threads
-        if (comments := _comments_at_trigger(thread, trigger, counts, cleaner))
+        if (comments := _comments_at_trigger(thread, trigger, counts, cleaner, html))
     ]
     selected: list[ReviewThread] = []
     size = 0
@@ -166,15 +173,16 @@ def _newest_threads(
 
 
 def _comments_at_trigger(
-    thread: ReviewThread, trigger: Trigger, counts: _Counts, cleaner: TextCleaner
+    thread: ReviewThread, trigger: Trigger, counts: _Counts, cleaner: TextCleaner, html: ThreadHtml
 ) -> tuple[Comment, ...]:
     """Return the comments of a thread at the trigger, our own included, since others answer them."""
     comments = []
     for comment in thread.comments:
         time = comment_time(trigger, REVIEW_COMMENT, comment.id, comment.created_at, comment.updated_at)
         if time is CommentTime.BEFORE:
-            body = cleaner.text(comment.body, MAX_COMMENT, by_bot=comment.author.endswith("[bot]"))
-            comments.append(replace(comment, body=body))
+            by_bot = comment.author.endswith("[bot]")
+            shown = html.shown(TextKind.REVIEW_COMMENT, comment.id, comment.body, by_bot=by_bot)
+            comments.append(replace(comment, body=cleaner.shortened(shown, MAX_COMMENT)))
         elif time is CommentTime.AFTER:
             counts.after += 1
         elif time is CommentTime.EDITED:

@@ -14,12 +14,13 @@ from bot.contracts.pulls import Comment
 from bot.contracts.request import POLICY_FILE, Actor, Request, Thread, Tier, Verb
 from bot.contracts.threads import IssueData, PullReader, ThreadReader
 from bot.events.admission import Admission, RejectedActor, identify_actor, no_access
-from bot.events.command import Command
+from bot.events.command import Command, shown_command
 from bot.events.event import Subject
 from bot.events.event_request import Cause, EventRequest, NoRequest, Refusal
 from bot.events.payload import Account
 from bot.events.pull import PullTarget, read_pull_target
 from bot.events.pull_context import PullContext, read_pull_context
+from bot.events.thread_html import EditedTextError, ThreadHtml
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread, build_thread
 
 THIS_ISSUE = "this issue"
@@ -71,7 +72,10 @@ def build_request(
     refusal = placement_refusal(command, event_request)
     if refusal is not None:
         return _mute(refusal, actor, event_request)
-    request = _build(event_request, command, actor, reader)
+    try:
+        request = _build(event_request, command, actor, reader)
+    except EditedTextError as error:
+        request = Refusal(str(error), in_thread=True)
     return _mute(request, actor, event_request) if isinstance(request, Refusal) else request
 
 
@@ -192,14 +196,46 @@ def _build(
         return request
     if command.verb in INSTANT:
         return replace(request, thread=bare_thread(subject))
+    html = ThreadHtml(reader, repository.name, event_request.number)
     if not subject.is_pull_request:
-        return replace(request, thread=_thread(event_request, command, actor, reader))
+        request = replace(request, thread=_thread(event_request, reader, html))
+        return _with_shown_command(request, event_request, command, html)
     target = read_pull_target(event_request, command.verb, command.options.get("sha", ""), actor, reader)
     if isinstance(target, Refusal | NoRequest):
         return target
-    return _with_pull(
-        replace(request, thread=_thread(event_request, command, actor, reader)), event_request, target, reader
+    request = _with_pull(
+        replace(request, thread=_thread(event_request, reader, html)), event_request, target, reader
     )
+    return _with_shown_command(request, event_request, command, html)
+
+
+def _with_shown_command(
+    request: Request, event_request: EventRequest, command: Command, html: ThreadHtml
+) -> Request | Refusal:
+    """Return `request` with the instruction that people see. What its author quoted is the thread's last comment."""
+    shown = read_shown_command(event_request, command, html)
+    if shown is None:
+        return Refusal(
+            "What GitHub shows of this text is not the command that its source holds. Write the command as plain text, "
+            "in the first line.",
+            in_thread=True,
+            exit_code=ExitCode.USAGE,
+        )
+    request = replace(request, instruction=resolve_instruction(shown, event_request))
+    if not shown.quoted or request.thread is None:
+        return request
+    at, quoted = event_request.trigger.at, TextCleaner().text(shown.quoted, MAX_COMMENT)
+    author = f"others, quoted by {request.actor.login}"
+    comment = Comment(event_request.trigger.comment_id, author, quoted, at, at)
+    return replace(request, thread=replace(request.thread, comments=(*request.thread.comments, comment)))
+
+
+def read_shown_command(event_request: EventRequest, command: Command, html: ThreadHtml) -> Command | None:
+    """Return `command` as GitHub shows it, `None` if it shows no such command. Raises `EditedTextError`."""
+    source = event_request.source
+    if source is None:
+        return command
+    return shown_command(command, source.body, html.shown(source.kind, source.identity, source.body).text)
 
 
 def resolve_instruction(command: Command, event_request: EventRequest) -> str:
@@ -213,16 +249,10 @@ def resolve_instruction(command: Command, event_request: EventRequest) -> str:
     return THIS_PULL if event_request.subject.is_pull_request else THIS_ISSUE
 
 
-def _thread(event_request: EventRequest, command: Command, actor: Actor, reader: ThreadReader) -> Thread:
-    """Return the thread. What the command's author quoted is its last comment."""
+def _thread(event_request: EventRequest, reader: ThreadReader, html: ThreadHtml) -> Thread:
     assert event_request.subject is not None
-    comments = reader.newest_comments(event_request.repository.name, event_request.number)
-    thread = build_thread(event_request.subject, event_request.trigger, comments)
-    if not command.quoted:
-        return thread
-    at, quoted = event_request.trigger.at, TextCleaner().text(command.quoted, MAX_COMMENT)
-    comment = Comment(event_request.trigger.comment_id, f"others, quoted by {actor.login}", quoted, at, at)
-    return replace(thread, comments=(*thread.comments, comment))
+    comments = reader.newest_comments(html.repository, html.number)
+    return build_thread(event_request.subject, event_request.trigger, comments, html)
 
 
 def _with_pull(

@@ -10,10 +10,11 @@ from enum import Enum, auto
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Comment
 from bot.contracts.request import HIDDEN_TEXT_MARK, Thread, Trigger
-from bot.contracts.threads import CommentData, without_own_mark
+from bot.contracts.threads import CommentData, TextKind
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT, Subject
 from bot.events.event_request import is_own
-from bot.events.hygiene import clean
+from bot.events.hygiene import CleanText, clean
+from bot.events.thread_html import ThreadHtml
 
 # In characters; about a quarter as many tokens.
 COMMENTS_BUDGET = 40_000
@@ -30,11 +31,14 @@ class _Counts:
     own: int = 0
 
 
-def build_thread(subject: Subject, trigger: Trigger, newest_first: Iterable[CommentData]) -> Thread:
+def build_thread(
+    subject: Subject, trigger: Trigger, newest_first: Iterable[CommentData], html: ThreadHtml
+) -> Thread:
     """Return the issue or pull request with its comments, oldest first, without the one with the command.
 
-    Title and body are the payload's. Comments written or edited after the trigger are left out, and so are
-    the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is spent, and not read further.
+    Title and body are the payload's, and each text is what GitHub shows of it. Comments written or edited after the
+    trigger are left out, and so are the bot's own; the rest is taken from its newest end until `COMMENTS_BUDGET` is
+    spent, and not read further. Raises `EditedTextError`.
     """
     counts, cleaner = _Counts(), TextCleaner()
     newest: deque[CommentData] = deque()
@@ -48,8 +52,8 @@ def build_thread(subject: Subject, trigger: Trigger, newest_first: Iterable[Comm
             break
         newest.appendleft(comment)
     older = () if complete else (_omitted_older(subject.comments, counts),)
-    thread = bare_thread(subject, cleaner)
-    comments = tuple(_context_comment(comment, cleaner) for comment in newest)
+    thread = bare_thread(subject, cleaner, html)
+    comments = tuple(_context_comment(comment, cleaner, html) for comment in newest)
     left_out = (*_omission_notes(counts), *older, *cleaner.notes())
     return replace(thread, comments=comments, left_out=left_out)
 
@@ -62,18 +66,18 @@ def _omitted_older(total: int, counts: _Counts) -> str:
     return count_notes((number, "comment", why))[0] if total and number > 0 else f"all comments {why}"
 
 
-def bare_thread(subject: Subject, cleaner: TextCleaner | None = None) -> Thread:
-    """Return the thread without its comments, for a request that uses no model."""
+def bare_thread(
+    subject: Subject, cleaner: TextCleaner | None = None, html: ThreadHtml | None = None
+) -> Thread:
+    """Return the thread without its comments; without `html`, for a request that uses no model, also without its body.
+    Raises `EditedTextError`."""
     cleaner = cleaner or TextCleaner()
+    by_bot = subject.author is not None and subject.author.kind == "Bot"
+    body = html.shown(TextKind.THREAD, 0, subject.body, by_bot=by_bot) if html else CleanText("")
     return Thread(
         number=subject.number,
         title=cleaner.line(subject.title, MAX_TITLE, "the title"),
-        body=cleaner.text(
-            subject.body,
-            MAX_BODY,
-            "the description",
-            by_bot=subject.author is not None and subject.author.kind == "Bot",
-        ),
+        body=cleaner.shortened(body, MAX_BODY, "the description"),
         author=subject.author.login if subject.author else "ghost",
         url=subject.url,
         is_pull_request=subject.is_pull_request,
@@ -99,8 +103,9 @@ def _size(comment: CommentData) -> int:
     return min(len(comment.body), MAX_COMMENT)
 
 
-def _context_comment(comment: CommentData, cleaner: TextCleaner) -> Comment:
-    body = cleaner.text(comment.body, MAX_COMMENT, f"a comment by {comment.author}")
+def _context_comment(comment: CommentData, cleaner: TextCleaner, html: ThreadHtml) -> Comment:
+    shown = html.shown(TextKind.COMMENT, comment.id, comment.body)
+    body = cleaner.shortened(shown, MAX_COMMENT, f"a comment by {comment.author}")
     return Comment(comment.id, comment.author, body, comment.created_at, comment.updated_at)
 
 
@@ -119,22 +124,26 @@ _MAX_LOCATIONS = 4
 class TextCleaner:
     """Prepares other people's text for the model: removes hidden text, shortens long text, counts both."""
 
-    shortened: int = 0
+    long: int = 0
+    plain: int = 0
     hidden: dict[str, int] = field(default_factory=dict)
     locations: dict[str, dict[str, None]] = field(default_factory=dict)
 
-    def text(self, text: str, limit: int, location: str = "", *, by_bot: bool = False) -> str:
-        """Return `text` cleaned, at most `limit` characters. `location` names the text in the note on hidden text.
-        `by_bot` says that an app wrote it: the mark that ends this bot's comments is then not counted."""
-        cleaned = clean(without_own_mark(text) if by_bot else text)
+    def text(self, text: str, limit: int, location: str = "") -> str:
+        """Return a text of which GitHub has no HTML, as `shortened` does."""
+        return self.shortened(clean(text), limit, location)
+
+    def shortened(self, cleaned: CleanText, limit: int, location: str = "") -> str:
+        """Return the text, at most `limit` characters. `location` names it in the note on hidden text."""
+        self.plain += cleaned.plain
         for removal in cleaned.hidden:
             self.hidden[removal.kind] = self.hidden.get(removal.kind, 0) + removal.count
             if location:
-                lines = ", ".join(map(str, removal.lines))
-                self.locations.setdefault(removal.kind, {})[f"{location} line {lines}"] = None
+                lines = f" line {', '.join(map(str, removal.lines))}" if removal.lines else ""
+                self.locations.setdefault(removal.kind, {})[f"{location}{lines}"] = None
         if len(cleaned.text) <= limit:
             return cleaned.text
-        self.shortened += 1
+        self.long += 1
         head, tail = limit * 3 // 5, limit * 2 // 5
         missing = len(cleaned.text) - head - tail
         return f"{cleaned.text[:head]}\n[{missing} characters left out]\n{cleaned.text[-tail:]}"
@@ -144,7 +153,12 @@ class TextCleaner:
 
     def notes(self) -> tuple[str, ...]:
         return count_notes(
-            (self.shortened, "text", "shortened in the middle for length"),
+            (self.long, "text", "shortened in the middle for length"),
+            (
+                self.plain,
+                "text",
+                "read as plain text, not as GitHub shows it, so something hidden may be in it",
+            ),
             *((count, kind, self._reason(kind)) for kind, count in self.hidden.items()),
         )
 

@@ -10,7 +10,7 @@ from bot.github.repositories import GitData, Repositories, Settings
 from bot.github.retry import Pace
 from bot.github.reviews import ReviewThreads
 from bot.github.runs import Runs
-from bot.github.threads import Issues, RenderedTexts, Threads
+from bot.github.threads import Issues, Threads
 
 if TYPE_CHECKING:
     import github
@@ -19,9 +19,7 @@ _TIMEOUT = 30
 _API_VERSION = "2022-11-28"
 
 
-class GitHub(
-    Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData, RenderedTexts
-):
+class GitHub(Repositories, Threads, Issues, Pulls, ReviewThreads, Checks, Runs, Settings, GitData):
     """Created by `connect`. Methods raise `GitHubError`. Not thread-safe.
 
     `calls` lists every request that was sent to the API.

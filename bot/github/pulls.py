@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.contracts.pulls import PullRequest, PullState
-from bot.contracts.threads import PushData
+from bot.contracts.threads import PushData, TextKind
 from bot.github.accounts import account
 from bot.github.bodies import fit, fit_title
 from bot.github.errors import GitHubError
-from bot.github.transport import PAGE, ApiTransport, ignore_response, with_query
+from bot.github.rendered import RenderedTexts
+from bot.github.transport import FULL, PAGE, ignore_response, with_query
 from bot.github.values import CommitData, PullData
 
 # Seconds after each look for a pull request that is being opened. A job that is cancelled has ten seconds in all.
@@ -19,12 +20,13 @@ _OPENING = (1.0, 1.0, 2.0, 0.0)
 _HEAD_UNSEEN = (1.0, 2.0, 4.0, 8.0, 8.0, 8.0, 8.0)
 
 
-class Pulls(ApiTransport):
+class Pulls(RenderedTexts):
     """Comments of pull requests are in `threads`, reviews in `reviews`."""
 
     def pull(self, repository: str, number: int) -> PullRequest:
         action = f"reading pull request {number} of {repository}"
-        return self._get(action, f"/repos/{repository}/pulls/{number}", _pull)
+        parse = self._keeping(repository, TextKind.THREAD, _pull)
+        return self._get(action, f"/repos/{repository}/pulls/{number}", parse, FULL)
 
     def pushes(self, repository: str, branch: str) -> list[PushData] | None:
         """See `PullReader.pushes`. One page: 100 pushes, newest first."""

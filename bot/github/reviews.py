@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
+from bot.contracts.threads import TextKind
 from bot.github.accounts import GHOST, account
 from bot.github.bodies import fit
 from bot.github.errors import GitHubError
-from bot.github.transport import ApiTransport, GraphQL, ignore_response, parsed, with_query
+from bot.github.rendered import RenderedTexts
+from bot.github.transport import FULL, GraphQL, ignore_response, parsed, with_query
 from bot.github.values import ReviewCommentData, ReviewData, ReviewDraft
 
 
-class Reviews(ApiTransport):
+class Reviews(RenderedTexts):
     """Ids of review comments and of issue comments are separate: the other kind's id is a 404."""
 
     def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
@@ -26,7 +28,8 @@ class Reviews(ApiTransport):
         """All submitted reviews, newest first."""
         action = f"reading the reviews of pull request {number} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/reviews"
-        return (one for one in self._list_backwards(action, path, _review_text) if one.submitted_at)
+        parse = self._keeping(repository, TextKind.REVIEW, _review_text)
+        return (one for one in self._list_backwards(action, path, parse, FULL) if one.submitted_at)
 
     def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
@@ -38,7 +41,8 @@ class Reviews(ApiTransport):
         """The current text of a review comment; `None` if it was deleted."""
         action = f"reading review comment {comment_id} of {repository}"
         path = f"/repos/{repository}/pulls/comments/{comment_id}"
-        return self._get_or_none(action, path, _review_comment)
+        parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
+        return self._get_or_none(action, path, parse, FULL)
 
     def create_review(
         self,
@@ -142,7 +146,9 @@ query($owner: String!, $name: String!, $number: Int!, $after: String) {
           isResolved isOutdated path line startLine diffSide subjectType
           comments(first: 100) {
             pageInfo { hasNextPage }
-            nodes { fullDatabaseId author { __typename login } body createdAt updatedAt diffHunk }
+            nodes {
+              fullDatabaseId author { __typename login } body bodyHTML createdAt updatedAt diffHunk
+            }
           }
         }
       }
@@ -163,7 +169,7 @@ class ReviewThreads(Reviews, GraphQL):
             # 400: an older GitHub Enterprise that does not know a field.
             if error.status not in (400, 403, 404):
                 raise
-        return grouped(list(self.review_comments(repository, number)))
+        return self._grouped(repository, number)
 
     def review_thread(self, repository: str, number: int, comment_id: int) -> ReviewThread | None:
         """The thread that holds this comment."""
@@ -182,12 +188,30 @@ class ReviewThreads(Reviews, GraphQL):
             data = self._query(action, _THREADS, variables)
             page, after = parsed(action, _page, data)
             nodes += page
-        threads = parsed(action, lambda rows: [_thread(node) for node in rows if _comments(node)], nodes)
+        parse = self._keeping_comments(repository)
+        threads = parsed(action, lambda rows: [parse(node) for node in rows if _comments(node)], nodes)
         if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
             return threads
         # More than a hundred comments in one thread: REST has them all.
-        whole = {one.id: one.comments for one in grouped(list(self.review_comments(repository, number)))}
+        whole = {one.id: one.comments for one in self._grouped(repository, number)}
         return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
+
+    def _keeping_comments(self, repository: str) -> Callable[[Any], ReviewThread]:
+        def parse(node: Any) -> ReviewThread:
+            for one in _comments(node):
+                # GraphQL names no author by id: whoever needs one reads the text itself.
+                data = {"body": one["body"], "body_html": one["bodyHTML"], "user": None}
+                self._keep(repository, TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"]), data)
+            return _thread(node)
+
+        return parse
+
+    def _grouped(self, repository: str, number: int) -> list[ReviewThread]:
+        """The threads by REST, with the HTML of their comments."""
+        path = f"/repos/{repository}/pulls/{number}/comments"
+        action = f"reading the review comments of pull request {number} of {repository}"
+        parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
+        return grouped(list(self._list(action, path, parse, media=FULL)))
 
 
 def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:

@@ -10,21 +10,20 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from bot.contracts.threads import OWN_MARK, CommentData, IssueData
+from bot.contracts.threads import OWN_MARK, CommentData, IssueData, TextKind
 from bot.github.accounts import Accounts, account
 from bot.github.bodies import fit, fit_title
 from bot.github.errors import GitHubError
+from bot.github.rendered import RenderedTexts
 from bot.github.tokens import ACTIONS_LOGIN
-from bot.github.transport import FULL, ApiTransport, ignore_response, with_query
-from bot.github.values import Account
+from bot.github.transport import FULL, ignore_response, with_query
 
 
-class Threads(Accounts):
+class Threads(RenderedTexts, Accounts):
     """Comments and reactions. With a `signer`, a comment by the workflow's own bot with a valid signature counts as
     written by the account of the token."""
 
@@ -32,14 +31,20 @@ class Threads(Accounts):
 
     def issue(self, repository: str, number: int) -> IssueData:
         action = f"reading issue {number} of {repository}"
-        return self._get(action, f"/repos/{repository}/issues/{number}", issue_data)
+        parse = self._keeping(repository, TextKind.THREAD, issue_data)
+        return self._get(action, f"/repos/{repository}/issues/{number}", parse, FULL)
 
-    def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]:
-        """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it."""
+    def comments(
+        self, repository: str, number: int, since: str = "", *, html: bool = False
+    ) -> Iterator[CommentData]:
+        """All comments, oldest first; with `since` (RFC 3339) only those changed at or after it. `html`: for
+        `rendered_text`, too."""
         path = with_query(f"/repos/{repository}/issues/{number}/comments", since=since)
-        return self._list(
-            f"reading the comments of issue {number} of {repository}", path, self._read(repository)
-        )
+        action = f"reading the comments of issue {number} of {repository}"
+        if not html:
+            return self._list(action, path, self._read(repository))
+        parse = self._keeping(repository, TextKind.COMMENT, self._read(repository))
+        return self._list(action, path, parse, media=FULL)
 
     def comments_of_all(self, repository: str, since: str) -> Iterator[CommentData]:
         """The comments of all issues and pull requests that changed at or after `since` (RFC 3339), newest first."""
@@ -51,16 +56,16 @@ class Threads(Accounts):
     def newest_comments(self, repository: str, number: int) -> Iterator[CommentData]:
         """All comments, newest first, fetched lazily."""
         path = f"/repos/{repository}/issues/{number}/comments"
+        parse = self._keeping(repository, TextKind.COMMENT, self._read(repository))
         return self._list_backwards(
-            f"reading the comments of issue {number} of {repository}", path, self._read(repository)
+            f"reading the comments of issue {number} of {repository}", path, parse, FULL
         )
 
     def comment(self, repository: str, comment_id: int) -> CommentData | None:
         """Return one comment of an issue's or pull request's thread; `None` if it was deleted."""
         action = f"reading comment {comment_id} of {repository}"
-        return self._get_or_none(
-            action, f"/repos/{repository}/issues/comments/{comment_id}", self._read(repository)
-        )
+        parse = self._keeping(repository, TextKind.COMMENT, self._read(repository))
+        return self._get_or_none(action, f"/repos/{repository}/issues/comments/{comment_id}", parse, FULL)
 
     def create_comment(self, repository: str, number: int, body: str) -> CommentData:
         action = f"commenting on issue {number} of {repository}"
@@ -175,52 +180,14 @@ class Signer:
         return hmac.new(self._key, message.encode(), "sha256").hexdigest()[:_LENGTH]
 
 
-class TextKind(StrEnum):
-    """Of a text; each has ids of its own. `THREAD` is the body of an issue or a pull request."""
-
-    THREAD = "thread"
-    COMMENT = "comment"
-    REVIEW = "review"
-    REVIEW_COMMENT = "review comment"
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedText:
-    """`author` has the id 0 for a deleted account."""
-
-    author: Account
-    body: str
-    html: str
-
-
-class RenderedTexts(ApiTransport):
-    """Reads of one text each."""
-
-    def rendered_text(
-        self, repository: str, kind: TextKind, number: int, identity: int
-    ) -> RenderedText | None:
-        """`number` is the thread's, `identity` the text's own; `None` where it was deleted."""
-        action = f"reading a {kind} of #{number} of {repository}"
-        path = {
-            TextKind.THREAD: f"issues/{number}",
-            TextKind.COMMENT: f"issues/comments/{identity}",
-            TextKind.REVIEW: f"pulls/{number}/reviews/{identity}",
-            TextKind.REVIEW_COMMENT: f"pulls/comments/{identity}",
-        }[kind]
-        return self._get_or_none(action, f"/repos/{repository}/{path}", _rendered_text, FULL)
-
-
-def _rendered_text(data: Any) -> RenderedText:
-    return RenderedText(account(data["user"]), str(data.get("body") or ""), str(data.get("body_html") or ""))
-
-
-class Issues(ApiTransport):
+class Issues(RenderedTexts):
     """Issues, and pull requests, which GitHub lists among them: see `is_pull_request`."""
 
     def issues(self, repository: str, state: str = "open", labels: Sequence[str] = ()) -> Iterator[IssueData]:
         """Newest first. `labels`: those that have all of them."""
         path = with_query(f"/repos/{repository}/issues", state=state, labels=",".join(labels))
-        return self._list(f"listing the issues of {repository}", path, issue_data)
+        parse = self._keeping(repository, TextKind.THREAD, issue_data)
+        return self._list(f"listing the issues of {repository}", path, parse, media=FULL)
 
     def quietest_issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = ()
@@ -233,7 +200,8 @@ class Issues(ApiTransport):
             sort="updated",
             direction="asc",
         )
-        return self._list(f"listing the issues of {repository}", path, issue_data)
+        parse = self._keeping(repository, TextKind.THREAD, issue_data)
+        return self._list(f"listing the issues of {repository}", path, parse, media=FULL)
 
     def create_issue(
         self, repository: str, *, title: str, body: str, labels: Sequence[str] = ()

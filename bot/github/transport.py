@@ -100,16 +100,20 @@ class ApiTransport:
                 return None
             raise
 
-    def _list(self, action: str, path: str, parse: Callable[[Any], T], key: str = "") -> Iterator[T]:
+    def _list(
+        self, action: str, path: str, parse: Callable[[Any], T], key: str = "", media: str = JSON
+    ) -> Iterator[T]:
         """GET all pages of a list, lazily. `key` is the field that holds the rows."""
         page: str | None = with_query(path, per_page=str(PAGE))
         while page is not None:
-            response = self._request(action, "GET", page)
+            response = self._request(action, "GET", page, media=media)
             yield from parsed(action, lambda data: [parse(row) for row in _rows(data, key)], response.data)
             next_page = self._next_page(action, response)
             page = next_page if next_page != page else None
 
-    def _list_backwards(self, action: str, path: str, parse: Callable[[Any], T]) -> Iterator[T]:
+    def _list_backwards(
+        self, action: str, path: str, parse: Callable[[Any], T], media: str = JSON
+    ) -> Iterator[T]:
         """GET a list from its end, lazily. The first page is requested first, since it has the number of pages. Rows
         that are added in the meantime may be missed."""
         path = with_query(path, per_page=str(PAGE))
@@ -117,10 +121,10 @@ class ApiTransport:
         def rows(response: Response) -> list[T]:
             return parsed(action, lambda data: [parse(row) for row in _rows(data, "")], response.data)[::-1]
 
-        first = self._request(action, "GET", path)
+        first = self._request(action, "GET", path, media=media)
         last = _LAST.search(first.headers.get("link", ""))
         for page in range(int(last.group(1)) if last else 1, 1, -1):
-            yield from rows(self._request(action, "GET", with_query(path, page=str(page))))
+            yield from rows(self._request(action, "GET", with_query(path, page=str(page)), media=media))
         yield from rows(first)
 
     def _write(

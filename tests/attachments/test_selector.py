@@ -129,7 +129,8 @@ def test_a_login_that_passed_to_another_account_counts_for_nothing(world: World)
     """GitHub's word on a text and on what an account may must be of one id."""
     request = world.request(f"![x]({world.attached()})")
     issue = f"/issues/{request.thread and request.thread.number}$"
-    body = {"user": {"login": "ann", "id": 1, "type": "User"}, "body": request.thread and request.thread.body}
+    text = request.thread and request.thread.body
+    body = {"user": {"login": "ann", "id": 1, "type": "User"}, "body": text, "body_html": ""}
     world.forge.fail_next("GET", issue, 200, body=body)
     seen = world.look(request)
     assert seen.images == ()

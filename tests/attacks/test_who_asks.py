@@ -16,7 +16,7 @@ from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.support.model_script import Say
 from tests.support.model_server import ModelServer
-from tests.support.stage import Stage, open_stage
+from tests.support.stage import CommandResult, Stage, open_stage
 
 
 @pytest.fixture
@@ -148,12 +148,13 @@ def test_a53_a_branch_with_another_policy_lets_nobody_in(stage: Stage, model: Mo
 @dataclass(frozen=True)
 class TwoRuns:
     """Two runs of one request and the publishing of the second. `sent` are the requests that the model got; `forged`
-    are comments of a stranger with marks as ours, by id."""
+    are comments of a stranger with marks as ours, by id. `refused` ran after somebody edited the issue."""
 
     stage: Stage
     number: int
     request_bodies: tuple[bytes, ...]
     forged: dict[int, str]
+    refused: CommandResult
 
     def first_message(self, run: int) -> str:
         return json.dumps(json.loads(self.request_bodies[run])["messages"][0])
@@ -173,27 +174,39 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoRuns]:
         forged = {forge.comment(stage.repo, number, REPORTER, mark)[0]: mark for mark in marks}
         forge.edit_comment(stage.repo, early, "INJECTED by an edit", at="2099-01-01T00:00:00Z")
         forge.comment(stage.repo, number, REPORTER, "INJECTED by a later comment")
-        edited = urllib.request.Request(
-            f"{forge.api_url}/repos/{stage.repo}/issues/{number}",
-            data=json.dumps({"title": "INJECTED", "body": "INJECTED into the issue"}).encode(),
-            headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
-            method="PATCH",
-        )
-        urllib.request.urlopen(edited, timeout=120).close()
+        edit_issue(stage, number, {"title": "INJECTED"})
         with ModelServer([Say("No change."), Say("No change.")]) as server:
             for _ in range(2):
                 result = stage.run(model=server, event=event)
                 assert result.code == 0, result.output
+            assert stage.publish().code == 0
+            edit_issue(stage, number, {"body": "INJECTED into the issue"})
+            refused = stage.run(model=server, event=event)
             request_bodies = tuple(request.body for request in server.requests)
-        assert stage.publish().code == 0
-        yield TwoRuns(stage, number, request_bodies, forged)
+        yield TwoRuns(stage, number, request_bodies, forged, refused)
+
+
+def edit_issue(stage: Stage, number: int, fields: dict[str, str]) -> None:
+    edited = urllib.request.Request(
+        f"{stage.forge.api_url}/repos/{stage.repo}/issues/{number}",
+        data=json.dumps(fields).encode(),
+        headers={"Authorization": f"Bearer {stage.sample.maintainer_token}"},
+        method="PATCH",
+    )
+    urllib.request.urlopen(edited, timeout=120).close()
 
 
 @pytest.mark.bubblewrap
 def test_a34_words_that_came_after_the_command_do_not_reach_the_model(runs: TwoRuns) -> None:
-    """A-34: comments written or edited after the trigger, and the text of an issue as it is now."""
+    """A-34: comments written or edited after the trigger, and the text of an issue as it is now (A-110)."""
     assert len(runs.request_bodies) == 2
     assert b"INJECTED" not in b"".join(runs.request_bodies)
+
+
+@pytest.mark.bubblewrap
+def test_a110_an_issue_that_was_edited_after_the_command_refuses_the_run(runs: TwoRuns) -> None:
+    assert runs.refused.code == ExitCode.REFUSED
+    assert f"The description in #{runs.number} was edited after this command" in runs.refused.output
 
 
 @pytest.mark.bubblewrap

@@ -10,6 +10,7 @@ from bot.events import resolve_request
 from bot.events.admission import Admission
 from bot.events.event import Event
 from bot.events.event_request import NO_INPUTS, NoRequest, Refusal, WorkflowInputs, parse_event_request
+from tests.support.threads import Threads
 
 
 def build_request(
@@ -20,6 +21,8 @@ def build_request(
     inputs: WorkflowInputs = NO_INPUTS,
     tries: resolve_request.Tries | None = None,
 ) -> Request | Refusal | NoRequest:
+    if isinstance(reader, Threads):
+        reader.remember(event)
     parsed = parse_event_request(event, inputs)
     if isinstance(parsed, NoRequest):
         return parsed

@@ -82,7 +82,9 @@ def _difference(folder: Path, what: str, request: Request, threads: Threads | No
     name, payload = EVENTS[what]
     event = read_event(name, write_payload(folder, payload))
     parsed = parse_event_request(event, GIVEN)
-    return difference(request, parsed, threads or Threads(), lambda: ADMISSION)
+    threads = threads or Threads()
+    threads.remember(event)
+    return difference(request, parsed, threads, lambda: ADMISSION)
 
 
 @pytest.mark.parametrize("what", EVENTS)

@@ -35,44 +35,6 @@ HIDDEN = {
     "bell\x07 escape\x1b[31m": "bell escape[31m",
     "lone\ud800surrogate": "lonesurrogate",
     "\U0001f3f4\U000e0067\U000e0041": "\U0001f3f4",
-    "a<p hidden>evil</p>b": "ab",
-    "a<div style='display: none'>e<div>v</div>il</div>b": "ab",
-    '<span style="font-size:0">evil</span>b': "b",
-    "<b STYLE=opacity:0>evil</b>b": "b",
-    "<i style='position:absolute;left:-9999px'>evil</i>b": "b",
-    "<i style='text-indent:-999em'>evil</i>b": "b",
-    "<i style='visib<!-- -->ility:hidden'>evil</i>b": "b",
-    "<i style='display&#58;none'>evil</i>b": "b",
-    "a<p hidden>never closed": "a",
-    "<img src=x alt='evil'>b": "<img src=x>b",
-    '<a href=x title="evil > evil" data-x=evil>b</a>': "<a href=x>b</a>",
-    "![evil](x.png)": "![](x.png)",
-    "![evil][x]": "![][x]",
-    '[b](x.html "evil")': "[b](x.html)",
-    "a&#8203;&#x200B;&ZeroWidthSpace;&#917569;b": "ab",
-    "a<!&#8203;-- evil -->b": "ab",
-    "a\n\n[//]: # (evil)\nb": "a\n\n\nb",
-    "[comment]: <> (evil\nevil)\n\nb": "\n\nb",
-    "# a\n[x]: y\n[evil evil]: z 'evil'\nb": "# a\n\n\nb",
-    "> - [//]: # (evil)": "",
-    '[b][1]\n\n[1]: x.html\n  "evil"\n': "[b][1]\n\n[1]: x.html\n",
-    "b[^1]\n\n[^1]: seen\n\n[^2]: evil\nevil\n\nb": "b[^1]\n\n[^1]: seen\n\n\n\nb",
-    "a<?php evil ?>b": "ab",
-    "a<!DOCTYPE evil>b<![CDATA[evil]]>c": "abc",
-    "b\n\n<? evil `evil`\nevil": "b\n\n",
-    "- <? evil\nevil": "",
-    "b\n\n[^2]: evil\n\n    evil\n\nb": "b\n\n\n\nb",
-    "b <? b `b` <? b `b`\n<? evil `evil`<? evil>": "b <? b `b` <? b `b`\n",
-    "a<?<i hidden>evil</i>b": "a<?b",
-    "a<?<i hidden>evil</i>b?>": "ab?>",
-    "a<i hidden>evil <?</i> ?>evil</i>b": "ab",
-    "<i hidden>evil `evil` evil</i>b `b`": "b `b`",
-    "a<p hidden>never `closed`\n```\nevil\n```\nevil": "a",
-    '<b class="evil evil" id=b style="color: red">b</b>': '<b id=b style="color: red">b</b>',
-    "```b evil evil\nb\n```\n": "```b\nb\n```\n",
-    "~~~ c++ evil `evil`": "~~~ c++",
-    "```b,evil=evil\nb\n```": "```b\nb\n```",
-    f"```{'evil' * 11}\nb\n```": "```\nb\n```",
 }
 
 SEEN = [
@@ -104,49 +66,10 @@ SEEN = [
     "[a](https://b.example/c) <b>b</b> a < b, a\\b: ``<p hidden>`` 5$, <https://a.example> `<p hidden>`",
 ]
 
-# Each looks like code around an element that nobody sees, and is none as GitHub reads it.
-NO_CODE = [
-    "``` `\n{}",
-    "- ```\n  b\n  ```\n\n{}",
-    "- b\n  ```\n  b\n\nb {}",
-    "> ```\n{}",
-    "1. b\n   ```\n{}",
-    "<div>\n```\n{}\n</div>",
-    "<pre>\n\n`{}`\n</pre>",
-    "<x-b>\n`{}`\n",
-    "[a]: b\n-\n  ```\n{}",
-    "[^1]: b\n-\n  ```\n{}\n\n[^1]",
-    "<!-- b -->```\n{}",
-    "<b>\n<b id='\n\n```\n{}\n```\n'>",
-    "b <!--\n```\n-->\n```\n{}",
-    "- <!-- b\n-->\n```\n{}",
-    "b <?<b id='?>\n```\n{}\n```\n'>",
-    "\\`{}`",
-    "<b id='`'>{}`",
-    "<b id='\n`'>{}`",
-    "[a](`) {} `",
-    "[a](b 'x` y') {} `",
-    "[b][`] {} `\n\n[`]: c",
-    "https://b.example/`b {} `",
-    "www.b.example/`b {} `",
-    "<https://b`b> {} `",
-    "<b`b@b.example> {} `",
-    "b `b\nb` {} `b`",
-    "`` b\n` `` {} `",
-    "`````````` ` `````````` {} `",
-    "a | b\n--|--\n` | {} `",
-    "a\r- `b\r- {}`",
-]
-
 
 @pytest.mark.parametrize("text", HIDDEN)
 def test_hidden_text_is_taken_out(text: str) -> None:
     assert clean(text).text == HIDDEN[text]
-
-
-@pytest.mark.parametrize("text", NO_CODE)
-def test_what_only_looks_like_code_keeps_nothing_hidden(text: str) -> None:
-    assert "evil" not in clean(text.replace("{}", "<i hidden>evil</i>")).text
 
 
 @pytest.mark.parametrize("text", SEEN)
@@ -154,19 +77,11 @@ def test_visible_text_is_left_alone(text: str) -> None:
     assert clean(text).text == text
 
 
-def test_what_was_taken_out_is_told_with_its_lines() -> None:
-    text = "one\n<!-- a -->\n<p hidden>x</p>\n\n![alt](x)\u200b\n<!-- b\n-->"
-    assert clean(text).hidden == (
-        Hidden("invisible character", 1, (5,)),
-        Hidden("HTML comment", 2, (2, 6)),
-        Hidden("off-screen element", 1, (3,)),
-        Hidden("alternative or title text", 1, (5,)),
+def test_what_was_taken_out_is_counted_and_told_with_its_lines() -> None:
+    assert clean("one\n<!-- a -->\n\n![alt](x)\u200b\n<!-- b\n-->").hidden == (
+        Hidden("invisible character", 1, (4,)),
+        Hidden("HTML comment", 2, (2, 5)),
     )
-
-
-def test_what_was_taken_out_is_counted() -> None:
-    cleaned = clean("a<!-- x -->b<!-- y -->c\u200b\u200b\u200b")
-    assert (cleaned.comments, cleaned.characters) == (2, 3)
 
 
 def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() -> None:
@@ -176,19 +91,6 @@ def test_text_built_to_keep_changing_ends_with_nothing_left_to_open_a_comment() 
     cleaned = clean(text).text
     assert "&lt;!" in cleaned
     assert "<" not in cleaned
-
-
-def test_definitions_that_lead_to_each_other_end_as_text_that_is_seen() -> None:
-    text = "\n".join(f"[{number}]: [{number + 1}]" for number in range(9))
-    cleaned = clean(text).text
-    assert "[8] : [9]" in cleaned
-    assert clean(cleaned).text == cleaned
-
-
-@given(st.text(alphabet="[]:?<>!a (\n^`", max_size=40))
-def test_cleaning_definitions_twice_changes_nothing(text: str) -> None:
-    once = clean(text).text
-    assert clean(once).text == once or "&lt;" in once or "] :" in once
 
 
 @given(st.text(alphabet="<!->ab\n \u200b\u200d\ufe0f\U000e0041\u3042", max_size=60))

@@ -23,6 +23,7 @@ from tests.support.threads import write_payload
 REPO = "acme/lib"
 ADMISSION = Admission({Tier.MAINTAINER: frozenset(Verb)}, {})
 FEW_CALLS = 14
+UNSEEN = "<!-- evil -->\n\n[//]: # (evil)"
 
 
 @dataclass
@@ -188,3 +189,34 @@ def test_a_thread_of_two_thousand_comments_costs_few_calls(
     )
     # Not the 21 pages that the thread has.
     assert len(github.calls) <= FEW_CALLS
+
+
+def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
+    forge: Forge, clock: Clock, tmp_path: Path
+) -> None:
+    forge.commit(REPO, {"calc.py": "def add(a, b):\n    return a + b\n"}, branch="fix")
+    number = forge.open_pull(REPO, "ada", "fix", body=f"body {UNSEEN}")
+    forge.comment(REPO, number, "ada", f"comment {UNSEEN}")
+    forge.review(REPO, number, "ada", f"review {UNSEEN}")
+    forge.review_comment(REPO, number, "ada", "calc.py", 2, body=f"remark {UNSEEN}")
+    clock.pass_minutes(10)
+    _, event = forge.comment(REPO, number, "ada", f"/agent explain this {UNSEEN}")
+    github = _github(forge)
+    request = _decide(github, event, tmp_path)
+    assert isinstance(request, Request), request
+    assert request.thread is not None
+    texts = [
+        request.thread.body,
+        *(one.body for one in request.thread.comments),
+        *(one.body for thread in request.unresolved for one in thread.comments),
+        request.instruction,
+    ]
+    assert texts == ["body", "comment", "(A review: commented.) review", "remark", "this"]
+    assert [call.path.partition("?")[0].rpartition("/")[2] for call in github.calls] == [
+        "lib",
+        "permission",
+        str(number),
+        "comments",
+        "graphql",
+        "reviews",
+    ]

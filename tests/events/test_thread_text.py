@@ -11,8 +11,9 @@ import pytest
 from bot.contracts.request import Thread, Trigger
 from bot.contracts.threads import CommentData
 from bot.events.event import CommentEvent, read_event
+from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import COMMENTS_BUDGET, MAX_COMMENT, build_thread
-from tests.support.threads import AT, comment, comment_payload, write_payload
+from tests.support.threads import AT, Threads, comment, comment_payload, write_payload
 
 LATER = "2026-03-01T12:00:01Z"
 
@@ -21,7 +22,10 @@ def _thread(folder: Path, comments: list[CommentData], **changes: Any) -> Thread
     event = read_event("issue_comment", write_payload(folder, comment_payload(**changes)))
     assert isinstance(event, CommentEvent)
     trigger = Trigger(event.name, event.id, event.url, event.requested_at)
-    return build_thread(event.subject, trigger, reversed(comments))
+    threads = Threads(thread=comments)
+    threads.remember(event)
+    html = ThreadHtml(threads, "acme/calc", 7)
+    return build_thread(event.subject, trigger, reversed(comments), html)
 
 
 def test_comments_before_the_trigger_are_kept_in_order(tmp_path: Path) -> None:
@@ -93,7 +97,10 @@ def test_what_there_is_no_room_for_is_not_read(tmp_path: Path) -> None:
 
     event = read_event("issue_comment", write_payload(tmp_path, comment_payload()))
     assert isinstance(event, CommentEvent)
-    build_thread(event.subject, Trigger(event.name, event.id, event.url, event.requested_at), newest_first())
+    threads = Threads(thread=[comment(number, "x" * 1000) for number in range(1001)])
+    threads.remember(event)
+    trigger = Trigger(event.name, event.id, event.url, event.requested_at)
+    build_thread(event.subject, trigger, newest_first(), ThreadHtml(threads, "acme/calc", 7))
     assert len(read) == COMMENTS_BUDGET // 1000 + 1
 
 

@@ -21,6 +21,7 @@ from bot.environment.candidate_checks import json_with_comments
 from bot.environment.tox import ini_sections, nox_calls
 from bot.events.event import read_event
 from bot.events.hygiene import clean
+from bot.events.page_text import page_text
 from bot.gate.redact import Redactor
 from bot.parsing.child import plain, yaml_values
 from bot.parsing.parser import ParseError, Parser
@@ -31,6 +32,7 @@ from bot.policy.shell import parse_shell
 from bot.toolhost.patch.errors import PatchError
 from bot.toolhost.patch.grammar import parse
 from bot.workspace.egress.tunnel import HelloError, record_length, server_name
+from slash_forge.rendering import to_html
 from tests.events.rendered import seen
 from tests.policy.shell_rows import LOOKING, PLAIN, RUNNING
 from tests.policy.test_json_schema import agree
@@ -254,11 +256,11 @@ def sanitiser(data: st.DataObject, folder: Path) -> None:
 
 
 def hidden_text(data: st.DataObject, folder: Path) -> None:
-    """Of words in hidden elements those alone are left that GitHub shows, since they stand in code there."""
+    """Of words in elements that nobody sees those alone are left that GitHub shows, since they stand in code there."""
     drawn = data.draw(st.lists(st.sampled_from(_MARKDOWN), max_size=16))
     text = "".join(piece.replace("WORD", f"w{at}w") for at, piece in enumerate(drawn))
-    left = _WORD.findall(clean(text).text)
-    assert set(left) <= set(_WORD.findall(seen(text)))
+    html = to_html(text)
+    assert set(_WORD.findall(page_text(html).text)) <= set(_WORD.findall(seen(html)))
 
 
 def redactor(data: st.DataObject, folder: Path) -> None:

@@ -26,6 +26,7 @@ def node(number: int, login: str | None = "ann", kind: str = "User") -> dict[str
         "fullDatabaseId": str(number),
         "author": author,
         "body": f"text {number}",
+        "bodyHTML": f"<p>text {number}</p>",
         "diffHunk": "@@",
         **times,
     }
@@ -48,7 +49,14 @@ def threads(nodes: list[dict[str, Any]], end: str = "") -> dict[str, Any]:
 
 def rest(number: int, in_reply_to: int = 0, **fields: Any) -> dict[str, Any]:
     reply = {"in_reply_to_id": in_reply_to} if in_reply_to else {}
-    placed = {"path": "a.py", "line": 5, "start_line": None, "side": "RIGHT", "diff_hunk": "@@"}
+    placed = {
+        "body_html": f"<p>text {number}</p>",
+        "path": "a.py",
+        "line": 5,
+        "start_line": None,
+        "side": "RIGHT",
+        "diff_hunk": "@@",
+    }
     return comment(number, **(placed | {"commit_id": "a" * 40, "pull_request_review_id": 1} | reply | fields))
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.errors import AgentError
 from bot.contracts.pulls import FailedCheck, PullRequest, PullState, ReviewText, ReviewThread
-from bot.contracts.threads import CommentData, IssueData, Permission, PushData, RepositoryData
+from bot.contracts.threads import CommentData, IssueData, Permission, PushData, RepositoryData, TextKind
+from bot.events.event import CommentEvent, Event, ReviewEvent, ThreadEvent
+from slash_forge.rendering import to_html
 
 AT = "2026-03-01T12:00:00Z"
 OCTOCAT = {"login": "octocat", "id": 583231, "type": "User"}
@@ -77,6 +79,12 @@ def comment(
     return CommentData(number, f"user{number}", number, "User", body, at, edited or at)
 
 
+@dataclass(frozen=True)
+class FakeText:
+    body: str
+    html: str | None
+
+
 @dataclass
 class Threads:
     """A fake of the API that the intake reads; `calls` records the calls."""
@@ -91,6 +99,35 @@ class Threads:
     statuses: Sequence[FailedCheck] | AgentError = ()
     reviewed: Sequence[ReviewText] | AgentError = ()
     on_issue: bool = False
+    issue_body: str = "It was off by one."
+    texts: dict[tuple[TextKind, int], str] = field(default_factory=dict)
+    """By kind and id (0 for the thread's own): what GitHub has now, beside what the lists hold."""
+    html: Callable[[str], str | None] = to_html
+
+    def remember(self, event: Event) -> None:
+        """GitHub has the texts of the payload."""
+        if isinstance(event, CommentEvent):
+            kind = TextKind.COMMENT if event.anchor is None else TextKind.REVIEW_COMMENT
+            self.texts.setdefault((kind, event.id), event.body)
+        if isinstance(event, ReviewEvent):
+            self.texts.setdefault((TextKind.REVIEW, event.id), event.body)
+        if isinstance(event, CommentEvent | ReviewEvent | ThreadEvent):
+            self.texts.setdefault((TextKind.THREAD, 0), event.subject.body)
+
+    def rendered_text(self, repository: str, kind: TextKind, number: int, identity: int) -> FakeText | None:
+        texts = {
+            (TextKind.THREAD, 0): self.issue_body,
+            **{(TextKind.COMMENT, one.id): one.body for one in self.thread},
+            **{(TextKind.REVIEW_COMMENT, c.id): c.body for one in self.review for c in one.comments},
+            **(
+                {}
+                if isinstance(self.reviewed, AgentError)
+                else {(TextKind.REVIEW, one.id): one.body for one in self.reviewed}
+            ),
+            **self.texts,
+        }
+        body = texts.get((kind, identity))
+        return None if body is None else FakeText(body, self.html(body))
 
     def permission(self, repository: str, login: str) -> Permission:
         self.calls.append(f"permission {repository} {login}")
@@ -104,7 +141,7 @@ class Threads:
         self.calls.append(f"issue {repository} {number}")
         url = f"https://github.example/{repository}/{'issues' if self.on_issue else 'pull'}/{number}"
         return IssueData(
-            number, "Mend the sum", "It was off by one.", "reporter", "User", url, AT, AT,
+            number, "Mend the sum", self.issue_body, "reporter", "User", url, AT, AT,
             is_pull_request=not self.on_issue,
         )  # fmt: skip
 

@@ -12,7 +12,16 @@ from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.contracts.pulls import FailedCheck, PullRequest, ReviewText, ReviewThread
-from bot.contracts.threads import CommentData, IssueData, Permission, PullReader, PushData, RepositoryData
+from bot.contracts.threads import (
+    CommentData,
+    IssueData,
+    Permission,
+    PullReader,
+    PushData,
+    RenderedBody,
+    RepositoryData,
+    TextKind,
+)
 from bot.gate.outbound import connect
 from bot.gate.secrets import Finder
 from bot.github.threads import Signer
@@ -95,6 +104,11 @@ class CachingReader:
 
     def issue(self, repository: str, number: int) -> IssueData:
         return self._reader.issue(repository, number)
+
+    def rendered_text(
+        self, repository: str, kind: TextKind, number: int, identity: int
+    ) -> RenderedBody | None:
+        return self._reader.rendered_text(repository, kind, number, identity)
 
     def repository(self, repository: str) -> RepositoryData:
         return self._reader.repository(repository)

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.request import Actor, Request, Thread, Tier, Verb
-from bot.contracts.threads import CommentData
+from bot.contracts.threads import CommentData, TextKind
 from bot.events.admission import Admission, tier_of
 from bot.events.command import PLAN, Command, parse_command
 from bot.events.event import ISSUE_COMMENT, REVIEW, REVIEW_COMMENT
-from bot.events.event_request import EventRequest, NoRequest, Refusal, command_in
+from bot.events.event_request import CommandSource, EventRequest, NoRequest, Refusal, command_in
 from bot.events.thread_text import MAX_COMMENT, TextCleaner, bare_thread
 from bot.github.client import GitHub
 from bot.github.values import Account, ReviewCommentData
@@ -91,7 +91,10 @@ def repeat_request(
     command = command_in(body, "review" if event == REVIEW else "comment")
     if isinstance(command, NoRequest):
         return command, earlier.trace.request_key
-    return replace(event_request, command=command), earlier.trace.request_key
+    comment_id, on_lines = asking_comment(earlier.trace.request_key)
+    kind = TextKind.REVIEW_COMMENT if on_lines else TextKind.COMMENT
+    source = CommandSource(kind, comment_id, earlier.body)
+    return replace(event_request, command=command, source=source), earlier.trace.request_key
 
 
 def last_request(

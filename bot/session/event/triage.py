@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from bot.contracts.pulls import Comment
 from bot.contracts.request import ThreadState, Triage, TriageThread
-from bot.contracts.threads import CommentData, IssueData
+from bot.contracts.threads import CommentData, IssueData, TextKind, TextReader
 from bot.events.event_request import is_own as is_own_text
+from bot.events.thread_html import ThreadHtml
 from bot.events.thread_text import TextCleaner, count_notes
 from bot.github.values import Account
 from bot.maintenance.apply import standing_of
@@ -29,7 +30,7 @@ MOST_READ = 200
 MOST_LISTED = 2_000
 
 
-class TriageHost(Protocol):
+class TriageHost(TextReader, Protocol):
     """See `bot.github.client.GitHub` for each method."""
 
     def me(self) -> Account | None: ...
@@ -39,7 +40,9 @@ class TriageHost(Protocol):
     def quietest_issues(
         self, repository: str, state: str = "open", labels: Sequence[str] = ()
     ) -> Iterator[IssueData]: ...
-    def comments(self, repository: str, number: int, since: str = "") -> Iterator[CommentData]: ...
+    def comments(
+        self, repository: str, number: int, since: str = "", *, html: bool = False
+    ) -> Iterator[CommentData]: ...
 
 
 @dataclass(slots=True)
@@ -66,13 +69,15 @@ def gather(task: Task, repository: str, host: TriageHost, at: str) -> Triage:
             break
         if opened_by_us(issue, me):
             continue
-        comments = list(host.comments(repository, issue.number))
+        comments = list(host.comments(repository, issue.number, html=True))
         state = thread_state(issue, comments, me, task.name)
         if _needs_writes(state, task, at):
             selected.append((issue, state, comments))
         else:
             counts.waiting += 1
-    threads = _threads_in_budget(selected, counts, cleaner)
+    threads = _threads_in_budget(
+        selected, counts, cleaner, lambda number: ThreadHtml(host, repository, number)
+    )
     return Triage(at, threads, (*_omission_notes(counts, selection.limit), *cleaner.notes()))
 
 
@@ -133,11 +138,12 @@ def _threads_in_budget(
     selected: Sequence[tuple[IssueData, ThreadState, list[CommentData]]],
     counts: _Counts,
     cleaner: TextCleaner,
+    html_of: Callable[[int], ThreadHtml],
 ) -> tuple[TriageThread, ...]:
     threads: list[TriageThread] = []
     size = 0
     for issue, state, comments in selected:
-        thread = _thread(issue, state, comments, cleaner)
+        thread = _thread(issue, state, comments, cleaner, html_of(issue.number))
         size += (
             len(thread.title) + len(thread.body) + sum(len(comment.body) for comment in thread.comments) + 200
         )
@@ -149,25 +155,29 @@ def _threads_in_budget(
 
 
 def _thread(
-    issue: IssueData, state: ThreadState, comments: Sequence[CommentData], cleaner: TextCleaner
+    issue: IssueData,
+    state: ThreadState,
+    comments: Sequence[CommentData],
+    cleaner: TextCleaner,
+    html: ThreadHtml,
 ) -> TriageThread:
     """Build the thread for the model. Our own comments are represented by its state."""
     others = [comment for comment in comments if not is_own_text(comment.body)][-NEWEST:]
     return TriageThread(
         state=replace(state, labels=tuple(cleaner.line(label, 60) for label in state.labels)),
         title=cleaner.line(issue.title, MAX_TITLE),
-        body=cleaner.text(issue.body, MAX_BODY),
+        body=cleaner.shortened(html.shown(TextKind.THREAD, 0, issue.body), MAX_BODY),
         author=issue.author,
         created_at=issue.created_at,
         comments=tuple(
             Comment(
-                thread.id,
-                thread.author,
-                cleaner.text(thread.body, MAX_COMMENT),
-                thread.created_at,
-                thread.updated_at,
+                comment.id,
+                comment.author,
+                cleaner.shortened(html.shown(TextKind.COMMENT, comment.id, comment.body), MAX_COMMENT),
+                comment.created_at,
+                comment.updated_at,
             )
-            for thread in others
+            for comment in others
         ),
     )
 

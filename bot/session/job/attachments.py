@@ -14,6 +14,7 @@ from bot.contracts.messages import Image, Message
 from bot.contracts.model import Provider
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
+from bot.contracts.threads import TextKind
 from bot.providers.connect import apply_overrides
 from bot.session.progress.waits import Background
 from bot.workspace.sandbox.confinement import Confinement
@@ -21,7 +22,7 @@ from bot.workspace.sandbox.confinement import Confinement
 if TYPE_CHECKING:
     from bot.attachments.selector import AttachmentSelector, TextSource
     from bot.github.client import GitHub
-    from bot.github.threads import RenderedText
+    from bot.github.rendered import RenderedText
     from bot.github.values import Account
     from bot.policy.values import Policy
     from bot.session.context.github_env import GitHubEnvironment
@@ -139,7 +140,6 @@ def _texts(request: Request) -> Iterator[str]:
 
 def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
     from bot.attachments.selector import TextSource
-    from bot.github.threads import TextKind
 
     def mark_comment(kind: TextKind, comment: Comment) -> Comment:
         source = TextSource(kind, comment.id, f"the {kind} {comment.id}")
@@ -170,7 +170,6 @@ def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
 
 def _instruction_source(request: Request) -> TextSource:
     from bot.attachments.selector import TextSource
-    from bot.github.threads import TextKind
 
     trigger, words = request.trigger, "what was asked"
     if trigger is None or request.thread is None:

@@ -1,0 +1,305 @@
+"""Read the text that GitHub's page shows, from the HTML of an issue, a review or a comment, as Markdown.
+
+GitHub has rendered and sanitized the HTML, so comments, unused definitions, surplus cells and the like are not in it.
+What it keeps and a page does not show is left out here: titles and alternative texts, links without text, elements that
+are hidden or hold no text for people. Links and images keep their address. Linear in the length of the HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+
+from bot.events.drawings import FORMULA, drawn_code, drawn_formulas
+from bot.events.hiding_attributes import without_hidden_elements
+from bot.events.hygiene import COMMENT, CleanText, Hidden, clean, hidden_at, removed_characters, visible
+from bot.events.markdown_pieces import (
+    BLOCK,
+    INLINE,
+    Piece,
+    code_span,
+    flow,
+    indented,
+    longest_ticks,
+    raw,
+    row,
+)
+
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+ELEMENT, LINK, TITLE = "off-screen element", "empty link", "alternative or title text"
+WORDS = "hidden word"
+
+_VOID = _names("area base br col embed hr img input link meta param source track wbr")
+# No page shows what is in these as text; a `picture` shows its image.
+_WITHOUT_TEXT = _names(
+    "audio canvas datalist head iframe math noembed noframes noscript object picture rp script select style svg"
+    " template textarea title video"
+)
+_BLOCKS = _names(
+    "address article aside body caption center dd dialog div dl dt fieldset figcaption figure footer form header html"
+    " main nav p section"
+)
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 9))
+_MARKS = {"b": "**", "strong": "**", "em": "*", "i": "*", "del": "~~", "s": "~~", "strike": "~~", "q": '"'}
+# Elements that are more than the pieces in them.
+_JOINED = (
+    _names("a blockquote details li ol sub summary sup table td th tr ul") | _BLOCKS | _HEADINGS | {*_MARKS}
+)
+# GitHub's own styles: its sanitizer removes everybody else's, so another one means that the text may be off the screen.
+_SHOWN_STYLE = re.compile(
+    r"\s*+(?:(?:max-width:\s*+100%|display:\s*+(?:inline-block|inline|block|contents)|text-align:\s*+\w++)\s*+;?\s*+)*+"
+)
+_LANGUAGE = re.compile(r"\b(?:highlight-(?:source|text)|language)-([\w+#.-]{1,40})")
+_LANGUAGE_NAME = re.compile(r"[\w+#./-]{1,20}(?![\w+#./-])")
+_COMMIT = re.compile(r"/commit/([0-9a-f]{40}(?:[0-9a-f]{24})?)\Z")
+# A name that GitHub made a link of: an account, a team, an issue.
+_REFERENCE = re.compile(r"@[\w/-]+|[\w./-]*(?:#|GH-)\d+")
+# A signed address opens a private file to whoever has it, and of a proxied image people see no address.
+_SIGNED = re.compile(r"\Ahttps://private-user-images\.githubusercontent\.com/|/storage/user/\d+/files/")
+_PROXY = "https://camo.githubusercontent.com/"
+_SPACE = re.compile(r"[ \t\r\f]+")
+_COMMENT_START = re.compile("<!--")
+_WORD = re.compile(r"[^\W_]{3,}")
+# Tags, addresses, names of emoji, alternative texts.
+_NO_WORDS = re.compile(r"</?[A-Za-z][^<>]*>|\w{1,20}://[^\s<>]*|:[\w+-]+:|!\[[^\[\]]{0,500}\]")
+_DEEPEST = 100
+"""Open elements; those within more leave their text to them, since each would copy it once more."""
+
+
+def page_text(html: str) -> CleanText:
+    """Return the text of GitHub's `html`, and what a page does not show of it. Code blocks are fenced, quotations begin
+    with `>`, and lists, task lists and tables are Markdown's."""
+    reader = _PageReader()
+    reader.feed(html)
+    reader.close()
+    return reader.result()
+
+
+def shown_text(body: str, html: str) -> CleanText:
+    """Return `page_text(html)` without what its source `body` hides by attributes, and what of the source is not in it:
+    comments, and the number of words."""
+    page = page_text(html)
+    text, lines = without_hidden_elements(body, page.text)
+    comments = [match.start() for match in _COMMENT_START.finditer(body)]
+    unshown = len(comments) - text.count("<!--")
+    rest = unescape(_NO_WORDS.sub(" ", clean(body).text))
+    words = Counter(_WORD.findall(rest.casefold()))
+    count = sum(words[word] for word in words.keys() - {*_WORD.findall(text.casefold())})
+    hidden = [*hidden_at(COMMENT, body, comments[:unshown] if unshown > 0 else ()), *page.hidden]
+    if lines:
+        hidden.append(Hidden(ELEMENT, len(lines), tuple(lines)))
+    if count:
+        hidden.append(Hidden(WORDS, count))
+    return CleanText(text, tuple(hidden))
+
+
+@dataclass(slots=True)
+class _Element:
+    tag: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    shown: bool = True
+    pieces: list[Piece] = field(default_factory=list)
+    item: int = 0
+    """The number of an ordered list's next item."""
+
+
+class _PageReader(HTMLParser):
+    """Collects the pieces of each open element; an element that ends becomes a piece of its parent."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._open = [_Element("")]
+        self._tags: Counter[str] = Counter()
+        self._hidden: Counter[str] = Counter()
+        self._drawing = ""
+
+    def result(self) -> CleanText:
+        while len(self._open) > 1:
+            self._end()
+        text, self._hidden[FORMULA] = drawn_formulas(flow(self._open[0].pieces))
+        text = text.replace("\0", "")
+        shown = visible(text)
+        hidden = [Hidden(kind, count) for kind, count in self._hidden.items() if count]
+        return CleanText(shown, (*hidden, *([removed_characters(text, shown)] if shown != text else [])))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in reversed(attrs)}
+        parent = self._open[-1]
+        if (code := attributes.get("data-plain")) is not None and self._drawing:
+            section = next(one for one in reversed(self._open) if one.tag == "section")
+            section.pieces.append((BLOCK, self._code_block(self._drawing, code)))
+        if parent.shown or (parent.tag == "picture" and tag == "img"):
+            self._hidden[TITLE] += bool(attributes.get("title")) + bool(
+                tag == "img" and attributes.get("alt")
+            )
+            self._add_empty(tag, attributes)
+        if tag in _VOID:
+            return
+        self._tags[tag] += 1
+        shown = parent.shown and self._shows_text(tag, attributes)
+        pieces = [] if len(self._open) < _DEEPEST else parent.pieces
+        self._open.append(_Element(tag, attributes, shown, pieces, _first_number(attributes)))
+        if tag == "section":
+            self._drawing = attributes.get("data-type", "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._tags[tag]:
+            return
+        while self._open[-1].tag != tag:
+            self._end()
+        self._end()
+
+    def handle_data(self, data: str) -> None:
+        element = self._open[-1]
+        if not element.shown or self._drawing:
+            return
+        data = data.replace("\0", "")
+        if not self._tags["pre"]:
+            data = _SPACE.sub(" ", data)
+            if element.pieces and element.pieces[-1][1].endswith("\n"):
+                data = data.lstrip("\n ")
+        element.pieces.append((INLINE, data))
+
+    def _add_empty(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Add an element that has no content."""
+        pieces = self._open[-1].pieces
+        if tag == "br":
+            pieces.append((INLINE, "\n"))
+        elif tag == "hr":
+            pieces.append((BLOCK, "---"))
+        elif tag == "input" and attributes.get("type") == "checkbox":
+            pieces.append((INLINE, "[x]" if "checked" in attributes else "[ ]"))
+        elif tag == "img":
+            address = attributes.get("data-canonical-src") or attributes.get("src", "")
+            pieces.append((INLINE, f"![]({_unsigned(address)})"))
+        elif tag == "video" and attributes.get("src"):
+            pieces.append((INLINE, f"[video]({_unsigned(attributes['src'])})"))
+
+    def _shows_text(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        if tag in _WITHOUT_TEXT:
+            return False
+        # The quotation in an e-mail is folded, and shown by a click.
+        if "email-hidden-reply" in attributes.get("class", "").split():
+            return True
+        shown = "hidden" not in attributes and _SHOWN_STYLE.fullmatch(attributes.get("style", "")) is not None
+        self._hidden[ELEMENT] += not shown
+        return shown
+
+    def _end(self) -> None:
+        element = self._open.pop()
+        self._tags[element.tag] -= 1
+        parent = self._open[-1]
+        if element.tag == "section":
+            self._drawing = ""
+        elif self._drawing:
+            return
+        if element.pieces is parent.pieces:
+            return
+        # Of what is not shown a picture has an image.
+        if not element.shown or self._tags["pre"]:
+            parent.pieces += element.pieces
+        else:
+            parent.pieces += self._ended(element, parent)
+
+    def _ended(self, element: _Element, parent: _Element) -> list[Piece]:
+        """Return the pieces that an element is to its parent; its own ones if it changes nothing."""
+        tag, attributes = element.tag, element.attributes
+        if tag == "pre":
+            return [(BLOCK, self._code_block(_language(element, parent), raw(element.pieces)))]
+        if tag == "code":
+            return [(INLINE, code_span(raw(element.pieces)))]
+        if tag not in _JOINED:
+            return element.pieces
+        text = flow(element.pieces)
+        if tag == "a":
+            return self._link(attributes, text)
+        if tag == "li":
+            return [("li", indented(_marker(parent), text))]
+        if tag in ("td", "th"):
+            return [(tag, text.replace("|", "\\|").replace("\n", " "))]
+        if tag == "tr":
+            return row(element.pieces)
+        if not text:
+            return []
+        if tag == "blockquote" or "email-quoted-reply" in attributes.get("class", ""):
+            return [(BLOCK, indented("> ", text, "> "))]
+        if tag in _HEADINGS:
+            return [(BLOCK, f"{'#' * int(tag[1])} {' '.join(text.split())}")]
+        if tag in _MARKS:
+            return [(INLINE, f"{_MARKS[tag]}{text}{_MARKS[tag]}")]
+        if tag in ("sup", "sub"):
+            return [(INLINE, text if text.startswith("[^") else f"<{tag}>{text}</{tag}>")]
+        if tag in ("ul", "ol"):
+            return [("list", text)]
+        if tag == "table":
+            return [(BLOCK, text)]
+        if tag == "summary":
+            return [(BLOCK, f"<summary>{text}</summary>")]
+        if tag == "details":
+            return [(BLOCK, f"<details>\n{text}\n</details>")]
+        return [(BLOCK, text)]
+
+    def _link(self, attributes: Mapping[str, str], text: str) -> list[Piece]:
+        address = _unsigned(attributes.get("href", ""))
+        if "data-footnote-backref" in attributes:
+            return []
+        if "data-footnote-ref" in attributes:
+            return [(INLINE, f"[^{text}]")]
+        if not text:
+            self._hidden[LINK] += bool(address) and not address.startswith("#")
+            return []
+        commit = _COMMIT.search(address)
+        if commit and len(text) >= 7 and commit[1].startswith(text.rpartition("@")[2]):
+            return [(INLINE, commit[1])]
+        bare = address.removeprefix("mailto:").removeprefix("http://")
+        is_image = text == f"![]({address})" or (text.startswith("![](") and address.startswith(_PROXY))
+        if (
+            not address
+            or address[0] == "#"
+            or text in (address, bare)
+            or is_image
+            or _REFERENCE.fullmatch(text)
+        ):
+            return [(INLINE, text)]
+        return [(INLINE, f"[{text}]({address})")]
+
+    def _code_block(self, language: str, code: str) -> str:
+        shown, kind, count = drawn_code(language, code.replace("\0", "").strip("\n") + "\n")
+        self._hidden[kind] += count
+        fence = "`" * max(3, longest_ticks(shown) + 1)
+        # As text within the marks that `drawn_formulas` knows code by.
+        return f"\0{fence}{language}\n{shown}{fence}\0"
+
+
+def _unsigned(address: str) -> str:
+    path, _, query = address.partition("?")
+    return path if query and _SIGNED.search(path) else address
+
+
+def _marker(parent: _Element) -> str:
+    if parent.tag != "ol":
+        return "- "
+    parent.item += 1
+    return f"{parent.item - 1}. "
+
+
+def _first_number(attributes: Mapping[str, str]) -> int:
+    start = attributes.get("start", "")
+    return int(start) if start.isdecimal() and len(start) < 10 else 1
+
+
+def _language(pre: _Element, parent: _Element) -> str:
+    named = _LANGUAGE.search(parent.attributes.get("class", ""))
+    name = _LANGUAGE_NAME.match(pre.attributes.get("lang", named[1] if named else ""))
+    return name[0] if name else ""
