@@ -103,13 +103,15 @@ class FinishReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one response. `input` excludes cache reads and writes; `output` includes `reasoning`."""
+    """Tokens of one response. `input` excludes cache reads and writes; `output` includes `reasoning`, `cache_write`
+    includes `hour_write`, what is cached for an hour."""
 
     input: int = 0
     cache_read: int = 0
     cache_write: int = 0
     output: int = 0
     reasoning: int = 0
+    hour_write: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -118,6 +120,7 @@ class Usage:
             self.cache_write + other.cache_write,
             self.output + other.output,
             self.reasoning + other.reasoning,
+            self.hour_write + other.hour_write,
         )
 
     @property

@@ -17,6 +17,8 @@ from bot.contracts.messages import FinishReason, Message, Usage
 from bot.contracts.tools import ToolSpec
 
 ThinkingKind = Literal["off", "adaptive", "budget", "effort"]
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+"""Levels of effort of all models, from low to high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class ModelInfo:
     not at all. `streams_tools`: it can stream a call's arguments as they are generated, unchecked.
     `min_cacheable`: the shortest prefix in tokens that is cached. `allowed_tools`: it accepts a list of the
     tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `prefill`: it continues
-    a last message of its own. `timeout`: seconds until the first byte of a response.
+    a last message of its own. `timeout`: seconds until the first byte of a response. `efforts`: those of `EFFORTS`
+    that it accepts. `hour_cache`: a prefix can be cached for an hour, at twice the input price.
     """
 
     name: str
@@ -46,13 +49,16 @@ class ModelInfo:
     forced_choice: bool = False
     prefill: bool = False
     timeout: int = 900
+    efforts: tuple[str, ...] = ()
+    hour_cache: bool = False
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of `usage` in USD."""
         return (
             usage.input * self.input_price
             + usage.cache_read * self.cache_read_price
-            + usage.cache_write * self.cache_write_price
+            + (usage.cache_write - usage.hour_write) * self.cache_write_price
+            + usage.hour_write * max(2 * self.input_price, self.cache_write_price)
             + usage.output * self.output_price
         ) / 1_000_000
 
@@ -74,6 +80,7 @@ class ModelOverride(NamedTuple):
     forced_choice: bool | None = None
     prefill: bool | None = None
     timeout: int | None = None
+    efforts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +103,8 @@ class ModelRequest:
     session: str = ""
     max_output: int = 0
     moved: int = 0
+    effort: str = ""
+    long_cache: bool = False
 
 
 class Provider(Protocol):
@@ -156,7 +165,8 @@ class Complete:
     """The whole assistant message, blocks in stream order, with its finish reason and the vendor's raw value.
 
     `discarded` is the usage of interrupted responses to the same request. `first_token` is seconds from the
-    request to the first token, retry delays included; 0 if not measured.
+    request to the first token, retry delays included; 0 if not measured. `refusal` is why the vendor refused to
+    answer, as a clause for people.
     """
 
     message: Message
@@ -165,6 +175,7 @@ class Complete:
     usage: Usage
     discarded: Usage = field(default_factory=Usage)
     first_token: float = 0.0
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +183,9 @@ class Failed:
     """There is no response. `message` is for people; `status` is the HTTP status, if any.
 
     `canceled` is true only when the run's cancel token fired. `partial` is what had arrived. `overflow` is true
-    if the conversation is longer than the model can read: only a shorter one may succeed. `discarded` is the
-    same as in `Complete`.
+    if the conversation is longer than the model can read: only a shorter one may succeed. `unavailable` is true if
+    the server is down or over a limit, and nothing of an answer was emitted: another model may answer. `discarded`
+    is the same as in `Complete`.
     """
 
     message: str
@@ -183,6 +195,7 @@ class Failed:
     usage: Usage = field(default_factory=Usage)
     overflow: bool = False
     discarded: Usage = field(default_factory=Usage)
+    unavailable: bool = False
 
 
 Event = TextDelta | ThinkingDelta | ToolStart | ArgumentsDelta | ToolEnd | Retrying | Complete | Failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -42,11 +42,13 @@ from bot.providers.encoding import (
 )
 from bot.providers.endpoint import Endpoint, messages_headers
 from bot.providers.failures import StreamError
+from bot.providers.models import effort_of
 from bot.providers.wire import Params, Stream, Wire, client_options
 
 Client = Anthropic | AnthropicBedrock | AnthropicVertex
 
 _MARK = {"type": "ephemeral"}
+_HOUR_MARK = {"type": "ephemeral", "ttl": "1h"}
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _NO_OUTPUT = "(no output)"
 # In tokens, for models that want a number; the API's least is 1,024.
@@ -96,16 +98,21 @@ class AnthropicMessages(Wire):
         """
         max_tokens = min(request.max_output or self.info.max_output, self.info.max_output)
         params: dict[str, Any] = {"max_tokens": max_tokens}
-        thinking = _thinking(self.info, max_tokens)
+        # All of them: a mark must not last longer than one before it.
+        mark = _HOUR_MARK if request.long_cache and self.info.hour_cache else _MARK
+        messages = self._messages(request, mark)
+        thinking = _thinking(self.info, max_tokens, messages)
         if thinking is not None:
             params["thinking"] = thinking
+        if effort := effort_of(self.info, request.effort):
+            params["output_config"] = {"effort": effort}
         if request.tools:
             params["tools"] = [self._tool(spec) for spec in request.tools]
         if request.system.strip():
-            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": _MARK}]
-        return {**params, "messages": self._messages(request)}
+            params["system"] = [{"type": "text", "text": clean(request.system), "cache_control": mark}]
+        return {**params, "messages": messages}
 
-    def _messages(self, request: ModelRequest) -> list[dict[str, Any]]:
+    def _messages(self, request: ModelRequest, mark: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the messages, without empty ones, neighbours of one role merged, with cache marks at the end.
 
         Thinking is tied to everything before it, so moved messages are sent without it; models with a thinking budget
@@ -126,7 +133,7 @@ class AnthropicMessages(Wire):
         # ten parallel calls has more. The third is for a request that failed before anything of it was kept.
         users = (message for message in reversed(merged) if message["role"] == "user")
         for message in islice(users, _MESSAGE_MARKS):
-            message["content"][-1] = {**message["content"][-1], "cache_control": _MARK}
+            message["content"][-1] = {**message["content"][-1], "cache_control": mark}
         return merged
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
@@ -180,15 +187,23 @@ class AnthropicMessages(Wire):
         return block
 
 
-def _thinking(info: ModelInfo, max_tokens: int) -> dict[str, Any] | None:
+def _thinking(
+    info: ModelInfo, max_tokens: int, messages: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
     """Return the thinking parameter. The text is requested as a summary: the newest models leave it out
-    otherwise."""
+    otherwise. A budget is refused after calls without thinking, which another model wrote."""
     if info.thinking == "adaptive":
         return {"type": "adaptive", "display": "summarized"}
     budget = min(_BUDGET, max_tokens // 2)
-    if info.thinking == "budget" and budget >= _MIN_BUDGET:
+    if info.thinking == "budget" and budget >= _MIN_BUDGET and not _calls_without_thinking(messages):
         return {"type": "enabled", "budget_tokens": budget}
     return None
+
+
+def _calls_without_thinking(messages: Sequence[Mapping[str, Any]]) -> bool:
+    answers = (message["content"] for message in reversed(messages) if message["role"] == "assistant")
+    kinds = [block["type"] for block in next(answers, ())]
+    return "tool_use" in kinds and kinds[0] not in ("thinking", "redacted_thinking")
 
 
 def _own_thinking(part: Thinking) -> dict[str, Any] | None:
@@ -233,13 +248,14 @@ class MessagesReader:
         self._open: dict[Any, Block] = {}
         self._inputs: dict[int, Any] = {}
         self._stop = ""
+        self._refusal = ""
 
     def end(self) -> Iterator[Event]:
         if not self._stop:
             return
         for call in self._assembly.calls:  # some servers end no block
             yield from self._end(call)
-        yield self._assembly.complete(self._stop)
+        yield self._assembly.complete(self._stop, self._refusal)
 
     def read(self, event: Any) -> Iterator[Event]:
         index = field(event, "index")
@@ -256,6 +272,7 @@ class MessagesReader:
             case "message_delta":
                 self._count(field(event, "usage"))
                 self._stop = string(field(event, "delta", "stop_reason")) or self._stop
+                self._refusal = _refusal(field(event, "delta", "stop_details")) or self._refusal
             case "error":
                 raise StreamError(field(event, "error") or plain(event))
 
@@ -307,4 +324,23 @@ class MessagesReader:
             count(field(usage, "cache_creation_input_tokens"), old.cache_write),
             count(field(usage, "output_tokens"), old.output),
             count(field(usage, "output_tokens_details", "thinking_tokens"), old.reasoning),
+            count(field(usage, "cache_creation", "ephemeral_1h_input_tokens"), old.hour_write),
         )
+
+
+_CATEGORIES = {
+    "cyber": "it could help with attacks on computers; harmless security work may be taken for that",
+    "bio": "it could help to do biological harm; harmless life science may be taken for that",
+    "frontier_llm": "it could help to develop competing models; harmless machine learning may be taken for that",
+    "reasoning_extraction": "it asks the model to repeat its reasoning in the answer",
+    "general_harms": "it touches an area that the vendor counts as harmful; harmless work may be taken for that",
+}
+
+
+def _refusal(details: Any) -> str:
+    """Return a clause for people with the category of a refusal, and the vendor's own words."""
+    category = " ".join(string(field(details, "category")).split())[:60]
+    explanation = clean(" ".join(string(field(details, "explanation")).split())[:300])
+    named = f"category {clean(category)!r}" if category else ""
+    meaning = _CATEGORIES.get(category, "")
+    return "; ".join(filter(None, (named, meaning, explanation and f"the vendor says: {explanation}")))

@@ -184,8 +184,8 @@ class Assembly:
             parts += self._part(block, suspicious=truncated and block is self._blocks[-1])
         return Message("assistant", tuple(parts))
 
-    def complete(self, word: str) -> Complete:
-        """Return the terminal event for the vendor's word for the end.
+    def complete(self, word: str, refusal: str = "") -> Complete:
+        """Return the terminal event for the vendor's word for the end. `refusal` is that of `Complete`.
 
         The presence of calls overrides it: some servers report "stop" with calls, and a response with truncated calls
         is truncated. A word that no vendor documents means nothing: whole text ends the turn, and whole calls run.
@@ -198,7 +198,8 @@ class Assembly:
             finish = FinishReason.ERROR
         else:
             finish = FinishReason.TOOL_USE if message.calls else FinishReason.END_TURN
-        return Complete(message, finish, clean(word), self.total)
+        why = refusal if finish is FinishReason.ERROR else ""
+        return Complete(message, finish, clean(word), self.total, refusal=why)
 
     def _part(self, block: Block, *, suspicious: bool) -> list[Part]:
         text = clean("".join(block.pieces) + block.half)

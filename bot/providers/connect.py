@@ -6,13 +6,22 @@ import importlib
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo, ModelOverride, Provider
 from bot.providers.endpoint import Endpoint
-from bot.providers.models import DEFAULTS, apply_override, full_name_of, model_info
-from bot.providers.presets import PLAIN, VENDORS, Dialect, Format, Vendor, endpoint_of
+from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
+from bot.providers.models import (
+    CHAT_EFFORTS,
+    DEFAULTS,
+    apply_override,
+    full_name_of,
+    listed_name,
+    model_info,
+)
+from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
 
 if TYPE_CHECKING:
@@ -33,20 +42,34 @@ def default_model(environment: Mapping[str, str]) -> str:
     raise UsageError(f"No model is configured: set {keys}, or name one with --model provider/name. {_NO_KEY}")
 
 
-def connect(model: str, environment: Mapping[str, str], *, policy: RetryPolicy = DEFAULT_POLICY) -> Provider:
+def check_model(model: str, environment: Mapping[str, str], today: date | None = None) -> None:
+    """Raise the `UsageError` of `connect` as far as it needs no package. `today` is the date in UTC by default."""
+    _, _, vendor = _split(model)
+    if vendor.format not in ("bedrock", "vertex"):
+        refuse_ended(model, _endpoint(model, vendor, environment), today or datetime.now(UTC).date())
+
+
+def connect(
+    model: str,
+    environment: Mapping[str, str],
+    *,
+    policy: RetryPolicy = DEFAULT_POLICY,
+    today: date | None = None,
+) -> Provider:
     """Return the provider for `model`, given as `provider/name`. Sends nothing yet.
 
     Imports the vendor's package, which takes up to a second: call it on a thread of its own.
 
-    Raises `UsageError` for an invalid name, an unknown provider, a missing key or address, or a missing extra.
-    A base URL of the user's own needs no key, since local servers need none.
+    Raises `UsageError` for an invalid name, an unknown provider, a model that its vendor ended, a missing key or
+    address, or a missing extra. A base URL of the user's own needs no key, since local servers need none.
     """
+    check_model(model, environment, today)
     _, name, vendor = _split(model)
     if vendor.format in ("bedrock", "vertex"):
         wire = _cloud(vendor, name, environment)
     else:
         endpoint = _endpoint(model, vendor, environment)
-        info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor.dialect)
+        info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor)
         wire = _wire(vendor, endpoint, info)
     from bot.providers.streaming import StreamingProvider
 
@@ -83,14 +106,22 @@ def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> End
     return endpoint
 
 
-def _at_endpoint(info: ModelInfo, endpoint: Endpoint, dialect: Dialect) -> ModelInfo:
+def _at_endpoint(info: ModelInfo, endpoint: Endpoint, vendor: Vendor) -> ModelInfo:
     """Restrict features to the vendor's own endpoint: compatible servers may refuse them."""
+    dialect = vendor.dialect
+    if vendor.format == "messages":
+        takes_effort = endpoint.is_anthropic
+    else:
+        is_chat = _format(vendor, endpoint) == "chat"
+        takes_effort = endpoint.is_openai and (not is_chat or listed_name(info.name) in CHAT_EFFORTS)
     return replace(
         info,
         allowed_tools=info.allowed_tools and endpoint.is_openai,
-        forced_choice=dialect != PLAIN or (info.forced_choice and endpoint.is_openai),
+        forced_choice=dialect.forced_choice or (info.forced_choice and endpoint.is_openai),
         prefill=dialect.prefill,
         streams_tools=info.streams_tools and endpoint.is_anthropic,
+        efforts=info.efforts if takes_effort else (),
+        hour_cache=info.hour_cache and endpoint.is_anthropic,
     )
 
 
@@ -102,10 +133,14 @@ _ADAPTERS: Mapping[Format, tuple[str, ...]] = {
 }
 
 
+def _format(vendor: Vendor, endpoint: Endpoint) -> Format:
+    if vendor.format != "openai":
+        return vendor.format
+    return "responses" if endpoint.is_openai_itself else "chat"
+
+
 def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
-    format = vendor.format
-    if format == "openai":
-        format = "responses" if endpoint.is_openai_itself else "chat"
+    format = _format(vendor, endpoint)
     for name in _ADAPTERS[format]:
         importlib.import_module(name)
     if format == "messages":
@@ -124,7 +159,10 @@ def _wire(vendor: Vendor, endpoint: Endpoint, info: ModelInfo) -> Wire:
 def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
     from bot.providers import anthropic_clouds
 
-    info = replace(model_info(name), streams_tools=False)
+    info = model_info(name)
+    # Opus 4.5 takes an effort at Anthropic alone.
+    efforts = info.efforts if info.thinking == "adaptive" else ()
+    info = replace(info, streams_tools=False, efforts=efforts, hour_cache=False)
     if vendor.format == "bedrock":
         return anthropic_clouds.bedrock(info, environment)
     return anthropic_clouds.vertex(info, environment)
@@ -132,6 +170,8 @@ def _cloud(vendor: Vendor, name: str, environment: Mapping[str, str]) -> Wire:
 
 def _split(model: str) -> tuple[str, str, Vendor]:
     provider, slash, name = model.partition("/")
+    if provider in CLOSED_PROVIDERS:
+        raise UsageError(CLOSED_PROVIDERS[provider])
     known = ", ".join(VENDORS)
     if not slash or not name.strip():
         suggestion = full_name_of(model)

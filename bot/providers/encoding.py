@@ -123,6 +123,12 @@ def mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
+def filter_words(results: Any) -> str:
+    """Return the categories of content that a filter of OpenAI's or Azure's names, as a clause; empty for none."""
+    names = [name for name, result in mapping(plain(results)).items() if mapping(result).get("filtered")]
+    return f"filtered for {', '.join(clean(str(name))[:60] for name in names[:9])}" if names else ""
+
+
 def string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from bot.providers.encoding import clean
+from bot.providers.encoding import clean, filter_words, mapping
 from bot.providers.endpoint import Endpoint
 from bot.providers.models import similar_name
 from bot.providers.retry import FailedAttempt, is_retryable, requested_wait
@@ -108,7 +108,13 @@ def _http_failure(
     overflow = is_overflow(status, kind, message)
     sentence = _sentence(status, kind, message, endpoint, model)
     return FailedAttempt(
-        sentence, status, retryable and not overflow, wait, overflow, server_message=message or kind
+        sentence,
+        status,
+        retryable and not overflow,
+        wait,
+        overflow,
+        server_message=message or kind,
+        no_funds=kind in _NO_FUNDS or status == 402,
     )
 
 
@@ -120,10 +126,10 @@ def _stream_failure(body: Any, endpoint: Endpoint, model: str) -> FailedAttempt:
     retryable = not overflow and kind not in _NO_FUNDS and (status is None or is_retryable(status))
     if status is None:
         message = f"{endpoint} reported an error: {_clean(message or kind, endpoint)}"
-        return FailedAttempt(message, None, retryable, overflow=overflow)
-    return FailedAttempt(
-        _sentence(status, kind, message, endpoint, model), status, retryable, overflow=overflow
-    )
+    else:
+        message = _sentence(status, kind, message, endpoint, model)
+    no_funds = kind in _NO_FUNDS or status == 402
+    return FailedAttempt(message, status, retryable, overflow=overflow, no_funds=no_funds)
 
 
 def _connection_failure(error: Exception, endpoint: Endpoint) -> FailedAttempt:
@@ -180,7 +186,10 @@ def _error_object(body: Any) -> tuple[str, str]:
         code = error.get("code")
         kind = code if isinstance(code, str) and code else error.get("type")
         message = error.get("message") or error.get("detail") or (inner if isinstance(inner, str) else "")
-        return kind if isinstance(kind, str) else "", message if isinstance(message, str) else ""
+        message = message if isinstance(message, str) else ""
+        if words := filter_words(mapping(error.get("innererror")).get("content_filter_result")):
+            message = f"{message} ({words})"
+        return kind if isinstance(kind, str) else "", message
     text = body if isinstance(body, str) else ""
     title = _TITLE.search(text)
     return "", f"a page in place of an answer, {title[1].strip()!r}" if title else text
@@ -201,7 +210,7 @@ _OVERFLOW_CODES = frozenset(
         "exceed_context_size_error",  # llama.cpp
         "model_context_window_exceeded",
         "request_too_large",  # Anthropic: 32 MB
-        "tokens_limit_reached",  # GitHub Models
+        "tokens_limit_reached",  # Azure AI
         "string_above_max_length",  # OpenAI: one message too long
     }
 )
@@ -217,7 +226,7 @@ _OVERFLOW_MESSAGES = re.compile(
             r"input token count.{0,40}exceeds the maximum",  # Gemini
             r"maximum prompt length is",  # xAI
             r"reduce the length of (the|your) (messages|prompt|input)",  # Groq, OpenAI
-            r"request body too large for .{1,80} model",  # GitHub Models
+            r"request body too large for .{1,80} model",  # Azure AI
             r"prompt token count .{0,20}exceeds the limit",  # GitHub Copilot's doors
             r"exceeds the available context size",  # llama.cpp
             r"greater than the context length",  # LM Studio

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.contracts.messages import Usage
-from bot.contracts.model import ModelInfo, ModelOverride, ThinkingKind
+from bot.contracts.model import EFFORTS, ModelInfo, ModelOverride, ThinkingKind
 
-_MILLION = 1_000_000
 _THOUSAND = 1_000
 
 
@@ -93,6 +92,25 @@ _BUDGET_THINKING = frozenset({"claude-opus-4-5", "claude-sonnet-4-5", "claude-ha
 _NO_THINKING = frozenset(
     {"claude-opus-4-1", "gpt-4.1", "gpt-4.1-mini", "gpt-4.1-nano", "gpt-4o", "gpt-4o-mini"}
 )
+_BASIC = ("low", "medium", "high")
+_ALL = (*_BASIC, "xhigh", "max")
+# Levels of effort. The other models that think adaptively take all from `low` on, the others none.
+_EFFORTS = {
+    "claude-opus-4-5": _BASIC,
+    "claude-opus-4-6": (*_BASIC, "max"),
+    "claude-sonnet-4-6": (*_BASIC, "max"),
+    **dict.fromkeys(("gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1-sol", "gpt-6-astra"), _ALL),
+    **dict.fromkeys(("gpt-6.1-terra", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna"), ("none", *_ALL)),
+    **dict.fromkeys(
+        ("gpt-6-sol", "gpt-6-luna", "gpt-5.5", "gpt-5.4", "gpt-5.4-mini", "gpt-5.4-nano", "gpt-5.2"),
+        ("none", *_BASIC, "xhigh"),
+    ),
+    "gpt-5.1": ("none", *_BASIC),
+    **dict.fromkeys(("gpt-5", "gpt-5-mini", "gpt-5-nano"), ("minimal", *_BASIC)),
+    **dict.fromkeys(("o3", "o4-mini"), _BASIC),
+}
+# Chat Completions refuses tools together with an effort for all newer ones.
+CHAT_EFFORTS = frozenset({"gpt-5.1", "gpt-5", "gpt-5-mini", "gpt-5-nano", "o3", "o4-mini"})
 # The shortest prefix that is kept, in tokens, where it is not 1,024.
 _CACHEABLE = {
     **dict.fromkeys(("claude-opus-4-5", "claude-opus-4-6", "claude-haiku-4-5"), 4096),
@@ -117,7 +135,7 @@ def model_info(name: str, *, is_local: bool = False) -> ModelInfo:
     `name` may have a maker's prefix (`anthropic/claude-sonnet-5-5` at OpenRouter) and a snapshot's date. An
     unlisted model on the user's machine (`is_local`) costs nothing.
     """
-    listed = _listed(name)
+    listed = listed_name(name)
     row = _TABLE.get(listed)
     window, max_output, *prices = row or _GUESS
     if row is None and is_local:
@@ -152,12 +170,38 @@ def _with_abilities(info: ModelInfo, listed: str) -> ModelInfo:
         min_cacheable=_CACHEABLE.get(listed, 1024),
         allowed_tools=not is_claude,
         forced_choice=not is_claude,
+        efforts=_EFFORTS.get(listed, _ALL if thinking == "adaptive" else ()),
+        hour_cache=is_claude,
     )
+
+
+def effort_of(info: ModelInfo, wanted: str) -> str:
+    """Return the level that the model takes for `wanted`: the nearest lower one if it does not have that, and its
+    lowest if all are higher. Empty if nothing is wanted or the model takes no level."""
+    levels = sorted(info.efforts, key=EFFORTS.index)
+    if not wanted or not levels:
+        return ""
+    lower = [level for level in levels if EFFORTS.index(level) <= EFFORTS.index(wanted)]
+    return lower[-1] if lower else levels[0]
+
+
+def effort_notes(info: ModelInfo, wanted: str) -> tuple[str, ...]:
+    """Return a note for people if the model does not take the wanted effort as it is."""
+    level = effort_of(info, wanted)
+    if level == wanted:
+        return ()
+    if not level:
+        note = (
+            f"The model {info.name} takes no level of effort here, so `effort: {wanted}` is left out. "
+            "The policy's `models:` can set `efforts`."
+        )
+        return (note,)
+    return (f"The model {info.name} has no effort {wanted!r}; it works with {level!r}.",)
 
 
 def similar_name(name: str) -> str:
     """Return the listed model that a misspelt name resembles; empty if none is near, and for a listed one."""
-    listed = _listed(name)
+    listed = listed_name(name)
     if listed in _TABLE:
         return ""
     import difflib
@@ -192,17 +236,18 @@ def guess_notes(info: ModelInfo) -> tuple[str, ...]:
 
 def cost(usage: Usage, info: ModelInfo) -> float:
     """Return the cost of one response in USD."""
-    input_factor = output_factor = 1.0
-    long_rate = _LONG.get(_listed(info.name))
+    long_rate = _LONG.get(listed_name(info.name))
     if long_rate is not None and usage.input + usage.cache_read + usage.cache_write > long_rate.above:
-        input_factor, output_factor = long_rate.input, long_rate.output
-    prompt = (
-        usage.input * info.input_price
-        + usage.cache_read * info.cache_read_price
-        + usage.cache_write * info.cache_write_price
-    )
-    return (prompt * input_factor + usage.output * info.output_price * output_factor) / _MILLION
+        info = replace(
+            info,
+            input_price=info.input_price * long_rate.input,
+            cache_read_price=info.cache_read_price * long_rate.input,
+            cache_write_price=info.cache_write_price * long_rate.input,
+            output_price=info.output_price * long_rate.output,
+        )
+    return info.cost(usage)
 
 
-def _listed(name: str) -> str:
+def listed_name(name: str) -> str:
+    """Return the model's name without a maker, a cloud's affix and a snapshot's date."""
     return _SNAPSHOT.sub("", _CLOUD_AFFIX.sub("", name.rpartition("/")[2]))

@@ -29,6 +29,7 @@ from bot.providers.encoding import (
     decode_extra,
     dumps_or_empty,
     field,
+    filter_words,
     fitting_id,
     image_note,
     mapping,
@@ -39,7 +40,8 @@ from bot.providers.encoding import (
 )
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import StreamError, reported_error
-from bot.providers.openai_wire import OpenAIWire, cache_key
+from bot.providers.models import effort_of
+from bot.providers.openai_wire import OpenAIWire, cache_key, refusal_words
 from bot.providers.presets import PLAIN, Dialect
 from bot.providers.tool_choice import openai_choice
 from bot.providers.wire import Params, Stream
@@ -63,6 +65,8 @@ class OpenAIChat(OpenAIWire):
     ) -> None:
         super().__init__(endpoint, info, patience=patience, idle=idle)
         self._dialect = dialect
+        signs = not info.name.startswith(("gemini-1", "gemini-2"))
+        self._call_signature = dialect.call_signature if signs else ""
 
     def send(self, params: Params) -> Stream:
         return self.client.chat.completions.create(
@@ -81,6 +85,8 @@ class OpenAIChat(OpenAIWire):
             # The newer name, which OpenAI insists on; others know the older one only.
             name = "max_completion_tokens" if self.endpoint.is_openai else "max_tokens"
             params[name] = request.max_output
+        if effort := effort_of(self.info, request.effort):
+            params["reasoning_effort"] = effort
         if request.tools:
             params["tools"] = [_tool(spec) for spec in request.tools]
             if self._dialect.asks_parallel:
@@ -127,6 +133,8 @@ class OpenAIChat(OpenAIWire):
         calls = [self._call(part) for part in message.calls]
         if not calls and not text.strip():
             return []
+        if calls and self._call_signature and not any("extra_content" in call for call in calls):
+            calls[0]["extra_content"] = {"google": {"thought_signature": self._call_signature}}
         row: dict[str, Any] = {"role": "assistant", "content": text or None}
         for part in message.parts:
             if isinstance(part, Thinking):
@@ -172,7 +180,8 @@ class ChatReader:
         self._turn = turn
         self._calls: dict[str, CallBlock] = {}
         self._finish = ""
-        self._refused = False
+        self._refusal = ""
+        self._filtered = ""
 
     def end(self) -> Iterator[Event]:
         if not self._finish:
@@ -180,7 +189,9 @@ class ChatReader:
         # Not when the reason comes: some servers send it beside reasoning, before a call.
         for call in self._assembly.calls:
             yield from self._assembly.end_call(call)
-        yield self._assembly.complete("refusal" if self._refused else self._finish)
+        yield self._assembly.complete(
+            "refusal" if self._refusal else self._finish, refusal_words(self._refusal) or self._filtered
+        )
 
     def read(self, event: Any) -> Iterator[Event]:
         self._count(field(event, "usage"))
@@ -192,6 +203,7 @@ class ChatReader:
         if error := field(choices[0], "error"):
             raise StreamError(plain(error))
         yield from self._delta(field(choices[0], "delta"))
+        self._filtered = filter_words(field(choices[0], "content_filter_results")) or self._filtered
         finish = string(field(choices[0], "finish_reason"))
         if finish in _BUSY:
             raise StreamError({"type": "overloaded_error", "message": f"the answer ended with {finish!r}"})
@@ -214,7 +226,7 @@ class ChatReader:
                 self._assembly.grow(len(dumps_or_empty(plain(detail))))
                 _add_detail(thinking.extra.setdefault("reasoning_details", []), mapping(plain(detail)))
         refusal = string(field(delta, "refusal"))
-        self._refused = self._refused or bool(refusal)
+        self._refusal += refusal
         text = content + refusal
         if text:
             last = self._assembly.last

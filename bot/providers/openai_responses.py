@@ -42,7 +42,8 @@ from bot.providers.encoding import (
     string,
 )
 from bot.providers.failures import StreamError, reported_error
-from bot.providers.openai_wire import OpenAIWire, cache_key
+from bot.providers.models import effort_of
+from bot.providers.openai_wire import OpenAIWire, cache_key, refusal_words
 from bot.providers.tool_choice import openai_choice
 from bot.providers.wire import Params, Stream
 
@@ -71,6 +72,8 @@ class OpenAIResponses(OpenAIWire):
             params["prompt_cache_key"] = cache_key(request.session)
         if request.max_output:
             params["max_output_tokens"] = max(request.max_output, _MIN_OUTPUT)
+        if effort := effort_of(self.info, request.effort):
+            params["reasoning"] = {"effort": effort}
         if request.tools:
             params["tools"] = [_tool(spec) for spec in request.tools]
         if request.system.strip():
@@ -172,18 +175,21 @@ class ResponsesReader:
         self._open: dict[int, Block] = {}
         self._indexes: dict[str, int] = {}
         self._end = ""
-        self._refused = False
+        self._refusal = ""
 
     def end(self) -> Iterator[Event]:
         if self._end:
-            yield self._assembly.complete("refusal" if self._refused else self._end)
+            yield self._assembly.complete(
+                "refusal" if self._refusal else self._end, refusal_words(self._refusal)
+            )
 
     def read(self, event: Any) -> Iterator[Event]:
         # As the JSON that was sent: an item goes back to the server as it came.
         data = mapping(plain(event))
         kind = string(data.get("type"))
         if kind in _TEXT:
-            self._refused = self._refused or kind == "response.refusal.delta"
+            if kind == "response.refusal.delta":
+                self._refusal += string(data.get("delta"))
             yield from self._text(data)
         elif kind == "response.function_call_arguments.delta":
             call = self._open.get(self._index(data))
@@ -271,7 +277,8 @@ class ResponsesReader:
     def _message_text(self, item: Mapping[str, Any]) -> str:
         content = item.get("content")
         blocks = [mapping(block) for block in content] if isinstance(content, list) else []
-        self._refused = self._refused or any(block.get("type") == "refusal" for block in blocks)
+        refusals = [string(block.get("refusal")) for block in blocks if block.get("type") == "refusal"]
+        self._refusal = "".join(refusals) or self._refusal
         return "".join(string(block.get("text")) + string(block.get("refusal")) for block in blocks)
 
     def _finish(self, kind: str, response: Mapping[str, Any]) -> Iterator[Event]:

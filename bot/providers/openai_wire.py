@@ -9,6 +9,7 @@ from openai import OpenAI, OpenAIError
 
 from bot.contracts.errors import UsageError
 from bot.contracts.model import ModelInfo
+from bot.providers.encoding import clean
 from bot.providers.endpoint import Endpoint, key_headers
 from bot.providers.wire import Wire, client_options
 
@@ -30,6 +31,11 @@ class OpenAIWire(Wire):
             self.client = OpenAI(**client_options(endpoint, self.http))
         except httpx2.InvalidURL as error:
             raise UsageError(f"{endpoint.url_variable} is not a valid URL: {error}") from error
+
+
+def refusal_words(refusal: str) -> str:
+    """Return a model's own refusal as a clause for people; empty for none."""
+    return f"it says: {clean(' '.join(refusal.split())[:300])}" if refusal else ""
 
 
 def cache_key(session: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from bot.providers.endpoint import Endpoint, read_endpoint
@@ -20,15 +20,19 @@ class Dialect:
     """Differences of a Chat Completions server from OpenAI's. docs/models.md has the table.
 
     `named_choice`: `tool_choice` accepts an object that names a tool. `asks_parallel`: several calls in one
-    response must be requested. `returns_reasoning`: it accepts a message's reasoning back, in the field that it
-    used. `prefill`: it continues a last message of the model, if the body has `prefill_fields`.
+    response must be requested. `forced_choice`: it can force a call. `returns_reasoning`: it accepts a message's
+    reasoning back, in the field that it used. `prefill`: it continues a last message of the model, if the body has
+    `prefill_fields`. `call_signature` stands in for that of a first call of another
+    model.
     """
 
     named_choice: bool = True
     asks_parallel: bool = False
+    forced_choice: bool = False
     returns_reasoning: bool = False
     prefill: bool = False
     prefill_fields: tuple[tuple[str, bool], ...] = ()
+    call_signature: str = ""
 
 
 PLAIN = Dialect()
@@ -52,15 +56,22 @@ class Vendor:
 
 
 def _self_hosted(
-    name: str, port: int, prefill_fields: Mapping[str, bool] = MappingProxyType({}), **dialect: bool
+    name: str, port: int, prefill_fields: Mapping[str, bool] = MappingProxyType({}), **dialect: Any
 ) -> Vendor:
     """Return a server that people run themselves: by default on this machine and without a key."""
     key, base, url = f"{name}_API_KEY", f"{name}_BASE_URL", f"http://localhost:{port}/v1"
     own = Dialect(
-        returns_reasoning=True, prefill=True, prefill_fields=tuple(prefill_fields.items()), **dialect
+        forced_choice=True,
+        returns_reasoning=True,
+        prefill=True,
+        prefill_fields=tuple(prefill_fields.items()),
+        **dialect,
     )
     return Vendor("chat", key, base, url, path="/v1", needs_key=False, dialect=own)
 
+
+# Gemini 3 refuses a call without its signature; this is its documented word for calls of other models.
+_GEMINI = Dialect(call_signature="skip_thought_signature_validator")
 
 VENDORS = {
     "anthropic": Vendor("messages", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
@@ -69,17 +80,12 @@ VENDORS = {
     "openai-chat": Vendor("chat", "OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1"),
     "azure": Vendor("chat", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "", path="/openai/v1"),
     "openrouter": Vendor("chat", "OPENROUTER_API_KEY", "OPENROUTER_BASE_URL", "https://openrouter.ai/api/v1"),
-    "github": Vendor(
-        "chat",
-        "GITHUB_MODELS_TOKEN",
-        "GITHUB_MODELS_BASE_URL",
-        "https://models.github.ai/inference",
-    ),
     "gemini": Vendor(
         "chat",
         "GEMINI_API_KEY",
         "GEMINI_BASE_URL",
         "https://generativelanguage.googleapis.com/v1beta/openai",
+        dialect=_GEMINI,
     ),
     "ollama": _self_hosted("OLLAMA", 11434),
     "vllm": _self_hosted("VLLM", 8000, {"add_generation_prompt": False, "continue_final_message": True}),

@@ -7,6 +7,7 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Any
 
 import httpx2
@@ -21,13 +22,25 @@ _PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model in its vendor's list. `end` is the day on which the vendor ends it, `None` for none; `window` is in
+    tokens, 0 if it is not listed."""
+
+    name: str
+    end: date | None = None
+    is_ended: bool = False
+    window: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeResult:
     """`message` is one sentence; `reached` is false without a response, `key_accepted` is false if the key was
-    refused."""
+    refused. `models` are those that the server lists."""
 
     reached: bool
     key_accepted: bool
     message: str
+    models: tuple[ListedModel, ...] = ()
 
 
 # Each place once. The clouds list no models behind their doors.
@@ -52,7 +65,8 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
         connection = ActiveConnection()
         headers = messages_headers(endpoint) if provider == "anthropic" else key_headers(endpoint)
         with open_client(endpoint, connection, headers, patience=_PATIENCE, idle=_PATIENCE) as client:
-            status = client.get(_models_url(provider, endpoint)).status_code
+            response = client.get(_models_url(provider, endpoint))
+        status = response.status_code
         connection.close()
     except UsageError as error:
         return ProbeResult(False, False, str(error))
@@ -65,11 +79,37 @@ def probe_provider(provider: str, environment: Mapping[str, str]) -> ProbeResult
     if status >= 500:
         return ProbeResult(False, False, f"{endpoint} is in trouble (HTTP {status}).")
     # 404: servers of one's own need not list their models.
-    return ProbeResult(True, True, f"{endpoint} answers" + (" and takes the key." if endpoint.key else "."))
+    message = f"{endpoint} answers" + (" and takes the key." if endpoint.key else ".")
+    return ProbeResult(True, True, message, _listed_models(response.content))
+
+
+def _listed_models(body: bytes) -> tuple[ListedModel, ...]:
+    """Return the models of a list of Anthropic's or OpenAI's kind; none for anything else."""
+    try:
+        rows = _rows(json.loads(body), "data")
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(
+        ListedModel(
+            row["id"],
+            _day(row.get("retires_at")) or _day(row.get("shutdown_date")),
+            row.get("lifecycle") == "retired",
+            _first(row, ("max_input_tokens",)),
+        )
+        for row in rows
+        if isinstance(row.get("id"), str)
+    )
+
+
+def _day(value: Any) -> date | None:
+    try:
+        return datetime.fromisoformat(value).date() if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def _models_url(provider: str, endpoint: Endpoint) -> str:
-    return f"{endpoint.url}/v1/models" if provider == "anthropic" else f"{endpoint.url}/models"
+    return f"{endpoint.url}/v1/models?limit=1000" if provider == "anthropic" else f"{endpoint.url}/models"
 
 
 PATIENCE = 5.0

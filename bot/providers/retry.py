@@ -39,7 +39,7 @@ _MIN_MILLISECONDS = 1e11
 class FailedAttempt:
     """Why one attempt failed. `wait` is the delay in seconds that the server requested, if any. `overflow`: the
     conversation is too long, which no retry fixes. `server_message` is the server's own text. `unanswered`: the
-    request was accepted and no response came in time."""
+    request was accepted and no response came in time. `no_funds`: the account has none left."""
 
     message: str
     status: int | None = None
@@ -48,6 +48,13 @@ class FailedAttempt:
     overflow: bool = False
     server_message: str = ""
     unanswered: bool = False
+    no_funds: bool = False
+
+    @property
+    def is_unavailable(self) -> bool:
+        """Whether the server is down or over a limit, so that another one may answer."""
+        over_limit = self.status == 429 or self.no_funds
+        return not self.overflow and (self.retryable or self.unanswered or over_limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,10 @@ class StreamingProvider:
             if failure.unanswered and partial is None:
                 wait = GiveUp(_MAY_STILL_ANSWER.format(self.model or self._wire.info.name))
             if isinstance(wait, GiveUp):
-                yield _failed(failure, wait, assembly)
+                is_first = partial is None and not interrupted
+                yield replace(
+                    _failed(failure, wait, assembly), unavailable=failure.is_unavailable and is_first
+                )
                 return
             yield Retrying(attempt, wait, failure.message, partial, assembly.total)
             interrupted += partial is not None

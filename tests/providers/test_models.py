@@ -42,7 +42,7 @@ def test_what_a_listed_model_can_do(name: str, thinking: str, cacheable: int, fo
 @pytest.mark.parametrize(
     ("name", "listed"),
     [
-        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5"),
+        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5"),
         ("anthropic.claude-opus-5-5", "claude-opus-5-5"),
         ("claude-haiku-4-5@20251001", "claude-haiku-4-5"),
         ("anthropic/claude-sonnet-5", "claude-sonnet-5"),

@@ -374,7 +374,7 @@ def test_thinking_that_stands_behind_another_conversation_now_is_left_out_where_
         assistant(Thinking("new", "sig-2"), ToolCall("b", "bash", "{}")),
         results(ToolResult("b", "bash", "ok")),
     )
-    for model, thought in ((MESSAGES, ["sig-2"]), ("anthropic/claude-sonnet-4-5", ["sig-1", "sig-2"])):
+    for model, thought in ((MESSAGES, ["sig-2"]), ("anthropic/claude-haiku-4-5", ["sig-1", "sig-2"])):
         _, requests = run(model, [Say("ok")], replace(ask(*history), moved=4))
         blocks = [block for row in requests[0].json["messages"] for block in row["content"]]
         assert [block["signature"] for block in blocks if block["type"] == "thinking"] == thought
