@@ -23,6 +23,7 @@ _READERS = {
     "history": "run",
     "model": "run",
     "models": "run",
+    "model_settings": "run",
     "agent": "run",
     "attachments": "run",
     "diagnostics": "run",

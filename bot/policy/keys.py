@@ -67,6 +67,11 @@ ROOT = Table(
             keys_agent.MODELS,
             "What is known better here of models than in the program's own table.",
         ),
+        Key(
+            "model_settings",
+            keys_agent.MODEL_SETTINGS_KIND,
+            "Effort, fallback and small model, for all runs or single ones.",
+        ),
         Key("agent", keys_agent.AGENT_KIND, "How the model is worked with."),
         Key(
             "attachments",

@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from bot.contracts.checkers import CHECKER_NAMES, DIAGNOSTIC_TOOLS, MAX_WAIT, REMOVED_SERVERS
-from bot.contracts.request import Tier
+from bot.contracts.model import EFFORTS, ModelOverride
+from bot.contracts.request import Tier, Verb
 from bot.policy.key_kinds import (
     Key,
     Kind,
@@ -32,6 +33,8 @@ from bot.policy.values import (
     AttachmentsPolicy,
     DetectorPolicy,
     DiagnosticsPolicy,
+    ModelSettings,
+    ModelSettingsPolicy,
     OptionsPolicy,
     ServerPolicy,
     StopHookPolicy,
@@ -49,6 +52,51 @@ _MODELS = re.compile(r"[A-Za-z0-9._*-]+/[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,199}")
 _RULES_FILE = re.compile(r"(?!\.?/|.*//)(?!(?:.*/)?\.\.?(?:/|$))(?!\.git/)[^\\]*[^\\/]\.toml")
 
 MODEL = line(_MODEL, "expected provider/name, as in anthropic/claude-sonnet-5-5", words="provider/name")
+
+_MOST_FALLBACKS = 5
+_TASK = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SETTINGS = (
+    Key("effort", choice(EFFORTS), "How much the model thinks; the nearest lower level that it has."),
+    Key(
+        "fallback",
+        list_of(
+            MODEL,
+            most=_MOST_FALLBACKS,
+            over=f"at most {_MOST_FALLBACKS} models are listed",
+            once=True,
+            words="list of provider/name",
+        ),
+        "Models for the rest of a run whose model is down or over a limit, the first that answers.",
+    ),
+    Key("small", MODEL, "The model that writes titles and summaries."),
+)
+_SETTINGS_KIND: Kind[ModelSettings] = Table(_SETTINGS).over(ModelSettings())
+_SETTING_TIERS = [tier.value for tier in Tier if tier is not Tier.LOCAL]
+MODEL_SETTINGS = Table(
+    (
+        *_SETTINGS,
+        Key(
+            "verbs",
+            mapping_of(choice([verb.value for verb in Verb]), _SETTINGS_KIND, words="mapping by verb"),
+            "The same keys for single verbs; they come before those of tiers.",
+        ),
+        Key(
+            "tiers",
+            mapping_of(choice(_SETTING_TIERS), _SETTINGS_KIND, words="mapping by tier"),
+            "The same keys for single tiers.",
+        ),
+        Key(
+            "tasks",
+            mapping_of(
+                line(_TASK, "expected the name of a task, its file's name without .md", words="task"),
+                _SETTINGS_KIND,
+                words="mapping by task",
+            ),
+            "The same keys for single tasks; they come before those of verbs.",
+        ),
+    )
+)
+MODEL_SETTINGS_KIND: Kind[ModelSettingsPolicy] = MODEL_SETTINGS.over(ModelSettingsPolicy())
 
 STOP_HOOK = Table(
     (
@@ -198,13 +246,12 @@ MODEL_FACTS = Table(
         Key("forced_choice", truth(), "Whether a request may force a tool."),
         Key("prefill", truth(), "Whether the model continues a last message of its own."),
         Key("timeout", whole(1, 7_200), "Seconds to wait for the first byte of an answer; 900 if not said."),
+        Key("efforts", list_of(choice(EFFORTS), once=True), "The levels of effort that it accepts."),
     )
 )
 
 
 def _read_model(node: yaml.Node, problems: Problems) -> Any:
-    from bot.contracts.model import ModelOverride  # most policies do not need it
-
     section = MODEL_FACTS.read(node, problems)
     values = {
         key.field or key.name: section.values.get(key.name)

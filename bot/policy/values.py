@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier, Verb
 
@@ -102,6 +102,36 @@ class OptionsPolicy:
     """Limits on the options of a command. `models` are names, or globs of them; `None` allows all."""
 
     models: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """How models are used. `effort` is one of `bot.contracts.model.EFFORTS`, `fallback` are models for when the one
+    before is down or over a limit, `small` writes titles and summaries. `None` is what less exact settings say."""
+
+    effort: str | None = None
+    fallback: tuple[str, ...] | None = None
+    small: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettingsPolicy(ModelSettings):
+    """The settings of all runs, and those of single verbs, tiers and tasks."""
+
+    verbs: Mapping[str, ModelSettings] = field(default_factory=dict)
+    tiers: Mapping[str, ModelSettings] = field(default_factory=dict)
+    tasks: Mapping[str, ModelSettings] = field(default_factory=dict)
+
+    def of(self, verb: Verb, tier: Tier, task: str) -> ModelSettings:
+        """Return the settings of a run: a task's come before a verb's, those before a tier's, those before all."""
+        own = Tier.MAINTAINER if tier is Tier.LOCAL else tier
+        levels = (self.tasks.get(task), self.verbs.get(verb), self.tiers.get(own), self)
+
+        def first(name: str) -> Any:
+            values = (getattr(level, name) for level in levels if level is not None)
+            return next((value for value in values if value is not None), None)
+
+        return ModelSettings(first("effort"), first("fallback"), first("small"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +309,7 @@ class Policy:
     writes: WritesPolicy = WritesPolicy()
     agent: AgentPolicy = AgentPolicy()
     models: Mapping[str, ModelOverride] = field(default_factory=dict)
+    model_settings: ModelSettingsPolicy = ModelSettingsPolicy()
     options: OptionsPolicy = OptionsPolicy()
     sandbox: SandboxPolicy = SandboxPolicy()
     dangerous: DangerousPolicy = DangerousPolicy()
@@ -286,3 +317,11 @@ class Policy:
     diff: DiffPolicy = DiffPolicy()
     attachments: AttachmentsPolicy = AttachmentsPolicy()
     diagnostics: DiagnosticsPolicy = DiagnosticsPolicy()
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """The models that runs may ask by themselves, each once."""
+        settings = self.model_settings
+        levels = (settings, *settings.tasks.values(), *settings.verbs.values(), *settings.tiers.values())
+        names = [self.model, *(name for one in levels for name in (*(one.fallback or ()), one.small or ""))]
+        return tuple(dict.fromkeys(filter(None, names)))

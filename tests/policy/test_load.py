@@ -30,7 +30,7 @@ from bot.policy.values import (
 
 WHOLE = """\
 version: 1
-model: anthropic/claude-sonnet-4-5
+model: anthropic/claude-sonnet-5-5
 tiers:
   contributor: {verbs: [fix, review], usd: 2.5, turns: 40, minutes: 15, runs_a_day: 3}
   outsider:
@@ -81,7 +81,7 @@ def test_a_report_lies_in_the_repository(place: str) -> None:
 
 def test_a_whole_file_is_read() -> None:
     policy = load_policy(WHOLE)
-    assert policy.model == "anthropic/claude-sonnet-4-5"
+    assert policy.model == "anthropic/claude-sonnet-5-5"
     assert policy.checks == (CheckSpec("make test", "make test", 600), CheckSpec("unit", "pytest -q", 300))
     assert policy.setup == (SetupStep("pip install -e .\npip check\n", 90),)
     assert policy.bring == (".venv", "web/node_modules")

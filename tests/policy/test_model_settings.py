@@ -1,0 +1,84 @@
+"""`model_settings`: what holds for one run, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.contracts.request import Tier, Verb
+from bot.policy.keys import read_policy
+from bot.policy.load import PolicyError
+from bot.policy.values import ModelSettings, Policy
+
+TEXT = """
+version: 1
+model: anthropic/claude-opus-5-5
+model_settings:
+  effort: low
+  fallback: [openai/gpt-6.2-sol, anthropic/claude-sonnet-5-5]
+  small: anthropic/claude-haiku-5-5
+  tiers:
+    contributor: {effort: minimal, fallback: []}
+    maintainer: {effort: high}
+  verbs:
+    review: {effort: max}
+  tasks:
+    update-dependencies: {small: openai/gpt-6-luna}
+"""
+ALL = ("openai/gpt-6.2-sol", "anthropic/claude-sonnet-5-5")
+HAIKU = "anthropic/claude-haiku-5-5"
+
+
+def read(text: str = TEXT) -> Policy:
+    return read_policy(text, "agent.yml")
+
+
+@pytest.mark.parametrize(
+    ("verb", "tier", "task", "settings"),
+    [
+        (Verb.FIX, Tier.BOT, "", ModelSettings("low", ALL, HAIKU)),
+        (Verb.FIX, Tier.CONTRIBUTOR, "", ModelSettings("minimal", (), HAIKU)),
+        (Verb.REVIEW, Tier.CONTRIBUTOR, "", ModelSettings("max", (), HAIKU)),
+        (Verb.FIX, Tier.LOCAL, "", ModelSettings("high", ALL, HAIKU)),
+        (Verb.FIX, Tier.SCHEDULE, "update-dependencies", ModelSettings("low", ALL, "openai/gpt-6-luna")),
+        (Verb.REVIEW, Tier.SCHEDULE, "another", ModelSettings("max", ALL, HAIKU)),
+    ],
+)
+def test_a_task_comes_before_a_verb_and_that_before_a_tier(
+    verb: Verb, tier: Tier, task: str, settings: ModelSettings
+) -> None:
+    assert read().model_settings.of(verb, tier, task) == settings
+
+
+def test_without_the_key_nothing_is_set() -> None:
+    assert read("version: 1").model_settings.of(Verb.FIX, Tier.MAINTAINER, "") == ModelSettings()
+
+
+def test_every_named_model_is_known_once() -> None:
+    assert read().model_names == ("anthropic/claude-opus-5-5", *ALL, HAIKU, "openai/gpt-6-luna")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{effort: highest}",
+        "{effort: [low]}",
+        "{fallback: gpt-6.2-sol}",
+        "{fallback: [gpt-6.2-sol]}",
+        "{fallback: [a/b, a/b]}",
+        "{fallback: [a/b, a/c, a/d, a/e, a/f, a/g]}",
+        "{small: haiku}",
+        "{verbs: {fixx: {effort: low}}}",
+        "{verbs: {fix: {verbs: {}}}}",
+        "{tiers: {local: {effort: low}}}",
+        "{tasks: {../x: {effort: low}}}",
+        "{model: a/b}",
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(PolicyError, match=r"line 2|:2:"):
+        read(f"version: 1\nmodel_settings: {text}\n")
+
+
+def test_levels_of_a_model_can_be_set() -> None:
+    policy = read("version: 1\nmodels: {vllm/gpt-oss: {efforts: [low, high]}}\n")
+    assert policy.models["vllm/gpt-oss"].efforts == ("low", "high")
