@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 from bot.agent.context_budget import tokens_of, tokens_of_text, usable_tokens
 from bot.agent.message_history import REMOVED_RESULT
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import drain
+from bot.agent.receive import drain, with_timeout
 from bot.agent.summary import carry_over_sections, transcript_text
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message, Text, ToolResult, Usage
@@ -35,6 +35,9 @@ MAX_OLD_RESULT = 1_000
 TARGET_SHARE = 0.6
 """Removing old results must reduce the conversation below this share of its capacity; otherwise it would soon
 be due again."""
+
+SMALL_SECONDS = 60.0
+"""How long the small model may take for a summary."""
 
 TRIES = 3
 TRIES_WINDOW = 3
@@ -103,23 +106,33 @@ class Compaction(Protocol):
         self, state: CompactionInput, cancel: CancelToken
     ) -> Summary | DroppedResults | CompactionFailure: ...
 
+    def use(self, provider: Provider) -> None:
+        """The conversation continues with `provider`, which may have another window."""
+        ...
+
 
 class SummaryCompaction:
-    """Compaction by the session's own model. `archive(text)` stores the transcript and returns where the model
-    finds it; `price` is a response's cost in USD."""
+    """Compaction by the session's own model, or by a `small` one whose window the text fits. `archive(text)` stores the
+    transcript and returns where the model finds it; `price` is a response's cost in USD."""
 
     def __init__(
         self,
         provider: Provider,
         archive: Callable[[str], str] = lambda text: "",
         price: Callable[[Usage, ModelInfo], float] = lambda usage, info: info.cost(usage),
+        small: Callable[[], Provider | None] = lambda: None,
     ) -> None:
         self._provider = provider
+        self._small = small
         self._archive = archive
         self._price = price
         self._capacity = usable_tokens(provider.info)
         self._turns: list[int] = []
         self._overflowed_at = 0
+
+    def use(self, provider: Provider) -> None:
+        self._provider = provider
+        self._capacity = usable_tokens(provider.info)
 
     def due(self, turn: int, tokens: int) -> bool:
         return tokens > self._capacity
@@ -183,13 +196,20 @@ class SummaryCompaction:
         """Return the usage and cost of the tries, the summary, and the last problem if there is none."""
         text = _cut_middle(transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY)
         usage, cost, problem = Usage(), 0.0, ""
-        for _ in range(TRIES):
+        small = self._small()
+        if small is not None and tokens_of_text(text) > usable_tokens(small.info) - MAX_SUMMARY:
+            small = None
+        # The small model is tried once: its failure costs the run no more than the time until the next.
+        for provider in (*((small,) if small else ()), *[self._provider] * TRIES):
             if cancel.fired:
                 return usage, cost, "", "the run was canceled."
-            response = self._ask(text, cancel)
+            token = with_timeout(cancel, SMALL_SECONDS) if provider is small else cancel
+            response = self._ask(provider, text, token)
+            if provider is small:
+                token.fire("time")  # ends its timer
             response_usage = response.usage + response.discarded
             usage += response_usage
-            cost += self._price(response_usage, self._provider.info)
+            cost += self._price(response_usage, provider.info)
             if not isinstance(response, Complete):
                 problem = response.message
                 continue
@@ -202,14 +222,14 @@ class SummaryCompaction:
                 return usage, cost, summary, ""
         return usage, cost, "", problem
 
-    def _ask(self, text: str, cancel: CancelToken) -> Complete | Failed:
+    def _ask(self, provider: Provider, text: str, cancel: CancelToken) -> Complete | Failed:
         request = ModelRequest(
             render("summary"),
             (),
             (Message("user", (Text(render("sum_up", transcript=text, marker=new_marker())),)),),
-            max_output=min(MAX_SUMMARY, self._provider.info.max_output),
+            max_output=min(MAX_SUMMARY, provider.info.max_output),
         )
-        return drain(self._provider, request, cancel)
+        return drain(provider, request, cancel)
 
 
 def split_index(messages: Sequence[Message], keep: int) -> int:

@@ -19,7 +19,7 @@ from bot.agent.usage import SessionUsage, limit_shares
 from bot.contracts.journal import (
     BudgetChanged,
     CompactionRecord,
-    Note,
+    ModelChanged,
     RecalledMessage,
     RequestSent,
     Response,
@@ -56,7 +56,8 @@ class Conversation:
         self._prefilled = False
         self._reminders = 0
         self._empty_before = False
-        self._provider = context.provider
+        self._own = self._provider = context.provider
+        self._long_cache = False
         self._max_output = max_response(context.provider.info)
         self._fixed = _fixed_tokens(context)
         self._size = ConversationSize()
@@ -155,11 +156,33 @@ class Conversation:
             return False
         if not compaction.overflowed(self.turn, self._size.tokens):
             return False
-        self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), 0.0))
-        self.turn -= 1
-        self.session_usage.uncount_request()
+        self._withdraw(response)
         self._overflow = response.message.rstrip(".")
         return True
+
+    def fall_back(self, response: Complete | Failed) -> bool:
+        """Whether to send the request to another model, since the conversation's own is unavailable. The first request
+        does not count as a turn."""
+        if not isinstance(response, Failed) or not response.unavailable or self.context.cancel.fired:
+            return False
+        if self._prefilled or self._provider is not self._own:
+            return False
+        provider = self.context.fallback(response.message)
+        if provider is None:
+            return False
+        self._withdraw(response)
+        self._own = provider
+        self._switch_provider(provider, response.message)
+        return True
+
+    def _withdraw(self, response: Failed) -> None:
+        """Record a request that is sent again in another form."""
+        usage = response.usage + response.discarded
+        cost = self.context.price(usage, self._provider.info)
+        self._add_usage(usage, cost)
+        self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), cost))
+        self.turn -= 1
+        self.session_usage.uncount_request()
 
     def ask(self) -> Complete | Failed:
         """Send one request and return its response."""
@@ -167,8 +190,12 @@ class Conversation:
         messages = self._history.view()
         self._mask = context.masking(self._state())
         self._prefilled = self._history.ends_with_model
+        provider = context.provider_override() or self._own
+        if provider is not self._provider:
+            self._switch_provider(provider)
+        # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
+        self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
-        self._switch_provider(context.provider_override() or context.provider)
         self.session_usage.count_request()
         context.journal.write(RequestSent(self.turn, len(messages), self._history.digest))
         context.hooks.request_sent(self.turn)
@@ -181,12 +208,13 @@ class Conversation:
             retrying=context.hooks.retrying,
         )
 
-    def _switch_provider(self, provider: Provider) -> None:
-        if provider is self._provider:
-            return
+    def _switch_provider(self, provider: Provider, reason: str = "") -> None:
+        """Send the next request to `provider`."""
         self._provider = provider
         self._max_output = max_response(provider.info)
-        self.context.journal.write(Note(f"From turn {self.turn} on the model {provider.info.name} answers."))
+        if self.context.compaction is not None:
+            self.context.compaction.use(provider)
+        self.context.journal.write(ModelChanged(self.turn + 1, provider.info.name, reason))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         context, mask = self.context, self._mask
@@ -199,6 +227,8 @@ class Conversation:
             session=context.identity,
             max_output=self._max_output,
             moved=self._history.moved,
+            effort=context.effort,
+            long_cache=self._long_cache,
         )
 
     def _state(self) -> RequestState:

@@ -64,15 +64,17 @@ class Hooks(NamedTuple):
 class ConversationContext(NamedTuple):
     """Everything one conversation needs, injected.
 
-     `journal` has its header already; `system` and the tools are frozen for the whole conversation.
-     `stop_on_denial` is the policy's `on_deny: stop`; `price` returns the cost of a response in USD. Without
-     `compaction` the conversation ends when it no longer fits the model's window. `identity` is the vendor's
-     cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
-     `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
-     `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
-     `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
-     `provider_override` returns the provider of the next request in place of `provider`, `None` for no override
-    .
+    `journal` has its header already; `system` and the tools are frozen for the whole conversation.
+    `stop_on_denial` is the policy's `on_deny: stop`; `price` returns the cost of a response in USD. Without
+    `compaction` the conversation ends when it no longer fits the model's window. `identity` is the vendor's
+    cache key. `shared_usage` is shared with other conversations, `own_turn_limit` is a limit for this one alone;
+    `start_time` is the start of the time limit by `clock`, if it is not the conversation's start. One with
+    `is_subagent` reports its own usage, others the shared usage. `masking` says which tools may be called now.
+    `before` are the messages of a continued run, and `tools` its tool specifications, byte for byte.
+    `provider_override` returns the provider of the next request in place of `provider`, `None` for no override.
+    `fallback(reason)` returns the provider that replaces an unavailable one for the rest of the run, `None` if there
+    is none. `effort` is the wanted one of `bot.contracts.model.EFFORTS`, empty for the model's own. `slow_checks()`:
+    the checks take so long that a cached prefix expires meanwhile.
     """
 
     provider: Provider
@@ -95,6 +97,9 @@ class ConversationContext(NamedTuple):
     before: Sequence[Message] = ()
     tools: tuple[ToolSpec, ...] | None = None
     provider_override: Callable[[], Provider | None] = lambda: None
+    fallback: Callable[[str], Provider | None] = lambda reason: None
+    effort: str = ""
+    slow_checks: Callable[[], bool] = lambda: False
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

@@ -83,6 +83,8 @@ def next_step(
     if step is StopReason.MAX_TOKENS and can_continue and _is_text(message):
         return Step.CONTINUE
     if isinstance(step, StopReason):
+        if isinstance(response, Complete) and response.refusal:
+            return Stop(step, f"The model refused to answer ({response.raw_reason}): {response.refusal}.")
         return Stop(step, _SENTENCES[step].format(raw=response.raw_reason or response.finish.value))
     if step is Step.MAY_END and not message.text.strip():
         return Step.EMPTY

@@ -62,7 +62,7 @@ def _run_turns(conversation: Conversation, first: str, images: Sequence[Image]) 
         if stop := conversation.stop_before_request() or conversation.compact_if_due():
             return stop
         response = conversation.ask()
-        if conversation.retry_after_overflow(response):
+        if conversation.retry_after_overflow(response) or conversation.fall_back(response):
             continue
         step = conversation.next_step(response)
         message = conversation.record_response(response)

@@ -8,6 +8,7 @@ output. Without an estimate, neither the limits on tokens and money nor compacti
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from typing import Literal
 from bot.agent.context_budget import tokens_of, tokens_of_text
 from bot.agent.journal import Journal, SubJournal
 from bot.contracts.cancel import CancelToken
+from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.journal import CallOpened, Delta, ProviderRetry
 from bot.contracts.messages import Message, Usage
 from bot.contracts.model import (
@@ -37,6 +39,19 @@ FLUSH_CHARACTERS = 1024
 FLUSH_SECONDS = 0.1
 _UNWRITTEN = 512
 """Characters at the end of a block that wait for more. No secret is longer in any form that the redactor matches."""
+
+
+def with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
+    """Return a token that fires with `cancel`, or after `seconds`. To be fired at the end, which ends the timer."""
+    token = CancelToken()
+    timer = threading.Timer(seconds, token.fire, args=("time",))
+    timer.daemon = True
+    retry_at_capacity(timer.start)
+    forget = cancel.on_fire(lambda: token.fire(cancel.reason))
+    token.on_fire(timer.cancel)
+    token.on_fire(forget)
+    return token
+
 
 Kind = Literal["text", "thinking", "arguments"]
 

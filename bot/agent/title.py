@@ -6,19 +6,17 @@ One extra request with a timeout; without a response the instruction's first wor
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 
 from bot.agent.conversation_context import ConversationContext, LoopEnd
 from bot.agent.finish import limit_stop
 from bot.agent.handover import MAX_CHANGE_TITLE
 from bot.agent.prompt import new_marker, render
-from bot.agent.receive import drain
+from bot.agent.receive import drain, with_timeout
 from bot.agent.usage import SessionUsage
-from bot.contracts.cancel import CancelToken
-from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.journal import BudgetChanged, Note
 from bot.contracts.messages import FinishReason, Message, Text
-from bot.contracts.model import Complete, ModelRequest
+from bot.contracts.model import Complete, ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 from bot.contracts.plain_text import quoted_names
 
@@ -30,10 +28,14 @@ _TOKENS = 2_048
 
 
 def title_change(
-    context: ConversationContext, instruction: str, end: LoopEnd, seconds: float = SECONDS
+    context: ConversationContext,
+    model: Callable[[], Provider],
+    instruction: str,
+    end: LoopEnd,
+    seconds: float = SECONDS,
 ) -> tuple[str, LoopEnd]:
-    """Return the title, empty if none is needed or none arrives within `seconds`, and `end` with the added
-    usage."""
+    """Return the title that `model()` gives, empty if none is needed or none arrives within `seconds`, and `end` with
+    the added usage."""
     short = len(instruction) <= MAX_CHANGE_TITLE and "\n" not in instruction.strip()
     if short or end.stop is not StopReason.END_TURN or not end.files.changed or context.cancel.fired:
         return "", end
@@ -41,11 +43,10 @@ def title_change(
     used.add(end.usage, end.cost)
     if limit_stop(context.limits, used, 0.0):
         return "", end
-    response = drain(
-        context.provider, _request(instruction, end), token := _with_timeout(context.cancel, seconds)
-    )
+    provider = model()
+    response = drain(provider, _request(instruction, end), token := with_timeout(context.cancel, seconds))
     token.fire("time")  # ends the timer's work, too
-    usage, cost = end.usage + response.usage, end.cost + context.price(response.usage, context.provider.info)
+    usage, cost = end.usage + response.usage, end.cost + context.price(response.usage, provider.info)
     context.journal.write(BudgetChanged(end.turns, usage, cost))
     title = ""
     if isinstance(response, Complete) and response.finish is FinishReason.END_TURN:
@@ -66,18 +67,6 @@ def _request(instruction: str, end: LoopEnd) -> ModelRequest:
         marker=new_marker(),
     )
     return ModelRequest("", (), (Message("user", (Text(text),)),), max_output=_TOKENS)
-
-
-def _with_timeout(cancel: CancelToken, seconds: float) -> CancelToken:
-    """Return a token that fires with `cancel`, or after `seconds`."""
-    token = CancelToken()
-    timer = threading.Timer(seconds, token.fire, args=("time",))
-    timer.daemon = True
-    retry_at_capacity(timer.start)
-    forget = cancel.on_fire(lambda: token.fire(cancel.reason))
-    token.on_fire(timer.cancel)
-    token.on_fire(forget)
-    return token
 
 
 def _line(text: str) -> str:

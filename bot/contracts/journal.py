@@ -266,6 +266,22 @@ class CompactionRecord(NamedTuple):
     dropped: tuple[str, ...] = ()
 
 
+class ModelChanged(NamedTuple):
+    """From `turn` on another model answers: one that a skill asks for, or, with a `reason`, one of the policy's
+    fallback list for the rest of the run. `reason` is why the model before it did not answer."""
+
+    turn: int
+    model: str
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        sentence = f"From turn {self.turn} on the model {self.model} answers."
+        return (
+            f"{sentence} {self.reason[:1].upper()}{self.reason[1:].rstrip('.')}." if self.reason else sentence
+        )
+
+
 class Note(NamedTuple):
     """One sentence for a reader of the run."""
 
@@ -351,6 +367,7 @@ Record = (
     | AttachedFile
     | AgentStarted
     | CompactionRecord
+    | ModelChanged
     | Note
     | WriteProposed
     | SessionEnded
@@ -379,6 +396,7 @@ RECORDS: Mapping[str, type[Record]] = {
     "attached": AttachedFile,
     "agent": AgentStarted,
     "compacted": CompactionRecord,
+    "model": ModelChanged,
     "note": Note,
     "write": WriteProposed,
     "session_ended": SessionEnded,

@@ -94,7 +94,7 @@ def _salvage(
     facts = run_outcome.Facts(
         request=header.request,
         base_sha=header.base_sha,
-        model=header.model,
+        model=[header.model, *(line.model for line in recording.records(lines.ModelChanged))][-1],
         sandbox=header.sandbox,
         started_at=header.started_at,
         ended_at=_last_change(folder),

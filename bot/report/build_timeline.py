@@ -23,6 +23,7 @@ from bot.contracts.journal import (
     DiagnosticsRecord,
     Evidence,
     FilesChanged,
+    ModelChanged,
     Note,
     PermissionDecision,
     ProviderRetry,
@@ -113,6 +114,8 @@ class _TimelineBuilder:
                 self.add_entry(TextEntry(at, record.origin, record.text, record.images))
             case Note():
                 self.add_entry(TextEntry(at, "note", record.text))
+            case ModelChanged():
+                self.add_entry(TextEntry(at, "note", record.sentence))
             case AttachedFile():
                 self.add_entry(TextEntry(at, "note", _attached(record)))
             case CompactionRecord():

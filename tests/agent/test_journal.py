@@ -127,6 +127,7 @@ FIELDS: dict[type, tuple[st.SearchStrategy[Any], ...]] = {
         st.lists(servers, max_size=2).map(tuple), st.none() | coverages,
     ),
     lines.Note: (texts,),
+    lines.ModelChanged: (numbers, texts, texts),
     lines.AttachedFile: (texts, texts, numbers, texts, texts, counted, names, costs),
     lines.WriteProposed: (texts, numbers, texts, st.booleans(), texts),
     lines.AgentStarted: (numbers, texts, texts, texts, texts, texts),

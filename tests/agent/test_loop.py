@@ -20,7 +20,15 @@ from bot.agent.message_history import MessageHistory
 from bot.agent.toolbox import Permission, Toolbox
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
-from bot.contracts.journal import Note, RequestSent, Response, ResponseFailed, Result, SessionEnded, UserText
+from bot.contracts.journal import (
+    ModelChanged,
+    RequestSent,
+    Response,
+    ResponseFailed,
+    Result,
+    SessionEnded,
+    UserText,
+)
 from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall, Usage
 from bot.contracts.model import Complete, Failed, ModelInfo
 from bot.contracts.outcome import StopReason
@@ -460,7 +468,7 @@ def test_who_is_lent_answers_with_its_own_price_while_it_is_and_that_is_noted(tm
     [asked] = other.requests
     assert [message.role for message in asked] == ["user", "assistant", "tool"]
     assert [message.role for message in bench.provider.requests[1]] == ["user"] + ["assistant", "tool"] * 2
-    assert [note.text for note in bench.journal().records(Note)] == [
+    assert [change.sentence for change in bench.journal().records(ModelChanged)] == [
         "From turn 2 on the model scripted/dear answers.",
         "From turn 3 on the model scripted/model answers.",
     ]

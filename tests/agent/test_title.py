@@ -35,7 +35,7 @@ def ask(
         journal.write(header())
         toolbox = Toolbox((), {}, lambda tool, arguments: Permission(True))
         context = ConversationContext(provider, "", toolbox, journal, limits, CancelToken())
-        title, after = title_change(context, asked, end, seconds)
+        title, after = title_change(context, lambda: provider, asked, end, seconds)
     return title, after, provider
 
 

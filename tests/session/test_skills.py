@@ -214,7 +214,7 @@ def test_without_a_skill_there_is_no_tool(tmp_path: Path) -> None:
 def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_other(
     stage: Stage, tmp_path: Path
 ) -> None:
-    other, own = "claude-haiku-4-5", "claude-sonnet-4-5"
+    other, own = "claude-haiku-4-5", "claude-sonnet-5-5"
     files = {
         ".github/agent.yml": "options: {models: [anthropic/claude-haiku-*]}\nchecks: []\n",
         ".agents/skills/cheap/SKILL.md": skill(
@@ -244,8 +244,8 @@ def test_a_skill_has_the_model_that_policy_allows_until_the_turn_ends_and_no_oth
     )
     assert "does not get it: the policy's `options: models` does not list it" in came.results[-1]
     journal = read_journal(stage.bundle / "journal.jsonl")
-    notes = [note.text for note in journal.records(lines.Note) if "answers." in note.text]
-    assert notes == [
+    changes = [change.sentence for change in journal.records(lines.ModelChanged)]
+    assert changes == [
         f"From turn {turn} on the model {name} answers."
         for turn, name in ((2, other), (4, own), (5, other), (6, own))
     ]

@@ -21,9 +21,11 @@ from bot.contracts.outcome import Status
 from bot.contracts.request import RunLimits, Tier, Verb
 from bot.contracts.tools import PLAIN
 from bot.policy.load import load_policy
+from bot.policy.values import ModelSettings
 from bot.providers.replay import ReplayProvider
 from bot.session.context.profiles import profile_of_verb
 from bot.session.run_folder import RunFolder
+from bot.session.tools.run_models import ModelSources, RunModels
 from bot.session.tools.skills import RunSkills, SkillModels
 from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import Gatekeeper
@@ -92,11 +94,12 @@ def test_a_subagent_is_told_of_the_runs_limits_in_time(stage: Stage) -> None:
 
 def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -> None:
     unused: Any = None
-    run = SharedSettings(unused, RunLimits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
+    sources = ModelSources("", lambda: ReplayProvider((), INFO), None, {}, {}, False, str)
+    models = RunModels(ReplayProvider((), INFO), sources, ModelSettings(effort="low"))
+    run = SharedSettings(models, RunLimits(turns=7), SessionUsage(), 7.0, "run", stop_on_denial=True)
     policy, profile = load_policy(None), profile_of_verb(Verb.FIX)
     with Journal(tmp_path / "journal.jsonl", str) as journal:
         subagents = RunSubagents(
-            connect=lambda: ReplayProvider((), INFO),
             shared=run,
             workspace=unused,
             gatekeeper=Gatekeeper(policy, Tier.LOCAL, "", journal.write, profile),
@@ -112,6 +115,7 @@ def test_subagents_share_usage_limits_and_clock_with_their_run(tmp_path: Path) -
     assert (context.start_time, context.limits, context.identity) == (7.0, run.limits, "run-explore-1")
     assert context.shared_usage is run.usage
     assert context.stop_on_denial
+    assert context.effort == "low"
 
 
 def test_a_reader_is_given_nothing_that_writes_or_runs(stage: Stage) -> None:

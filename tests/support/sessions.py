@@ -66,6 +66,7 @@ class Bench:
     writing: Sequence[str] = ()
     provider_override: Callable[[], ScriptedProvider | None] = lambda: None
     start_time: float | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
     ran: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -94,6 +95,7 @@ class Bench:
                 provider_override=self.provider_override,
                 before=self.before,
                 start_time=self.start_time,
+                **self.more,
             )
             return run_loop(context, first, images)
 

@@ -158,6 +158,7 @@ def run_verb(
                 ),
                 folder=folder,
                 connect=lambda: connect_model(MODEL, environment),
+                model=MODEL,
                 connect_named=lambda name: connect_model(name, environment),
                 environment=environment,
                 resume=resume,

@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 
 from bot.contracts.evidence import CheckerComparison, Coverage
 from bot.contracts.outcome import CheckResult
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage, missing_reason
+from bot.evidence.reruns import CheckExecution
 from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
 from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
 from bot.session.checks.check_time import TimeBudget
 from bot.session.checks.runner import not_run
+
+SLOW_SECONDS = 240.0
+"""A vendor keeps a cached prefix for five minutes."""
+
+
+def _has_result(future: Future[CheckExecution]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 class Rounds:
@@ -38,6 +47,12 @@ class Rounds:
     def has_work(self) -> bool:
         """Whether there may be something to run."""
         return bool(self.checks) or (self._context.inspect is not None and not self._context.unrun)
+
+    @property
+    def are_slow(self) -> bool:
+        """Whether the checks before the change took over four minutes so far."""
+        ended = [future.result().run for future in self._before.executions if _has_result(future)]
+        return sum(run.duration for run in ended) > SLOW_SECONDS
 
     def end_by(self, minutes: float) -> None:
         """Start no rerun later than this from now on."""

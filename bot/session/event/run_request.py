@@ -194,6 +194,7 @@ def _run(
             source=_source(request, where),
             folder=folder,
             connect=lambda: connect_model(model, environment),
+            model=model,
             connect_named=lambda name: connect_model(name, environment),
             environment=environment,
             sandbox=options.sandbox,

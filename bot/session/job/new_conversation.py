@@ -14,11 +14,11 @@ from bot.contracts import journal as lines
 from bot.contracts.model import Provider
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
-from bot.providers.connect import apply_overrides
 from bot.providers.models import cost
 from bot.session.job.loop_hooks import LoopHooks, StopHook, SyntaxCheck
 from bot.session.job.run_context import RunContext
 from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.subagents import RunSubagents, SharedSettings
 from bot.session.tools.toolbox import CallTracker, RunToolbox
 
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 
 def new_conversation(
-    context: RunContext, provider: Provider, resumed: Resumed | None
+    context: RunContext, models: RunModels, model: ConversationModel, resumed: Resumed | None
 ) -> tuple[ConversationContext, ResultTools]:
-    """What the conversation needs, and its result tools. Writes the journal's first lines."""
+    """What the conversation with `model` needs, and its result tools. Writes the journal's first lines."""
+    provider = model.provider
     inputs, spec, profile = context.inputs, context.inputs.spec, context.profile
     calls = CallTracker()
     shared = SharedSettings(
-        provider=provider,
+        models=models,
         limits=_limits(context),
         usage=SessionUsage(),
         began=time.monotonic(),
@@ -64,7 +65,7 @@ def new_conversation(
         system, tools = earlier.system, earlier.tools
     inputs.journal.write(_header(context, provider, system, tools, shared.limits))
     spec.folder.keep_header()
-    for note in (*notes, *context.skills.notes):
+    for note in (*notes, *context.skills.notes, *models.notes):
         inputs.journal.write(lines.Note(note))
     if resumed and resumed.files:
         change = lines.FilesChanged(0, resumed.files, note="the change of the run before this one")
@@ -81,7 +82,7 @@ def new_conversation(
         _hooks(context, results, calls).hooks(),
         stop_on_denial=shared.stop_on_denial,
         price=cost,
-        compaction=SummaryCompaction(provider, context.archive, cost),
+        compaction=SummaryCompaction(provider, context.archive, cost, lambda: models.small),
         identity=shared.identity,
         shared_usage=shared.usage,
         start_time=shared.began,
@@ -89,6 +90,9 @@ def new_conversation(
         before=earlier.messages if earlier else (),
         tools=tools,
         provider_override=lambda: context.skills.models.provider,
+        fallback=model.fall_back,
+        effort=models.effort,
+        slow_checks=lambda: context.rounds.are_slow,
     )
     return conversation, results
 
@@ -103,7 +107,6 @@ def _limits(context: RunContext) -> RunLimits:
 def _subagents(context: RunContext, shared: SharedSettings, calls: CallTracker) -> RunSubagents:
     inputs, spec = context.inputs, context.inputs.spec
     return RunSubagents(
-        connect=lambda: apply_overrides(spec.connect(), inputs.policy.models),
         shared=shared,
         workspace=context.workspace,
         gatekeeper=context.gatekeeper,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +40,10 @@ _DIED = "the run ended before"
 _UNCHECKED = "The run was canceled while its change was checked."
 
 
-def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: ModelInfo) -> RunResult:
+def conclude(
+    context: RunContext, results: ResultTools, end: LoopEnd, model: ModelInfo, model_notes: Sequence[str]
+) -> RunResult:
+    """Return the result of the run. `model` is the one that answered last."""
     inputs, rounds, environment = context.inputs, context.rounds, context.environment
     verdict, dropped_notes = context.gate.final_verdict()
     accepted = None if isinstance(verdict, GateError) else verdict
@@ -63,6 +67,7 @@ def conclude(context: RunContext, results: ResultTools, end: LoopEnd, model: Mod
     )
     notes = (
         *guess_notes(model),
+        *model_notes,
         *inputs.spec.notes,
         *context.notes,
         *environment.trees.notes(),

@@ -7,6 +7,7 @@ the conversation ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ from bot.session.progress.reporter import ProgressReporter
 from bot.session.progress.waits import Background, WatchedProvider
 from bot.session.run_folder import lock_folder
 from bot.session.tools.result_tools import ResultTools
+from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
 from bot.session.tools.skills import find_skills
 from bot.workspace.probe import Chosen, first_that_holds
 from bot.workspace.sandbox.backends import candidates
@@ -179,22 +181,37 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
     trees.begin(inputs.stop)
     if not trees.need_preparing:
         context.workspace.open()
-    provider = WatchedProvider(
-        apply_overrides(connecting.result(), inputs.policy.models), spec.say, spec.asking
+    provider = apply_overrides(connecting.result(), inputs.policy.models)
+    models = _models(inputs, provider)
+    model = ConversationModel(
+        models, lambda provider: WatchedProvider(provider, spec.say, spec.asking), provider
     )
+    for note in models.notes:
+        spec.say(note)
     context.rounds.end_by(inputs.budget.minutes)
-    conversation, results = new_conversation(context, provider, resumed)
+    conversation, results = new_conversation(context, models, model, resumed)
     forget = inputs.stop.on_fire(lambda: inputs.cancel.fire("signal"))
     try:
         with cancelled_after(inputs.cancel, inputs.budget.minutes):
             end = _converse(context, conversation, results, resumed.last if resumed else None, attachments)
-            end = _with_title(context, conversation, results, end)
+            end = _with_title(context, conversation, lambda: models.small or model.provider, results, end)
     finally:
         forget()
         provider.close()
+        models.close()
     from bot.session.job.result import conclude
 
-    return conclude(context, results, end, provider.info)
+    return conclude(context, results, end, model.provider.info, models.notes)
+
+
+def _models(inputs: RunInputs, provider: Provider) -> RunModels:
+    spec, policy = inputs.spec, inputs.policy
+    is_local = inputs.tier is Tier.LOCAL
+    sources = ModelSources(
+        spec.model, spec.connect, spec.connect_named, spec.environment, policy.models, is_local, spec.say
+    )
+    task = inputs.task.name if inputs.task else ""
+    return RunModels(provider, sources, policy.model_settings.of(spec.request.verb, inputs.tier, task))
 
 
 def _resumed(context: RunContext) -> Resumed | None:
@@ -240,15 +257,19 @@ def _converse(
 
 
 def _with_title(
-    context: RunContext, conversation: ConversationContext, results: ResultTools, end: LoopEnd
+    context: RunContext,
+    conversation: ConversationContext,
+    provider: Callable[[], Provider],
+    results: ResultTools,
+    end: LoopEnd,
 ) -> LoopEnd:
-    """Ask the model for the title of a change that neither it nor a thread has described."""
+    """Ask `provider()` for the title of a change that neither it nor a thread has described."""
     request = context.inputs.spec.request
     if context.profile.read_only or request.thread or results.describe.description.title:
         return end
     from bot.agent.title import title_change
 
-    title, end = title_change(conversation, request.full_instruction, end)
+    title, end = title_change(conversation, provider, request.full_instruction, end)
     if title:
         results.describe.set_title(title)
     return end

@@ -41,14 +41,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """The input of a run. `connect` makes the provider, on a thread of its own; `connect_named` makes that of another
-    model, which a skill asks for. `origin` is the folder that the work tree stands for: where `bring:` comes from and
-    where commands see the tree. `resume` is the folder of the bundle that a `continue` starts from; `notes` are
-    sentences for the outcome. A review is of `range`, else of the request's pull request, of that only what is new
-    since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the request. `watch`
-    is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to the
-    model. `view` takes every progress event and
-    may have a person to ask."""
+    """The input of a run. `connect` makes the provider of `model`, on a thread of its own; `connect_named` makes that
+    of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands for: where
+    `bring:` comes from and where commands see the tree. `resume` is the folder of the bundle that a `continue` starts
+    from; `notes` are sentences for the outcome. A review is of `range`, else of the request's pull request, of that
+    only what is new since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the
+    request. `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each
+    request to the model. `view` takes every progress event and may have a person to ask."""
 
     request: Request
     source: Source
@@ -64,6 +63,7 @@ class RunSpec:
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
     load_attachments: LoadAttachments | None = None
+    model: str = ""
     connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
@@ -168,6 +168,7 @@ def local_spec(
         source=Source(str(repo), revision),
         folder=folder,
         connect=lambda: connect_model(model, environment),
+        model=model,
         connect_named=lambda name: connect_model(name, environment),
         environment=environment,
         sandbox=sandbox,

@@ -18,11 +18,11 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.model import Provider, Retrying
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import Variation
-from bot.providers.connect import share_model_info
 from bot.providers.models import cost
 from bot.session.context.profiles import TODO, Profile
 from bot.session.progress.waits import WatchedProvider
 from bot.session.tools.result_tools import Archive, ResultTool
+from bot.session.tools.run_models import ConversationModel, RunModels
 from bot.session.tools.skills import RunSkills
 from bot.session.tools.toolbox import CallTracker, Gatekeeper, RunToolbox
 from bot.session.workspaces.agent_workspace import AgentWorkspace
@@ -33,9 +33,9 @@ _READING = frozenset(spec.name for spec in TOOL_SPECS if not spec.writes)
 
 
 class SharedSettings(NamedTuple):
-    """What subagents have in common with their run's conversation: the model, the limits, the usage and the clock."""
+    """What subagents have in common with their run's conversation: the models, the limits, the usage and the clock."""
 
-    provider: Provider
+    models: RunModels
     limits: RunLimits
     usage: SessionUsage
     began: float
@@ -45,10 +45,9 @@ class SharedSettings(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class RunSubagents:
-    """`tool` starts a subagent. `connect` makes a provider for each; `call` returns turn and id of the call that
+    """`tool` starts a subagent. `call` returns turn and id of the call that
     the current thread runs."""
 
-    connect: Callable[[], Provider]
     shared: SharedSettings
     workspace: AgentWorkspace
     gatekeeper: Gatekeeper
@@ -101,11 +100,13 @@ class RunSubagents:
             listed = [f"Your list:\n{render_list(todo.items)}"] if todo.items else []
             return [*listed, *skills.carried()]
 
-        provider = WatchedProvider(
-            share_model_info(self.connect(), shared.provider), lambda line: self.say(f"{name}: {line}")
-        )
+        def watched(provider: Provider) -> Provider:
+            return WatchedProvider(provider, lambda line: self.say(f"{name}: {line}"))
+
+        models = shared.models
+        model = ConversationModel(models, watched)
         return ConversationContext(
-            provider=provider,
+            provider=model.provider,
             system=system_prompt(kind.prompt, toolbox.specs),
             toolbox=toolbox,
             journal=journal,
@@ -119,7 +120,7 @@ class RunSubagents:
             ),
             stop_on_denial=shared.stop_on_denial,
             price=cost,
-            compaction=SummaryCompaction(provider, self.archive, cost),
+            compaction=SummaryCompaction(model.provider, self.archive, cost, lambda: models.small),
             identity=f"{shared.identity}-{name}",
             shared_usage=shared.usage,
             own_turn_limit=kind.turns,
@@ -127,6 +128,8 @@ class RunSubagents:
             is_subagent=True,
             masking=first_and_last_mask(()),
             provider_override=lambda: skills.models.provider,
+            fallback=model.fall_back,
+            effort=models.effort,
         )
 
     def _retrying(self, event: Retrying) -> None:

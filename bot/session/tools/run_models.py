@@ -1,0 +1,157 @@
+"""The models of one run: the one that answers, those that replace it when it is unavailable, and the small one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from bot.contracts.errors import AgentError, UsageError
+from bot.contracts.model import ModelOverride, Provider
+from bot.policy.values import ModelSettings
+from bot.providers.connect import apply_overrides, check_model, share_model_info
+from bot.providers.models import effort_notes
+from bot.providers.replay import RECORDED
+from bot.session.progress.waits import Background
+
+Wrap = Callable[[Provider], Provider]
+
+
+class ModelSources(NamedTuple):
+    """Where the providers of a run come from. `model` is the name that `connect` stands for; `connect_named` makes a
+    provider of another one, `None` if there is none. `is_local`: the run is of a person at a terminal."""
+
+    model: str
+    connect: Callable[[], Provider]
+    connect_named: Callable[[str], Provider] | None
+    environment: Mapping[str, str]
+    overrides: Mapping[str, ModelOverride]
+    is_local: bool
+    say: Callable[[str], None]
+
+
+class RunModels:
+    """`notes` are sentences for people. A model that replaces another does so for every conversation that begins
+    later, too. Thread-safe."""
+
+    def __init__(self, first: Provider, sources: ModelSources, settings: ModelSettings) -> None:
+        """`first` is the provider of the run's model."""
+        self.notes: list[str] = []
+        self._first = first
+        self._sources = sources
+        self._lock = threading.Lock()
+        self._opened: list[Provider] = []
+        if sources.model.startswith(RECORDED):
+            settings = ModelSettings()  # a recording needs no network
+        self.effort = settings.effort or ""
+        self.fallback = tuple(self._usable(settings.fallback or (), "fallback"))
+        self.position = 0  # in `fallback`, from 1 on; 0 is the run's own model
+        small = next(self._usable((settings.small,) if settings.small else (), "small"), "")
+        self._small = Background(lambda: self._open(small), "small model") if small else None
+        self.notes += effort_notes(first.info, self.effort)
+
+    @property
+    def small(self) -> Provider | None:
+        """The small model, `None` without one. Waits until it is connected."""
+        try:
+            return self._small.result() if self._small else None
+        except AgentError as error:
+            self._small = None
+            self._note(f"The small model is left out: {_clause(error)}.")
+            return None
+
+    def connect_current(self) -> Provider:
+        """Return a new provider of the model that answers now."""
+        with self._lock:
+            position = self.position
+        if position:
+            return self._open(self.fallback[position - 1])
+        return share_model_info(
+            apply_overrides(self._sources.connect(), self._sources.overrides), self._first
+        )
+
+    def next_after(self, position: int, reason: str) -> tuple[int, Provider | None]:
+        """Return the provider that replaces the model at `position`, which is unavailable for `reason`, and its own
+        position; `None` if there is none."""
+        while True:
+            with self._lock:
+                position = self.position = max(position + 1, self.position)
+            if position > len(self.fallback):
+                return position, None
+            name = self.fallback[position - 1]
+            try:
+                provider = self._open(name)
+            except AgentError as error:
+                self._note(f"The fallback {name} is left out: {_clause(error)}.")
+                continue
+            self._note(f"{reason.rstrip('.')}: {name} answers from here on.")
+            for note in effort_notes(provider.info, self.effort):
+                self._note(note)
+            return position, provider
+
+    def close(self) -> None:
+        with self._lock:
+            opened, self._opened = self._opened, []
+        for provider in opened:
+            provider.close()
+
+    def _usable(self, names: tuple[str, ...], key: str) -> Iterator[str]:
+        """Yield the models of the policy that can be asked, and note why the others cannot.
+
+        At a terminal the policy may be a stranger's: it sends nothing to a server that the person did not choose.
+        """
+        sources = self._sources
+        own = sources.model.partition("/")[0]
+        for name in names:
+            try:
+                if sources.connect_named is None or name.startswith(RECORDED):
+                    raise UsageError("there is no such model here")
+                if sources.is_local and name.partition("/")[0] != own:
+                    raise UsageError(
+                        f"a policy cannot send your work to another provider than {own or 'yours'}"
+                    )
+                check_model(name, sources.environment)
+            except AgentError as error:
+                self.notes.append(
+                    f"`model_settings: {key}` names {name}, which is left out: {_clause(error)}."
+                )
+            else:
+                yield name
+
+    def _open(self, name: str) -> Provider:
+        from bot.providers.probe import with_served_window
+
+        connect = self._sources.connect_named
+        assert connect is not None
+        provider = apply_overrides(with_served_window(connect(name)), self._sources.overrides)
+        with self._lock:
+            self._opened.append(provider)
+        return provider
+
+    def _note(self, sentence: str) -> None:
+        with self._lock:
+            self.notes.append(sentence)
+        self._sources.say(sentence)
+
+
+class ConversationModel:
+    """The model of one conversation, which may be replaced. `wrap` is applied to each provider."""
+
+    def __init__(self, models: RunModels, wrap: Wrap, provider: Provider | None = None) -> None:
+        """`provider` is the run's own; without it, a new one of the model that answers now is used."""
+        self._models = models
+        self._wrap = wrap
+        self._position = 0 if provider else models.position
+        self.provider = wrap(provider or models.connect_current())
+
+    def fall_back(self, reason: str) -> Provider | None:
+        """Return the provider that replaces the unavailable one, `None` if there is none."""
+        self._position, provider = self._models.next_after(self._position, reason)
+        if provider is None:
+            return None
+        self.provider = self._wrap(provider)
+        return self.provider
+
+
+def _clause(error: AgentError) -> str:
+    return " ".join(str(error).rstrip(".").split())[:300]

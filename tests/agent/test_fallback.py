@@ -1,0 +1,189 @@
+"""Another model answers when the conversation's own is unavailable, and only before anything of an answer was shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.compaction import SummaryCompaction
+from bot.contracts.journal import CompactionRecord, ModelChanged, RequestSent, ResponseFailed
+from bot.contracts.messages import FinishReason, Usage
+from bot.contracts.model import Complete, Failed
+from bot.contracts.outcome import StopReason
+from bot.contracts.request import RunLimits
+from bot.contracts.tools import ToolOutcome
+from tests.agent.test_compaction import SMALL, Narrow, echoes
+from tests.support.scripted import INFO, ScriptedProvider, call, says
+from tests.support.sessions import Bench
+
+DEAR = replace(INFO, name="scripted/dear", output_price=100.0)
+DOWN = Failed("the server is overloaded (529)", 529, unavailable=True)
+ONE_CALL = says(call("echo", '{"text": "a"}'), usage=Usage(0, 0, 0, 1_000_000))
+
+
+def bench(folder: Path, script: list[Any], *others: ScriptedProvider, **more: Any) -> Bench:
+    rest = iter(others)
+    asked: list[str] = []
+
+    def fallback(reason: str) -> ScriptedProvider | None:
+        asked.append(reason)
+        return next(rest, None)
+
+    made = Bench(script, folder, more={"fallback": fallback, **more.pop("more", {})}, **more)
+    made.asked_for_fallback = asked  # type: ignore[attr-defined]
+    return made
+
+
+def asked_for(bench: Bench) -> list[str]:
+    reasons: list[str] = bench.asked_for_fallback  # type: ignore[attr-defined]
+    return reasons
+
+
+def test_it_answers_for_the_rest_with_its_own_price_and_the_journal_says_so(tmp_path: Path) -> None:
+    other = ScriptedProvider([says("Done.", usage=Usage(0, 0, 0, 1_000_000))], DEAR)
+    here = bench(tmp_path, [ONE_CALL, DOWN], other, limits=RunLimits(turns=2))
+    end = here.run()
+    assert (end.stop, end.turns, end.cost) == (StopReason.END_TURN, 2, pytest.approx(105.0))
+    assert [message.role for message in other.requests[0]] == ["user", "assistant", "tool"]
+    assert asked_for(here) == [DOWN.message]
+    journal = here.journal()
+    assert list(journal.records(ModelChanged)) == [ModelChanged(2, "scripted/dear", DOWN.message)]
+    assert [line.turn for line in journal.records(RequestSent)] == [1, 2, 2]
+    assert [line.status for line in journal.records(ResponseFailed)] == [529]
+
+
+def test_one_after_another_is_asked_and_the_last_failure_is_told(tmp_path: Path) -> None:
+    last = replace(DOWN, message="this one limits the rate (429)", status=429)
+    here = bench(tmp_path, [DOWN], ScriptedProvider([DOWN], DEAR), ScriptedProvider([last], DEAR))
+    end = here.run()
+    assert (end.stop, end.reason) == (StopReason.PROVIDER_ERROR, last.message)
+    assert len(asked_for(here)) == 3
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        replace(DOWN, unavailable=False),
+        Failed("the key was refused (401)", 401),
+        Failed("invalid (400)", 400),
+        Failed("canceled", canceled=True),
+        replace(says("", raw="refusal", finish=FinishReason.ERROR), refusal="category 'cyber'"),
+    ],
+)
+def test_no_other_failure_asks_another_model(tmp_path: Path, failure: Failed | Complete) -> None:
+    here = bench(tmp_path, [failure], ScriptedProvider([says("Done.")], DEAR))
+    end = here.run()
+    assert end.stop is StopReason.PROVIDER_ERROR
+    assert asked_for(here) == []
+    if isinstance(failure, Complete):
+        assert end.reason == "The model refused to answer (refusal): category 'cyber'."
+
+
+def test_a_text_that_was_begun_is_not_continued_by_another_model(tmp_path: Path) -> None:
+    """The next request ends with the model's own text, which people have seen."""
+    cut = says("The first half", finish=FinishReason.MAX_TOKENS)
+    prefill = replace(INFO, prefill=True)
+    here = bench(
+        tmp_path,
+        [cut, DOWN],
+        ScriptedProvider([says("Done.")], DEAR),
+        model=lambda script: ScriptedProvider(script, prefill),
+    )
+    assert here.run().stop is StopReason.PROVIDER_ERROR
+    assert asked_for(here) == []
+
+
+def test_an_exhausted_budget_ends_the_run_and_asks_nobody(tmp_path: Path) -> None:
+    other = ScriptedProvider([says("Done.")], DEAR)
+    here = bench(tmp_path, [ONE_CALL, DOWN], other, limits=RunLimits(cost_usd=1.0))
+    assert here.run().stop is StopReason.BUDGET
+    assert asked_for(here) == []
+
+
+def test_a_smaller_window_is_kept_to_before_the_other_model_is_asked(tmp_path: Path) -> None:
+    big = replace(INFO, context_window=100_000, max_output=2_000)
+    other = Narrow([says("Done.")], replace(SMALL, name="scripted/small"))
+    here = bench(
+        tmp_path,
+        [*echoes(30), DOWN],
+        other,
+        model=lambda script: Narrow(script, big),
+        compaction=lambda model: SummaryCompaction(model),
+    )
+    assert here.run().stop is StopReason.END_TURN
+    # The double refuses a request that is over its window.
+    assert len(other.requests) == 1
+    [made] = here.journal().records(CompactionRecord)
+    assert made.turn == 31
+
+
+def compacted(folder: Path, small: ScriptedProvider | None) -> Bench:
+    here = Bench(
+        [*echoes(12), says("Done.")],
+        folder,
+        model=lambda script: Narrow(script, SMALL),
+        compaction=lambda model: SummaryCompaction(model, small=lambda: small),
+    )
+    assert here.run("the task").stop is StopReason.END_TURN
+    return here
+
+
+def asked_to_sum_up(provider: ScriptedProvider) -> int:
+    assert isinstance(provider, Narrow)
+    return len(provider.asked_to_sum_up)
+
+
+def test_a_small_model_writes_the_summary_and_its_price_counts(tmp_path: Path) -> None:
+    summary = says("## Decided\n- By the small one.", usage=Usage(0, 0, 0, 1_000_000))
+    small = Narrow((), replace(INFO, name="small", output_price=2.0), summaries=(summary,))
+    here = compacted(tmp_path, small)
+    assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (1, 0)
+    [made] = here.journal().records(CompactionRecord)
+    assert ("By the small one" in made.text, made.cost) == (True, pytest.approx(2.0))
+
+
+@pytest.mark.parametrize("answer", [DOWN, says(""), says("x" * 100_000)])
+def test_a_small_model_that_fails_is_replaced_by_the_main_one(
+    tmp_path: Path, answer: Failed | Complete
+) -> None:
+    small = Narrow((), INFO, summaries=(answer,))
+    here = compacted(tmp_path, small)
+    assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (1, 1)
+
+
+def test_a_small_model_is_not_asked_what_it_cannot_read(tmp_path: Path) -> None:
+    small = Narrow((), replace(INFO, context_window=6_000, max_output=1_000))
+    here = compacted(tmp_path, small)
+    assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (0, 1)
+
+
+def test_the_cache_is_long_from_the_first_edit_on_if_the_checks_are_slow(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    class Watched(ScriptedProvider):
+        def stream(self, request: Any, cancel: Any) -> Any:
+            seen.append(request.long_cache)
+            assert request.effort == "high"
+            return super().stream(request, cancel)
+
+    def edit(arguments: object, cancel: object) -> ToolOutcome:
+        return ToolOutcome("edited", metadata={"path": "a.py", "before_hash": "a", "after_hash": "b"})
+
+    slow = iter([False, True])
+    script = [
+        says(call("echo", "{}", "c1")),
+        *(says(call("edit", "{}", f"e{n}")) for n in range(3)),
+        says("Done."),
+    ]
+    Bench(
+        script,
+        tmp_path,
+        tools={"edit": edit},
+        model=Watched,
+        more={"slow_checks": lambda: next(slow), "effort": "high"},
+    ).run()
+    # Not before an edit, not while the checks are quick, and then to the end.
+    assert seen == [False, False, False, True, True]

@@ -1,0 +1,181 @@
+"""The policy's fallback list, effort and small model in whole runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agent.journal import read_journal
+from bot.contracts import journal as lines
+from bot.contracts.outcome import Status as RunStatus
+from bot.contracts.outcome import StopReason
+from bot.contracts.request import Verb
+from bot.policy.values import ModelSettings
+from bot.session.tools.run_models import ConversationModel, ModelSources, RunModels
+from tests.session.conftest import Cli
+from tests.support.fix_script import DESCRIBE, DONE, EDITS, VIEW
+from tests.support.model_script import Call, Say, ScriptRequest, Status, Step, Think, Turn
+from tests.support.model_server import ModelServer
+from tests.support.repositories import commit_all
+from tests.support.scripted import INFO, ScriptedProvider
+from tests.support.stage import MODEL, Stage
+from tests.support.verb_runs import VerbRun, request_in, run_verb
+
+OWN, OTHER = MODEL.partition("/")[2], "gpt-6.2-sol"
+POLICY = f"version: 1\nmodel_settings: {{fallback: [openai-chat/{OTHER}]}}\n"
+NOT_NOW = {"retry-after": "61"}
+LONG = (
+    "Durations of almost a minute are shown as 60 seconds, which is wrong: round them before they are split. "
+    * 2
+)
+
+
+def played(stage: Stage, own: list[Step], other: list[Step], policy: str = POLICY, **more: Any) -> VerbRun:
+    """A run in which each model does its steps in order."""
+    stage.forge.commit(stage.repo, {".github/agent.yml": policy})
+    steps = {OWN: iter(own), OTHER: iter(other)}
+
+    def script(request: ScriptRequest) -> Step:
+        return next(steps[request.body["model"]])
+
+    return run_verb(stage, request_in(stage, Verb.FIX, "round first"), script, **more)
+
+
+def journal_of(stage: Stage) -> Any:
+    return read_journal(stage.bundle / "journal.jsonl")
+
+
+@pytest.mark.parametrize("code", [529, 429])
+def test_another_vendors_model_goes_on_where_the_first_is_unavailable(stage: Stage, code: int) -> None:
+    own: list[Step] = [Turn((Think("Look first."), VIEW)), Status(code, "not now", NOT_NOW)]
+    came = played(stage, own, [Turn(EDITS), DESCRIBE, DONE])
+    assert came.outcome.status is RunStatus.CHANGED
+    assert came.outcome.model == OTHER
+    assert [one["model"] for one in came.model_requests] == [OWN, OWN, OTHER, OTHER]
+    journal = journal_of(stage)
+    [change] = journal.records(lines.ModelChanged)
+    assert (change.turn, change.model, f"({code})" in change.reason) == (2, OTHER, True)
+    assert any(f"openai-chat/{OTHER} answers from here on" in note for note in came.outcome.notes)
+    first = json.dumps(came.model_requests[2])
+    assert "sig-1" not in first and "Look first" not in first
+    roles = [message["role"] for message in came.model_requests[2]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    costs = [line.cost for line in journal.records(lines.Response)]
+    assert all(cost > 0 for cost in costs)
+
+
+def test_nobody_else_goes_on_with_an_answer_that_was_begun(stage: Stage) -> None:
+    begun = Turn((Say("I will look at the code."),), error={"type": "overloaded_error", "message": "busy"})
+    came = played(stage, [begun, Status(529, "not now", NOT_NOW)], [DONE])
+    assert came.outcome.stop_reason is StopReason.PROVIDER_ERROR
+    assert {one["model"] for one in came.model_requests} == {OWN}
+    assert list(journal_of(stage).records(lines.ModelChanged)) == []
+
+
+@pytest.mark.parametrize("code", [400, 401, 403])
+def test_a_refused_request_is_asked_nowhere_else(stage: Stage, code: int) -> None:
+    came = played(stage, [Status(code, "no")], [DONE])
+    assert came.outcome.stop_reason is StopReason.PROVIDER_ERROR
+    assert [one["model"] for one in came.model_requests] == [OWN]
+
+
+def test_a_subagent_that_begins_later_asks_the_model_that_answers_now(stage: Stage) -> None:
+    task = Call("task", {"agent_type": "explore", "prompt": "Where are the durations?"})
+    own: list[Step] = [Status(529, "not now", NOT_NOW)]
+    came = played(stage, own, [task, Say("In format.py."), DONE])
+    assert [one["model"] for one in came.model_requests] == [OWN, OTHER, OTHER, OTHER]
+    assert came.outcome.stop_reason is StopReason.END_TURN
+
+
+def test_a_fallback_that_cannot_be_asked_is_named_before_the_first_request(stage: Stage) -> None:
+    policy = (
+        "version: 1\nmodel_settings:\n  effort: high\n"
+        "  fallback: [github/openai/gpt-4.1, gemini/gemini-3-pro]\n  small: nobody/x\n"
+    )
+    came = played(stage, [DONE], [], policy)
+    notes = " ".join(came.outcome.notes)
+    assert "GitHub Models was closed on 2026-07-30" in notes
+    assert "gemini/gemini-3-pro, which is left out" in notes and "GEMINI_API_KEY" in notes
+    assert "There is no provider 'nobody'" in notes
+    # A server of one's own may not know the field.
+    assert f"The model {OWN} takes no level of effort here" in notes
+    assert "output_config" not in came.model_requests[0]
+
+
+def test_a_setting_of_a_verb_holds_for_its_runs_alone(stage: Stage) -> None:
+    policy = (
+        f"version: 1\nmodels: {{{MODEL}: {{efforts: [low, high]}}}}\n"
+        "model_settings: {effort: high, verbs: {fix: {effort: medium}}}\n"
+    )
+    came = played(stage, [DONE], [], policy)
+    assert came.model_requests[0]["output_config"] == {"effort": "low"}
+    assert any("has no effort 'medium'; it works with 'low'" in note for note in came.outcome.notes)
+
+
+def test_a_recorded_run_has_no_other_models() -> None:
+    sources = ModelSources("replay/x.jsonl", ScriptedProvider, None, {}, {}, False, str)  # type: ignore[arg-type]
+    models = RunModels(
+        ScriptedProvider(()), sources, ModelSettings("high", ("openai/gpt-6.2-sol",), "openai/x")
+    )
+    assert (models.effort, models.fallback, models.small, models.notes) == ("", (), None, [])
+
+
+def test_conversations_at_once_go_along_one_list() -> None:
+    """What one of them found unavailable no later one asks again."""
+    asked: list[str] = []
+
+    def connect(name: str) -> ScriptedProvider:
+        asked.append(name)
+        return ScriptedProvider((), INFO)
+
+    names = ("openai-chat/a", "openai-chat/b")
+    environment = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}
+    sources = ModelSources("x/y", lambda: connect("own"), connect, environment, {}, False, str)
+    models = RunModels(ScriptedProvider(()), sources, ModelSettings(None, names))
+    main = ConversationModel(models, lambda provider: provider, ScriptedProvider(()))
+    early = ConversationModel(models, lambda provider: provider)
+    assert early.fall_back("down") is not None
+    late = ConversationModel(models, lambda provider: provider)
+    assert main.fall_back("down") is not None
+    assert late.fall_back("down") is not None
+    assert late.fall_back("down") is None
+    assert asked == ["own", names[0], names[0], names[0], names[1]]
+
+
+def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:
+    (repo / ".github").mkdir(exist_ok=True)
+    (repo / ".github" / "agent.yml").write_text(policy)
+    commit_all(repo, "A policy")
+    own = iter([VIEW, Turn(EDITS), DONE, DONE])
+
+    def script(request: ScriptRequest) -> Step:
+        return small if request.body["model"] != OWN else next(own)
+
+    with ModelServer(script) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--json", LONG, model=server)
+        asked = [request.json["model"] for request in server.requests]
+    assert ran.code == 0, ran.err
+    return ran.json, asked
+
+
+SMALL = "version: 1\nmodel_settings: {small: anthropic/claude-haiku-5-5}\n"
+
+
+@pytest.mark.bubblewrap
+def test_the_small_model_writes_the_title_and_nothing_else(cli: Cli, repo: Path) -> None:
+    came, asked = titled(cli, repo, Say("Round durations first"), SMALL)
+    assert came["branch"] == "agent/round-durations-first"
+    assert [model for model in asked if model != OWN] == ["claude-haiku-5-5"]
+    assert asked[-1] == "claude-haiku-5-5"
+
+
+@pytest.mark.bubblewrap
+@pytest.mark.parametrize("answer", [Status(529, "not now", NOT_NOW), Status(401, "no"), Say("")])
+def test_a_small_model_that_fails_costs_the_run_nothing(cli: Cli, repo: Path, answer: Step) -> None:
+    came, asked = titled(cli, repo, answer, SMALL)
+    assert came["outcome"]["status"] == "changed"
+    assert came["branch"].startswith("agent/durations-of-almost")
+    assert len([model for model in asked if model != OWN]) == 1
