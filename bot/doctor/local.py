@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from bot.checkout.leftover_credentials import FIX, find_leftover_credentials
@@ -17,7 +18,10 @@ from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
-from bot.providers.probe import PROBED_PROVIDERS, has_key, probe_provider
+from bot.providers.connect import default_model
+from bot.providers.lifecycle import end_of
+from bot.providers.models import listed_name, model_info
+from bot.providers.probe import PROBED_PROVIDERS, ListedModel, has_key, probe_provider
 from bot.workspace.probe import choose
 from bot.workspace.sandbox.backends import remedy
 
@@ -32,6 +36,7 @@ _RUNS_TASKS = re.compile(
 _MAX_FILE = 256 * 1024
 _MOST_FILES = 50_000
 _WARNINGS = 3
+_WARN_DAYS = 60
 _NOT_SOURCE = {
     ".git",
     "node_modules",
@@ -52,7 +57,7 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
     policy = _policy(root)
     return [
         *sandbox(verbose=verbose),
-        *models(environment),
+        *models(environment, _used_models(root, policy, environment)),
         policy,
         *_checks(root, policy),
         workflow(root),
@@ -96,8 +101,23 @@ def _canary(canary: Canary) -> tuple[State, str]:
     return State.OK, "closed on this machine, to everybody"
 
 
-def models(environment: Mapping[str, str]) -> list[Finding]:
-    """One finding for each provider that has a key or an address; one for all where none has."""
+def _used_models(root: Path, policy: Finding, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the models that the policy names, and the default one if it names none."""
+    read = load_policy(None if policy.state is State.MISSING else read_text(root / POLICY_FILE), POLICY_FILE)
+    names = read.model_names
+    if read.model:
+        return names
+    try:
+        return (default_model(environment), *names)
+    except AgentError:
+        return names  # there is no key, which has a finding of its own
+
+
+def models(
+    environment: Mapping[str, str], used: Sequence[str] = (), today: date | None = None
+) -> list[Finding]:
+    """One finding for each provider that has a key or an address, one for all where none has, and those on the models
+    that are `used`."""
     findings = []
     for provider in PROBED_PROVIDERS:
         if has_key(provider, environment):
@@ -109,10 +129,38 @@ def models(environment: Mapping[str, str]) -> list[Finding]:
                 else ("check the key" if result.reached else "check the address and the proxy")
             )
             findings.append(Finding(f"model, {provider}", state, result.message, fix))
+            own = [model for model in used if model.partition("/")[0].removesuffix("-responses") == provider]
+            at = today or datetime.now(UTC).date()
+            findings += [finding for model in own for finding in _model(model, result.models, at)]
     if findings:
         return findings
     fix = "set ANTHROPIC_API_KEY or OPENAI_API_KEY; in Actions give the action its input from a secret"
     return [Finding("model", State.MISSING, "There is no key for a model here.", fix)]
+
+
+def _model(model: str, listed: Sequence[ListedModel], today: date) -> list[Finding]:
+    """Return findings on the end and the window of a model, by its vendor's list, else by our table."""
+    provider, _, name = model.partition("/")
+    row = next((row for row in listed if row.name == name), None) or next(
+        (row for row in listed if listed_name(row.name) == listed_name(name)), None
+    )
+    known = end_of(name)
+    end = row.end if row and row.end else (known.day if known else None)
+    fix = f"use {provider}/{known.instead}" if known else "choose another model: docs/models.md"
+    findings = []
+    if (row and row.is_ended) or (end and end <= today):
+        findings.append(Finding(f"model, {model}", State.MISSING, f"{model} has ended.", fix))
+    elif end and (end - today).days <= _WARN_DAYS:
+        message = f"{model} ends on {end}, in {(end - today).days} days."
+        findings.append(Finding(f"model, {model}", State.WARNING, message, fix))
+    info = model_info(name)
+    if row and info.known and 0 < row.window < info.context_window:
+        message = (
+            f"{model} has a window of {row.window:,} tokens here, and {info.context_window:,} are assumed."
+        )
+        fix = f"set `models: {{{model}: {{window: {row.window}}}}}` in {POLICY_FILE}"
+        findings.append(Finding(f"model, {model}", State.WARNING, message, fix))
+    return findings
 
 
 def workflow(root: Path) -> Finding:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from bot.doctor.finding import Finding, State
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
 from bot.workspace.sandbox.backends import remedy
-from tests.support.model_script import Status
+from tests.support.model_script import Raw, Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
 
@@ -111,7 +113,61 @@ def test_a_provider_that_answers_is_asked_for_no_tokens() -> None:
     with ModelServer([Status(404), Status(404)]) as server:
         found = models(NOBODY | server.environment())
         assert {finding.state for finding in found} == {State.OK}
-        assert [request.path for request in server.requests] == ["/v1/models", "/v1/models"]
+        assert [request.path for request in server.requests] == [
+            "/v1/models?limit=1000",
+            "/v1/models",
+        ]
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "state", "words"),
+    [
+        (
+            "anthropic/claude-x",
+            {"retires_at": "2027-01-22T00:00:00Z"},
+            State.WARNING,
+            "2027-01-22, in 56 days",
+        ),
+        ("anthropic/claude-x", {"retires_at": "2027-01-27T00:00:00Z"}, None, ""),
+        ("anthropic/claude-x", {"retires_at": None, "lifecycle": "active"}, None, ""),
+        ("anthropic/claude-x", {"lifecycle": "retired"}, State.MISSING, "has ended"),
+        ("anthropic/claude-sonnet-4-5", {"lifecycle": "deprecated"}, State.WARNING, "2026-11-30, in 3 days"),
+        ("openai/gpt-5", {"shutdown_date": "2026-12-11"}, State.WARNING, "2026-12-11, in 14 days"),
+        ("openai-responses/gpt-5", {"shutdown_date": "2026-11-27"}, State.MISSING, "has ended"),
+        ("openai/gpt-x", {"shutdown_date": "soon"}, None, ""),
+        (
+            "anthropic/claude-sonnet-5-5",
+            {"max_input_tokens": 200_000},
+            State.WARNING,
+            "window of 200,000 tokens",
+        ),
+        ("anthropic/claude-sonnet-5-5", {"max_input_tokens": 1_000_000}, None, ""),
+    ],
+)
+def test_the_end_and_the_window_of_a_model_that_is_used_are_read_from_the_vendors_list(
+    model: str, row: dict[str, object], state: State | None, words: str
+) -> None:
+    name = model.partition("/")[2]
+    listed = json.dumps({"data": [{"id": "another"}, {"id": f"{name}-20250929", **row}, 7]}).encode()
+    with ModelServer(lambda _: Raw(listed, "application/json")) as server:
+        found = models(NOBODY | server.environment(), (model,), date(2026, 11, 27))
+    own = [finding for finding in found if finding.name == f"model, {model}"]
+    assert [finding.state for finding in own] == ([state] if state else [])
+    assert all(words in finding.message and finding.fix for finding in own)
+
+
+def test_models_of_the_policy_and_the_default_one_are_looked_up(tmp_path: Path) -> None:
+    root = sample_repository(tmp_path / "tidytime")
+    (root / ".github").mkdir(exist_ok=True)
+    text = "version: 1\nmodel_settings: {tasks: {deps: {fallback: [openai/gpt-5]}}}\n"
+    (root / ".github" / "agent.yml").write_text(text)
+    row = {"id": "claude-sonnet-5-5", "lifecycle": "retired"}
+    ends = {"id": "gpt-5", "shutdown_date": "2026-11-01"}
+    listed = json.dumps({"data": [row, ends]}).encode()
+    with ModelServer(lambda _: Raw(listed, "application/json")) as server:
+        found = check_local(root, NOBODY | server.environment())
+    ended = [finding.name for finding in found if "has ended" in finding.message]
+    assert ended == ["model, anthropic/claude-sonnet-5-5", "model, openai/gpt-5"]
 
 
 def test_every_place_that_has_a_key_is_asked_with_it() -> None:
