@@ -14,8 +14,8 @@ from tests.support.model_server import ModelServer, Received
 
 FORMATS = {
     "Messages": "anthropic/claude-sonnet-5-5",
-    "Chat Completions": "openai-chat/gpt-5",
-    "Responses": "openai-responses/gpt-5",
+    "Chat Completions": "openai-chat/gpt-6.2-sol",
+    "Responses": "openai-responses/gpt-6.2-sol",
 }
 MIN_CACHEABLE = 512
 """Of the first of them, in tokens."""

@@ -16,7 +16,7 @@ from tests.support.model_script import Call, Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent
-VENDORS = {"anthropic": "anthropic/claude-sonnet-4-5", "openai": "openai/gpt-5"}
+VENDORS = {"anthropic": "anthropic/claude-sonnet-5-5", "openai": "openai/gpt-6.2-sol"}
 TASK = "Say what the shapes are for in one line."
 COMMAND = str(Path(sys.executable).with_name("slash-agent"))
 _LIMIT = 600

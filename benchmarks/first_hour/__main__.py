@@ -25,7 +25,7 @@ from tests.support.model_server import ModelServer
 
 HERE = Path(__file__).parent
 COMMAND = str(Path(sys.executable).with_name("slash-agent"))
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 NEAR = 0.05
 _AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
 _COMMENTS = {

@@ -119,7 +119,7 @@ def test_the_actions_outputs_are_what_came_of_it(stage: Stage, runner: Make) -> 
             stage.sample.event,
             stage.sample.publish_token,
             anthropic_api_key=KEY,
-            model="anthropic/claude-sonnet-4-5",
+            model="anthropic/claude-sonnet-5-5",
         )
     outputs = done.outputs
     assert done.result == "success", done.log

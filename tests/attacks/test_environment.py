@@ -12,7 +12,7 @@ from tests.support.fix_script import DONE, shell
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 both = pytest.mark.parametrize(
     "sandbox",
     [

@@ -138,7 +138,7 @@ setup: [{command: touch owned-by-setup, egress: [python]}]
 bring: [owned]
 history: full
 model: openai/owned
-models: {anthropic/claude-sonnet-4-5: {price: {input: 0, output: 0}}}
+models: {anthropic/claude-sonnet-5-5: {price: {input: 0, output: 0}}}
 agent: {instructions: [OWNED.md], stop_hook: {checks: false}}
 attachments: {tiers: [maintainer, outsider]}
 diagnostics: {wait: 30s, servers: {ty: {command: touch owned-by-server}}, checkers: none}

@@ -235,7 +235,7 @@ def test_a_long_row_of_options_takes_linear_time() -> None:
 # Any command that the grammar's own description can write is read back as it was meant.
 
 VALUES = {
-    "model": st.sampled_from(["a/b", "anthropic/claude-sonnet-4-5", "x"]),
+    "model": st.sampled_from(["a/b", "anthropic/claude-sonnet-5-5", "x"]),
     "budget": st.sampled_from(["1", "2.50", "0.0001"]),
     "base": st.sampled_from(["main", "release/1.x", "feature/#42", "it's-so", "a" * 250]),
     "sha": st.sampled_from(["a" * 40, "b" * 64]),

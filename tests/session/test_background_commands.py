@@ -21,7 +21,7 @@ from tests.support.workspaces import eventually, running
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 WATCHER = """
 sleep 0.5; rm a.txt; echo 'x = 1' > late.py

@@ -16,7 +16,7 @@ from tests.support.fix_script import fix_steps
 from tests.support.model_server import ModelServer
 from tests.support.workspaces import eventually, running
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 def made(parent: Path, name: str, *, finished: bool) -> RunFolder:

@@ -25,7 +25,7 @@ from tests.support.stage import CommandResult
 
 pytestmark = pytest.mark.bubblewrap
 
-MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1")
+MODELS = ("anthropic/claude-sonnet-5-5", "openai/gpt-4.1")
 GOES_ON = "goes on with the last run's conversation"
 
 
@@ -223,7 +223,7 @@ def test_long_output_of_the_run_before_can_be_looked_up(cli: Cli, repo: Path) ->
 def test_another_model_begins_a_fresh_conversation(cli: Cli, repo: Path) -> None:
     again, asked = go_on(cli, repo, first_run(cli, repo), model=MODELS[1])
     assert again.code == 0, again.err
-    assert "it was held with claude-sonnet-4-5, and this run is with gpt-4.1" in noted(again)
+    assert "it was held with claude-sonnet-5-5, and this run is with gpt-4.1" in noted(again)
     # The fresh conversation is told what the last one came to.
     assert "It changed: `tidytime/format.py`" in json.dumps(asked[0])
 

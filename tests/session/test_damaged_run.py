@@ -26,7 +26,7 @@ from tests.support.repositories import commit_all, sample_repository
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 CHANGED = ["tidytime/format.py"]
 
 

@@ -14,7 +14,7 @@ from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 COMMIT = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x"
 
 

@@ -19,7 +19,7 @@ from tests.support.model_script import Call, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 BACK_ENDS = [
     pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
     pytest.param(

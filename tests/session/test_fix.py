@@ -22,7 +22,7 @@ from tests.support.repositories import commit_all, git, make_repository
 
 pytestmark = pytest.mark.bubblewrap
 
-MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-4.1")
+MODELS = ("anthropic/claude-sonnet-5-5", "openai/gpt-4.1")
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -258,7 +258,7 @@ def test_a_spent_budget_keeps_the_partial_change(cli: Cli, repo: Path) -> None:
     ("step", "said"),
     [
         (Status(401, "no such key"), "ANTHROPIC_API_KEY"),
-        (Status(404, "no such model"), "claude-sonnet-4-5"),
+        (Status(404, "no such model"), "claude-sonnet-5-5"),
         (Status(429, "slow down", {"retry-after": "999"}), "999"),
     ],
 )

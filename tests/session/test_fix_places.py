@@ -26,7 +26,7 @@ from tests.support.repositories import git, make_repository, sample_repository
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 def runs_of(cli: Cli) -> list[Path]:

@@ -18,7 +18,7 @@ from tests.support.repositories import commit_all, git
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 CODE = "def mean(values):\n    total = sum(values)\n    return total / len(values)\n"
 DONE = Say("The mean of nothing is not thought of.")
 

@@ -39,7 +39,7 @@ class Entries:
     def call(
         self, *args: object, model: ModelServer | None = None, app: bool = True, **more: str
     ) -> CommandResult:
-        served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-4-5"} if model else {}
+        served = {**model.environment(), "SLASH_AGENT_MODEL": "anthropic/claude-sonnet-5-5"} if model else {}
         event = {"schedule": "17 * * * *", "repository": self.stage.sample.event["repository"]}
         environment = {
             "GITHUB_EVENT_NAME": "schedule",

@@ -68,7 +68,7 @@ def test_a_run_without_room_for_the_gate_keeps_its_tree_and_salvage_judges_it(
     repo = sample_repository(tmp_path / "tidytime", checks=False)
     with ModelServer([VIEW, Turn(EDITS), DONE]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
-        asked = FixOptions(repo, "fix it", "anthropic/claude-sonnet-4-5", out=tmp_path / "out")
+        asked = FixOptions(repo, "fix it", "anthropic/claude-sonnet-5-5", out=tmp_path / "out")
         fixed = fix(asked, environment, Nobody())
     assert (fixed.exit_code, fixed.branch) == (ExitCode.UNAVAILABLE, "")
     assert "No space left on device. It is kept." in fixed.outcome.reason
@@ -130,7 +130,7 @@ def fix_with(tmp_path: Path, *steps: Step) -> tuple[FixResult, list[str]]:
     repo = sample_repository(tmp_path / "tidytime", checks=False)
     with ModelServer([VIEW, Turn(EDITS), STRAY, *steps]) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
-        fixed = fix(FixOptions(repo, "fix it", "anthropic/claude-sonnet-4-5"), environment, Nobody())
+        fixed = fix(FixOptions(repo, "fix it", "anthropic/claude-sonnet-5-5"), environment, Nobody())
         return fixed, [request.body.decode() for request in server.requests]
 
 

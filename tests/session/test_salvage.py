@@ -19,7 +19,7 @@ from tests.support.repositories import commit_all
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 def salvaged(cli: Cli, repo: Path, steps: Sequence[Step], until: str = "sleep 600") -> Any:

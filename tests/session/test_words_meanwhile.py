@@ -17,7 +17,7 @@ from tests.support.stage import Stage
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
@@ -28,7 +28,7 @@ def test_a_fix_says_what_it_begins_with_and_each_call(cli: Cli, repo: Path) -> N
     with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
     first, *rest = ran.err.splitlines()
-    assert first.startswith(f"     at commit {base}, with claude-sonnet-4-5, sandbox bubblewrap")
+    assert first.startswith(f"     at commit {base}, with claude-sonnet-5-5, sandbox bubblewrap")
     assert rest[0] == "  1  view tidytime/format.py"
     assert "     check with the change: python3 -m unittest (60 s at most)" in rest
 

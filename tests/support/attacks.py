@@ -15,7 +15,7 @@ from tests.support.model_script import Step
 from tests.support.model_server import ModelServer
 from tests.support.stage import CommandResult, command
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 KEY = "sk-test-canary-5e1f0c9a7b3d"
 
 

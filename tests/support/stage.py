@@ -17,7 +17,7 @@ from tests.support import warm
 from tests.support.model_server import ModelServer
 from tests.support.repositories import POLICY, UNCHECKED
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from tests.support.terminals import Terminal
 
 pytestmark = pytest.mark.bubblewrap
 
-MODEL = "anthropic/claude-sonnet-4-5"
+MODEL = "anthropic/claude-sonnet-5-5"
 ASKS = f"""version: 1
 checks: [{LEFT_OUT!r}]
 rules:
