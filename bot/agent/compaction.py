@@ -84,11 +84,13 @@ class Summary(NamedTuple):
 
 
 class CompactionFailure(NamedTuple):
-    """The conversation cannot be compacted; `reason` is one sentence. The usage of the tries counts."""
+    """The conversation cannot be compacted; `reason` is one sentence. The usage of the tries counts. `unavailable` is
+    why the model could not be asked, if that is the reason."""
 
     reason: str
     usage: Usage = Usage()
     cost: float = 0.0
+    unavailable: str = ""
 
 
 class Compaction(Protocol):
@@ -165,6 +167,9 @@ class SummaryCompaction:
                 "once, or take a model with a larger window."
             )
         usage, cost, summary, problem = self._summary(old, cancel)
+        if isinstance(problem, Failed):
+            reason = f"The conversation fills the model's window, and the summary failed: {problem.message}"
+            return CompactionFailure(reason, usage, cost, problem.message)
         if not summary:
             return CompactionFailure(
                 f"The conversation fills the model's window, and {TRIES} summaries failed: {problem}",
@@ -192,8 +197,9 @@ class SummaryCompaction:
         keep = min(RECENT_TOKENS, self._capacity // 4)
         return keep * estimated // max(estimated, state.tokens)
 
-    def _summary(self, old: Sequence[Message], cancel: CancelToken) -> tuple[Usage, float, str, str]:
-        """Return the usage and cost of the tries, the summary, and the last problem if there is none."""
+    def _summary(self, old: Sequence[Message], cancel: CancelToken) -> tuple[Usage, float, str, str | Failed]:
+        """Return the usage and cost of the tries, the summary, and the last problem if there is none: the failure if
+        the model is unavailable."""
         text = _cut_middle(transcript_text(old, MAX_PART), self._capacity - MAX_SUMMARY)
         usage, cost, problem = Usage(), 0.0, ""
         small = self._small()
@@ -211,6 +217,8 @@ class SummaryCompaction:
             usage += response_usage
             cost += self._price(response_usage, provider.info)
             if not isinstance(response, Complete):
+                if response.unavailable and provider is not small:
+                    return usage, cost, "", response
                 problem = response.message
                 continue
             summary = response.message.text.strip()

@@ -27,7 +27,7 @@ from bot.contracts.journal import (
     UserText,
 )
 from bot.contracts.messages import FinishReason, Image, Message, Usage
-from bot.contracts.model import Complete, Failed, ModelRequest, Provider
+from bot.contracts.model import Complete, Failed, ModelInfo, ModelRequest, Provider
 from bot.contracts.outcome import StopReason
 
 MAX_REMINDERS = 2
@@ -135,6 +135,8 @@ class Conversation:
             )
             if self.context.cancel.fired:
                 return cancel_stop(self.context.cancel, self.context.limits)
+            if result.unavailable and self._replace_model(turn, result.unavailable):
+                return self.compact_if_due()
             refusal = f" The model's API said: {overflow}." if overflow else ""
             return Stop(StopReason.MAX_TOKENS, result.reason + refusal)
         else:
@@ -156,29 +158,36 @@ class Conversation:
             return False
         if not compaction.overflowed(self.turn, self._size.tokens):
             return False
-        self._withdraw(response)
+        self._withdraw(response, self._provider.info)
         self._overflow = response.message.rstrip(".")
         return True
 
     def fall_back(self, response: Complete | Failed) -> bool:
         """Whether to send the request to another model, since the conversation's own is unavailable. The first request
         does not count as a turn."""
-        if not isinstance(response, Failed) or not response.unavailable or self.context.cancel.fired:
+        if not isinstance(response, Failed) or not response.unavailable or self._prefilled:
             return False
-        if self._prefilled or self._provider is not self._own:
+        before = self._provider.info
+        if not self._replace_model(self.turn, response.message):
             return False
-        provider = self.context.fallback(response.message)
-        if provider is None:
-            return False
-        self._withdraw(response)
-        self._own = provider
-        self._switch_provider(provider, response.message)
+        self._withdraw(response, before)
         return True
 
-    def _withdraw(self, response: Failed) -> None:
-        """Record a request that is sent again in another form."""
+    def _replace_model(self, turn: int, reason: str) -> bool:
+        """Whether another model takes the place of the conversation's own, which is unavailable, from `turn` on."""
+        if self.context.cancel.fired or self._provider is not self._own:
+            return False
+        provider = self.context.fallback(reason)
+        if provider is None:
+            return False
+        self._own = provider
+        self._switch_provider(provider, turn, reason)
+        return True
+
+    def _withdraw(self, response: Failed, model: ModelInfo) -> None:
+        """Record a request to `model` that is sent again in another form."""
         usage = response.usage + response.discarded
-        cost = self.context.price(usage, self._provider.info)
+        cost = self.context.price(usage, model)
         self._add_usage(usage, cost)
         self.context.journal.write(_response_record(self.turn, response, Message("assistant", ()), cost))
         self.turn -= 1
@@ -192,7 +201,7 @@ class Conversation:
         self._prefilled = self._history.ends_with_model
         provider = context.provider_override() or self._own
         if provider is not self._provider:
-            self._switch_provider(provider)
+            self._switch_provider(provider, self.turn + 1)
         # For the rest of the conversation: a shorter life later would make the vendor write the cache anew.
         self._long_cache = self._long_cache or bool(self.files.changed and context.slow_checks())
         self.turn += 1
@@ -208,13 +217,13 @@ class Conversation:
             retrying=context.hooks.retrying,
         )
 
-    def _switch_provider(self, provider: Provider, reason: str = "") -> None:
-        """Send the next request to `provider`."""
+    def _switch_provider(self, provider: Provider, turn: int, reason: str = "") -> None:
+        """Send the request of `turn` to `provider`."""
         self._provider = provider
         self._max_output = max_response(provider.info)
         if self.context.compaction is not None:
             self.context.compaction.use(provider)
-        self.context.journal.write(ModelChanged(self.turn + 1, provider.info.name, reason))
+        self.context.journal.write(ModelChanged(turn, provider.info.name, reason))
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
         context, mask = self.context, self._mask

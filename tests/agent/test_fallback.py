@@ -154,6 +154,23 @@ def test_a_small_model_that_fails_is_replaced_by_the_main_one(
     assert (asked_to_sum_up(small), asked_to_sum_up(here.provider)) == (1, 1)
 
 
+def test_a_summary_is_asked_of_another_model_too_if_the_main_one_is_unavailable(tmp_path: Path) -> None:
+    other = Narrow([*echoes(2), says("Done.")], replace(SMALL, name="scripted/other"))
+    here = bench(
+        tmp_path,
+        echoes(12),
+        other,
+        model=lambda script: Narrow(script, SMALL, summaries=(DOWN,)),
+        compaction=lambda model: SummaryCompaction(model),
+    )
+    assert here.run("the task").stop is StopReason.END_TURN
+    assert (asked_to_sum_up(here.provider), asked_to_sum_up(other)) == (1, 1)
+    journal = here.journal()
+    [change] = journal.records(ModelChanged)
+    failed, made = journal.records(CompactionRecord)
+    assert (change.turn, bool(failed.failure), bool(made.text)) == (made.turn, True, True)
+
+
 def test_a_small_model_is_not_asked_what_it_cannot_read(tmp_path: Path) -> None:
     small = Narrow((), replace(INFO, context_window=6_000, max_output=1_000))
     here = compacted(tmp_path, small)

@@ -120,7 +120,7 @@ def test_a_recorded_run_has_no_other_models() -> None:
     models = RunModels(
         ScriptedProvider(()), sources, ModelSettings("high", ("openai/gpt-6.2-sol",), "openai/x")
     )
-    assert (models.effort, models.fallback, models.small, models.notes) == ("", (), None, [])
+    assert (models.effort, models.fallback, models.small, models.notes) == ("", (), "", [])
 
 
 def test_conversations_at_once_go_along_one_list() -> None:

@@ -82,7 +82,7 @@ def new_conversation(
         _hooks(context, results, calls).hooks(),
         stop_on_denial=shared.stop_on_denial,
         price=cost,
-        compaction=SummaryCompaction(provider, context.archive, cost, lambda: models.small),
+        compaction=SummaryCompaction(provider, context.archive, cost, model.small),
         identity=shared.identity,
         shared_usage=shared.usage,
         start_time=shared.began,

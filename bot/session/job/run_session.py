@@ -194,7 +194,7 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
     try:
         with cancelled_after(inputs.cancel, inputs.budget.minutes):
             end = _converse(context, conversation, results, resumed.last if resumed else None, attachments)
-            end = _with_title(context, conversation, lambda: models.small or model.provider, results, end)
+            end = _with_title(context, conversation, lambda: model.small() or model.provider, results, end)
     finally:
         forget()
         provider.close()

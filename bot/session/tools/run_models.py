@@ -12,7 +12,6 @@ from bot.policy.values import ModelSettings
 from bot.providers.connect import apply_overrides, check_model, share_model_info
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED
-from bot.session.progress.waits import Background
 
 Wrap = Callable[[Provider], Provider]
 
@@ -31,8 +30,8 @@ class ModelSources(NamedTuple):
 
 
 class RunModels:
-    """`notes` are sentences for people. A model that replaces another does so for every conversation that begins
-    later, too. Thread-safe."""
+    """`notes` are sentences for people, `small` is the name of the small model, empty for none. A model that replaces
+    another does so for every conversation that begins later, too. Thread-safe."""
 
     def __init__(self, first: Provider, sources: ModelSources, settings: ModelSettings) -> None:
         """`first` is the provider of the run's model."""
@@ -46,26 +45,15 @@ class RunModels:
         self.effort = settings.effort or ""
         self.fallback = tuple(self._usable(settings.fallback or (), "fallback"))
         self.position = 0  # in `fallback`, from 1 on; 0 is the run's own model
-        small = next(self._usable((settings.small,) if settings.small else (), "small"), "")
-        self._small = Background(lambda: self._open(small), "small model") if small else None
+        self.small = next(self._usable((settings.small,) if settings.small else (), "small"), "")
         self.notes += effort_notes(first.info, self.effort)
-
-    @property
-    def small(self) -> Provider | None:
-        """The small model, `None` without one. Waits until it is connected."""
-        try:
-            return self._small.result() if self._small else None
-        except AgentError as error:
-            self._small = None
-            self._note(f"The small model is left out: {_clause(error)}.")
-            return None
 
     def connect_current(self) -> Provider:
         """Return a new provider of the model that answers now."""
         with self._lock:
             position = self.position
         if position:
-            return self._open(self.fallback[position - 1])
+            return self.open(self.fallback[position - 1])
         return share_model_info(
             apply_overrides(self._sources.connect(), self._sources.overrides), self._first
         )
@@ -75,18 +63,19 @@ class RunModels:
         position; `None` if there is none."""
         while True:
             with self._lock:
-                position = self.position = max(position + 1, self.position)
+                position = max(position + 1, self.position)
+                self.position = min(position, len(self.fallback))
             if position > len(self.fallback):
                 return position, None
             name = self.fallback[position - 1]
             try:
-                provider = self._open(name)
+                provider = self.open(name)
             except AgentError as error:
-                self._note(f"The fallback {name} is left out: {_clause(error)}.")
+                self.note(f"The fallback {name} is left out: {_clause(error)}.")
                 continue
-            self._note(f"{reason.rstrip('.')}: {name} answers from here on.")
+            self.note(f"{reason.rstrip('.')}: {name} answers from here on.")
             for note in effort_notes(provider.info, self.effort):
-                self._note(note)
+                self.note(note)
             return position, provider
 
     def close(self) -> None:
@@ -118,7 +107,8 @@ class RunModels:
             else:
                 yield name
 
-    def _open(self, name: str) -> Provider:
+    def open(self, name: str) -> Provider:
+        """Return a new provider, which `close` closes."""
         from bot.providers.probe import with_served_window
 
         connect = self._sources.connect_named
@@ -128,7 +118,7 @@ class RunModels:
             self._opened.append(provider)
         return provider
 
-    def _note(self, sentence: str) -> None:
+    def note(self, sentence: str) -> None:
         with self._lock:
             self.notes.append(sentence)
         self._sources.say(sentence)
@@ -143,6 +133,7 @@ class ConversationModel:
         self._wrap = wrap
         self._position = 0 if provider else models.position
         self.provider = wrap(provider or models.connect_current())
+        self._small: Provider | None = None
 
     def fall_back(self, reason: str) -> Provider | None:
         """Return the provider that replaces the unavailable one, `None` if there is none."""
@@ -151,6 +142,16 @@ class ConversationModel:
             return None
         self.provider = self._wrap(provider)
         return self.provider
+
+    def small(self) -> Provider | None:
+        """Return the small model, connected when it is first asked for; `None` without one."""
+        if self._small is None and self._models.small:
+            try:
+                self._small = self._models.open(self._models.small)
+            except AgentError as error:
+                self._models.small = ""
+                self._models.note(f"The small model is left out: {_clause(error)}.")
+        return self._small
 
 
 def _clause(error: AgentError) -> str:

@@ -120,7 +120,7 @@ class RunSubagents:
             ),
             stop_on_denial=shared.stop_on_denial,
             price=cost,
-            compaction=SummaryCompaction(model.provider, self.archive, cost, lambda: models.small),
+            compaction=SummaryCompaction(model.provider, self.archive, cost, model.small),
             identity=f"{shared.identity}-{name}",
             shared_usage=shared.usage,
             own_turn_limit=kind.turns,
