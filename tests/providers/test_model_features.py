@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bot.providers.streaming import StreamingProvider
 from tests.support.model_script import Hangup, Raw, Say, Status, Think, Turn
 from tests.support.provider_runs import MODELS, ask, run
 
+TODAY = date(2026, 11, 27)
 KEYS = {
     "ANTHROPIC_API_KEY": "k",
     "OPENAI_API_KEY": "k",
@@ -31,7 +33,7 @@ KEYS = {
 
 def params(model: str, *, environment: dict[str, str] = KEYS, **fields: Any) -> dict[str, Any]:
     """The body of a request with `fields`, which is not sent."""
-    provider = connect(model, environment)
+    provider = connect(model, environment, today=TODAY)
     assert isinstance(provider, StreamingProvider)
     request = ask()
     fields = {"system": request.system, "tools": request.tools, "messages": request.messages, **fields}
@@ -82,7 +84,7 @@ def test_an_effort_is_sent_as_the_nearest_lower_level_or_left_out_and_said(
 ) -> None:
     assert sent_effort(params(model, effort=wanted)) == level
     assert sent_effort(params(model)) == ""
-    provider = connect(model, KEYS)
+    provider = connect(model, KEYS, today=TODAY)
     notes = effort_notes(provider.info, wanted)
     provider.close()
     assert len(notes) == (level != wanted)

@@ -142,7 +142,9 @@ def test_conversations_at_once_go_along_one_list() -> None:
     assert main.fall_back("down") is not None
     assert late.fall_back("down") is not None
     assert late.fall_back("down") is None
-    assert asked == ["own", names[0], names[0], names[0], names[1]]
+    # The list is at its end, and a later conversation still has a model to ask.
+    ConversationModel(models, lambda provider: provider)
+    assert asked == ["own", names[0], names[0], names[0], names[1], names[1]]
 
 
 def titled(cli: Cli, repo: Path, small: Step, policy: str) -> tuple[Any, list[str]]:
