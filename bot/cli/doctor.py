@@ -133,7 +133,7 @@ def _github_findings(repository: str) -> list[Finding]:
 def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]:
     """Nothing where no app is given and none is needed."""
     from bot.doctor.github import check_app, without_app
-    from bot.github.tokens import installation
+    from bot.github.app import installation
 
     where = read_github_environment(os.environ)
     if not (where.app_id or where.app_key):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from bot.cli.terminal.console import console_on
 from bot.cli.terminal.printer import encodable, lines_of, speaks_unicode
 
 if TYPE_CHECKING:
@@ -22,19 +23,6 @@ _STYLES = {
     "in_progress": "bold",
     "pending": "",
 }
-
-
-class PlainConsole(Console):
-    """Takes text as text, and never hides the cursor: whatever ends the process, there is nothing to bring back."""
-
-    def show_cursor(self, show: bool = True) -> bool:
-        return False
-
-
-def console_on(stream: TextIO) -> Console:
-    return PlainConsole(
-        file=stream, force_terminal=True, markup=False, emoji=False, highlight=False, legacy_windows=False
-    )
 
 
 class Screen:

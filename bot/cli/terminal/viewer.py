@@ -229,7 +229,7 @@ def _person_at(stream: TextIO) -> Person:
 
     def ask(inquiry: Inquiry, cancel: CancelSignal) -> Reply:
         from bot.cli.terminal import question
-        from bot.cli.terminal.screen import console_on
+        from bot.cli.terminal.console import console_on
 
         return question.ask(inquiry, cancel, console_on(stream), sys.stdin.fileno())
 

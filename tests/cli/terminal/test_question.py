@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.cli.terminal.console import PlainConsole
 from bot.cli.terminal.question import Page, ask, full_text, short_text
-from bot.cli.terminal.screen import PlainConsole
 from bot.contracts.cancel import CancelToken
 from bot.contracts.progress import Inquiry, Reply
 
