@@ -23,8 +23,7 @@ from bot.contracts.messages import Image
 from bot.contracts.plain_text import quoted
 from bot.contracts.request import Tier
 from bot.contracts.threads import TextKind
-from bot.github.rendered import RenderedText
-from bot.github.values import Account
+from bot.github.values import Account, RenderedText
 
 MAX_PICTURES = 4
 MAX_NAMED = 20

@@ -10,9 +10,8 @@ from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.threads import RepositoryData
 from bot.doctor.finding import Finding, State
 from bot.github.errors import ACTIONS_SETTING, GitHubError
-from bot.github.repositories import ActionsSettings
-from bot.github.tokens import Installation, TokenKind, token_facts
-from bot.github.values import Account
+from bot.github.tokens import TokenKind, token_facts
+from bot.github.values import Account, ActionsSettings, Installation
 from bot.publish.remote import PREFIX
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")

@@ -152,12 +152,12 @@ def connect(
     """Return a client with the filter. `secrets` may not leave, by name; links to `server_url` stay links."""
     from bot.github import client as github
 
-    client = github.connect(token, api_url, pace=pace)
-    client.write_filter = OutboundFilter({**secrets, "token": token}, server_url)
-    return client
+    write_filter = OutboundFilter({**secrets, "token": token}, server_url)
+    return github.connect(token, api_url, pace=pace, write_filter=write_filter)
 
 
 def add_rules(client: GitHub, finder: Finder) -> None:
     """Add a repository's own secret rules to the filter of `client`."""
-    if isinstance(client.write_filter, OutboundFilter):
-        client.write_filter.add_rules(finder)
+    write_filter = client.requester.write_filter
+    if isinstance(write_filter, OutboundFilter):
+        write_filter.add_rules(finder)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from github.AuthenticatedUser import AuthenticatedUser
+from github.NamedUser import NamedUser
+from github.Organization import Organization
 
 from bot.github.errors import GitHubError
-from bot.github.transport import GraphQL
+from bot.github.transport import ApiPart
 from bot.github.values import Account
 
 GHOST = Account("ghost", 0, "User")
@@ -13,14 +15,12 @@ GHOST = Account("ghost", 0, "User")
 _VIEWER = "query { viewer { login databaseId } }"
 
 
-def account(data: Any) -> Account:
-    """Return the account in `data`; null is a deleted one."""
-    if not data:
-        return GHOST
-    return Account(str(data["login"]), int(data["id"]), str(data.get("type") or "User"))
+def account(user: NamedUser | Organization | AuthenticatedUser | None) -> Account:
+    """Return the account of `user`; `None` is a deleted one."""
+    return Account(user.login, user.id, user.type) if user is not None else GHOST
 
 
-class Accounts(GraphQL):
+class Accounts(ApiPart):
     _account_known = False
     _me: Account | None = None
 
@@ -30,30 +30,24 @@ class Accounts(GraphQL):
         An installation token may read it by GraphQL only, and gets the bot (`github-actions[bot]` for Actions' token).
         """
         if not self._account_known:
-            self._me = self._viewer() if self._is_installation() else self._get_user()
+            read = self._viewer if self._is_installation() else self._user
+            try:
+                self._me = self._read("asking whose token this is", read)
+            except GitHubError as error:
+                if error.status not in (403, 404):
+                    raise
             self._account_known = True
         return self._me
 
     def _is_installation(self) -> bool:
-        auth = self._hub.requester.auth
+        auth = self.requester.auth
         return auth is not None and auth.token.startswith("ghs_")
 
-    def _get_user(self) -> Account | None:
-        try:
-            return self._get("asking whose token this is", "/user", account)
-        except GitHubError as error:
-            if error.status in (403, 404):
-                return None
-            raise
+    def _user(self) -> Account:
+        return account(AuthenticatedUser(self.requester, url="/user"))
 
     def _viewer(self) -> Account | None:
-        try:
-            data = self._query("asking whose token this is", _VIEWER, {})
-        except GitHubError as error:
-            if error.status in (403, 404):
-                return None
-            raise
-        viewer = data.get("viewer") or {}
+        viewer = self.requester.graphql_query(_VIEWER, {})[1]["data"].get("viewer") or {}
         login, identity = str(viewer.get("login") or ""), int(viewer.get("databaseId") or 0)
         if not login or not identity:
             return None

@@ -6,18 +6,24 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
+
+from github.CheckRun import CheckRun
+from github.CheckRunAnnotation import CheckRunAnnotation
+from github.CommitStatus import CommitStatus
+from github.GithubObject import NotSet
+from github.PaginatedList import PaginatedList
+from github.WorkflowJob import WorkflowJob
 
 from bot.contracts.plain_text import printable
 from bot.contracts.pulls import Annotation, FailedCheck, FailedStep
 from bot.github.bodies import fit
 from bot.github.downloads import Download, Downloads
 from bot.github.errors import GitHubError
-from bot.github.transport import ignore_response, with_query
-from bot.github.values import CheckRunData
-
-ACTIONS = "github-actions"
-"""The slug of the app that Actions' own token is one of."""
+from bot.github.transport import stamp
+from bot.github.values import ACTIONS, CheckRunData, CheckRunDraft
 
 FAILED = ("failure", "timed_out", "startup_failure", "action_required")
 _FAILED_STATES = ("failure", "error")
@@ -39,8 +45,8 @@ class Checks(Downloads):
 
     def check_runs(self, repository: str, sha: str, name: str = "") -> Iterator[CheckRunData]:
         """The latest run of each check on the commit `sha`, or of those called `name`."""
-        path = with_query(f"/repos/{repository}/commits/{sha}/check-runs", check_name=name)
-        return self._list(f"reading the checks of {sha[:12]} in {repository}", path, _check_run, "check_runs")
+        runs = self._repository(repository).get_commit(sha).get_check_runs(name or NotSet)
+        return self._each(f"reading the checks of {sha[:12]} in {repository}", runs, _check_run)
 
     def failed_checks(self, repository: str, sha: str) -> list[FailedCheck]:
         """All failed checks of `sha`, the first three with annotations and the logs of Actions' jobs.
@@ -53,8 +59,8 @@ class Checks(Downloads):
     def failed_statuses(self, repository: str, sha: str) -> list[FailedCheck]:
         """The contexts whose last commit status is a failure or an error; untrusted text."""
         path = f"/repos/{repository}/commits/{sha}/status"
-        action = f"reading the statuses of {sha[:12]} in {repository}"
-        statuses = self._list(action, path, _status, "statuses")
+        rows = PaginatedList(CommitStatus, self.requester, path, list_item="statuses")
+        statuses = self._each(f"reading the statuses of {sha[:12]} in {repository}", rows, _status)
         return [one for one in statuses if one.conclusion in _FAILED_STATES]
 
     def _failed(self, repository: str, run: CheckRunData, detailed: bool) -> FailedCheck:
@@ -68,19 +74,18 @@ class Checks(Downloads):
         )
 
     def _annotations(self, repository: str, run: CheckRunData) -> tuple[Annotation, ...]:
-        path = f"/repos/{repository}/check-runs/{run.id}/annotations"
+        check_run = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{run.id}")
         action = f"reading the annotations of check run {run.id} of {repository}"
-        return self._get(
-            action, with_query(path, per_page=str(ANNOTATIONS)), lambda rows: tuple(map(_annotation, rows))
-        )
+        return tuple(islice(self._each(action, check_run.get_annotations(), _annotation), ANNOTATIONS))
 
     def _steps(self, repository: str, job_id: int) -> tuple[FailedStep, ...]:
         """Failed steps with their logs; if a log cannot be read, the error message is in its place."""
         action = f"reading the log of job {job_id} of {repository}"
         path = f"/repos/{repository}/actions/jobs/{job_id}"
+        job = WorkflowJob(self.requester, url=path)
         times: tuple[StepTimes, ...] = ()
         try:
-            times = self._get(action, path, _failed_times)
+            times = self._read(action, lambda: _failed_times(job))
             return self._log(action, f"{path}/logs", times) if times else ()
         except GitHubError as error:
             return tuple(FailedStep(step.name, str(error)) for step in times) or (FailedStep("", str(error)),)
@@ -94,40 +99,40 @@ class Checks(Downloads):
             return failed_steps(_first(download, LOG_LIMIT), times)
 
     def create_check_run(
-        self,
-        repository: str,
-        *,
-        name: str,
-        head_sha: str,
-        conclusion: str,
-        title: str,
-        summary: str,
-        annotations: Sequence[Annotation],
-        external_id: str = "",
+        self, repository: str, draft: CheckRunDraft, annotations: Sequence[Annotation]
     ) -> int:
         """A completed check run, its annotations sent fifty at a time. Returns its id. Only apps may make one."""
-        path = f"/repos/{repository}/check-runs"
-        action = f"reporting the check {name} of {head_sha[:12]} in {repository}"
-        fields = {"name": name, "head_sha": head_sha, "status": "completed", "conclusion": conclusion}
-        fields |= {"external_id": external_id} if external_id else {}
-        output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
-        body = fields | {"output": _output(output, annotations[:ANNOTATIONS])}
-        check_run: int = self._write(action, "POST", path, body, lambda data: int(data["id"]), safe=False)
+        create = self._repository(repository).create_check_run
+        check_run = self._write(
+            f"reporting the check {draft.name} of {draft.head_sha[:12]} in {repository}",
+            lambda: (
+                create(
+                    draft.name,
+                    draft.head_sha,
+                    external_id=draft.external_id or NotSet,
+                    status="completed",
+                    conclusion=draft.conclusion,
+                    output=_output(draft.title, draft.summary, annotations[:ANNOTATIONS]),
+                ).id
+            ),
+            safe=False,
+        )
         further = annotations[ANNOTATIONS:]
-        self.add_annotations(repository, check_run, title=title, summary=summary, annotations=further)
+        self.add_annotations(
+            repository, check_run, title=draft.title, summary=draft.summary, annotations=further
+        )
         return check_run
 
     def add_annotations(
         self, repository: str, check_run: int, *, title: str, summary: str, annotations: Sequence[Annotation]
     ) -> None:
         """Further annotations of a check run of ours, fifty at a time."""
-        output = {"title": title[:255], "summary": fit(summary, _SUMMARY_LIMIT)}
+        edited = CheckRun(self.requester, url=f"/repos/{repository}/check-runs/{check_run}")
         action = f"annotating the check run {check_run} of {repository}"
-        path = f"/repos/{repository}/check-runs/{check_run}"
         for start in range(0, len(annotations), ANNOTATIONS):
+            output = _output(title, summary, annotations[start : start + ANNOTATIONS])
             # Annotations of an update are added to those that are there, so a repeated one would double them.
-            update = {"output": _output(output, annotations[start : start + ANNOTATIONS])}
-            self._write(action, "PATCH", path, update, ignore_response, safe=False)
+            self._write(action, partial(edited.edit, output=output), safe=False)
 
 
 def _first(download: Download, limit: int) -> Iterator[bytes]:
@@ -139,58 +144,58 @@ def _first(download: Download, limit: int) -> Iterator[bytes]:
             return
 
 
-def _check_run(data: Any) -> CheckRunData:
-    output = data.get("output") or {}
-    job = _JOB.search(str(data.get("details_url") or ""))
-    app = str((data.get("app") or {}).get("slug") or "")
-    texts = [str(output.get(part) or "").strip() for part in ("title", "summary")]
+def _check_run(run: CheckRun) -> CheckRunData:
+    output = run.output
+    job = _JOB.search(run.details_url or "")
+    app = run.app.slug if run.app else ""
+    texts = [(part or "").strip() for part in (output.title, output.summary)] if output else []
     return CheckRunData(
-        id=int(data["id"]),
-        name=str(data["name"]),
-        status=str(data["status"]),
-        conclusion=str(data.get("conclusion") or ""),
-        url=str(data.get("html_url") or ""),
+        id=run.id,
+        name=run.name,
+        conclusion=run.conclusion or "",
+        url=run.html_url or "",
         summary="\n\n".join(part for part in texts if part),
-        annotations=int(output.get("annotations_count") or 0),
+        annotations=(output.annotations_count or 0) if output else 0,
         # The job of a check run by Actions has its id; the address says so too.
-        job_id=(int(job.group(1)) if job else int(data["id"])) if app == ACTIONS else 0,
-        external_id=str(data.get("external_id") or ""),
+        job_id=(int(job.group(1)) if job else run.id) if app == ACTIONS else 0,
+        external_id=run.external_id or "",
         app=app,
     )
 
 
-def _status(data: Any) -> FailedCheck:
+def _status(status: CommitStatus) -> FailedCheck:
     return FailedCheck(
-        name=str(data.get("context") or ""),
-        conclusion=str(data["state"]),
-        url=str(data.get("target_url") or ""),
-        summary=str(data.get("description") or ""),
+        name=status.context or "",
+        conclusion=status.state,
+        url=status.target_url or "",
+        summary=status.description or "",
     )
 
 
-def _annotation(data: Any) -> Annotation:
-    title, message = str(data.get("title") or "").strip(), str(data.get("message") or "").strip()
+def _annotation(one: CheckRunAnnotation) -> Annotation:
+    title, message = (one.title or "").strip(), (one.message or "").strip()
     return Annotation(
-        path=str(data["path"]),
-        line=int(data.get("start_line") or 0),
-        level=str(data.get("annotation_level") or ""),
+        path=one.path,
+        line=one.start_line or 0,
+        level=one.annotation_level or "",
         message=f"{title}: {message}" if title else message,
     )
 
 
-def _failed_times(data: Any) -> tuple[StepTimes, ...]:
+def _failed_times(job: WorkflowJob) -> tuple[StepTimes, ...]:
     """The failed steps of a job, or its cancelled steps if none failed."""
-    steps = [step for step in data.get("steps") or () if step.get("started_at") and step.get("completed_at")]
-    failed = [step for step in steps if step.get("conclusion") in FAILED]
-    cut = [step for step in steps if step.get("conclusion") == "cancelled"]
+    steps = [step for step in job.steps or () if step.started_at and step.completed_at]
+    failed = [step for step in steps if step.conclusion in FAILED]
+    cut = [step for step in steps if step.conclusion == "cancelled"]
     return tuple(
-        StepTimes(str(step["name"]), str(step["started_at"]), str(step["completed_at"]))
-        for step in failed or cut
+        StepTimes(step.name, stamp(step.started_at), stamp(step.completed_at)) for step in failed or cut
     )
 
 
-def _output(output: dict[str, str], annotations: Sequence[Annotation]) -> dict[str, object]:
-    return output | {
+def _output(title: str, summary: str, annotations: Sequence[Annotation]) -> dict[str, Any]:
+    return {
+        "title": title[:255],
+        "summary": fit(summary, _SUMMARY_LIMIT),
         "annotations": [
             {
                 "path": one.path,
@@ -201,7 +206,7 @@ def _output(output: dict[str, str], annotations: Sequence[Annotation]) -> dict[s
                 **({"title": one.title[:255]} if one.title else {}),
             }
             for one in annotations
-        ]
+        ],
     }
 
 

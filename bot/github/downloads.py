@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from bot.github.errors import Failure, GitHubError, failure_from, sentence
-from bot.github.retry import wait_before_retry
-from bot.github.transport import ApiCall, ApiTransport, body_of
+import requests
 
-if TYPE_CHECKING:
-    import requests
+from bot.github.errors import Failure, GitHubError, failure_from, sentence
+from bot.github.retry import with_retries
+from bot.github.transport import ApiPart, body_of
 
 _TIMEOUT = 30
 _PIECE = 1 << 16
 _REDIRECTS = 5
 
 
-class Downloads(ApiTransport):
+class Downloads(ApiPart):
     """Uses `requests`, since PyGithub holds the whole response in memory.
 
     The token is sent to the API only: the address behind the redirect carries its own signature.
@@ -28,48 +25,34 @@ class Downloads(ApiTransport):
 
     @contextmanager
     def _download(self, action: str, path: str, headers: dict[str, str] | None = None) -> Iterator[Download]:
-        import requests
-
         with requests.Session() as session:
             # No `.netrc`, whose password would go to the other host. Proxies of the environment still apply.
             session.auth = lambda request: request
-            response = self._begin(session, action, path, headers or {})
+            response = with_retries(
+                lambda: self._once_followed(session, path, headers or {}),
+                self.requester.pace,
+                action,
+                safe=True,
+            )
             with response:
                 yield Download(response, action)
-
-    def _begin(
-        self, session: requests.Session, action: str, path: str, headers: dict[str, str]
-    ) -> requests.Response:
-        for attempt in count(1):
-            response = self._once_followed(session, path, headers)
-            if not isinstance(response, Failure):
-                return response
-            wait = wait_before_retry(response, attempt, self._pace.now(), safe=True)
-            if wait is None:
-                raise GitHubError(sentence(response, action), response)
-            self._pace.wait(wait)
-        raise AssertionError("unreachable")
 
     def _once_followed(
         self, session: requests.Session, path: str, headers: dict[str, str]
     ) -> requests.Response | Failure:
-        import requests
-
-        url = f"{self._hub.requester.base_url.rstrip('/')}{path}"
+        url = f"{self.requester.base_url.rstrip('/')}{path}"
         request_headers = {"User-Agent": "slash-agent", "Accept": "application/vnd.github+json"}
-        auth = self._hub.requester.auth
+        auth = self.requester.auth
         if auth is not None:
             auth.authentication(request_headers)
-        base_url = self._hub.requester.base_url
+        base_url = self.requester.base_url
         for hop in range(_REDIRECTS):
             try:
                 response = session.get(
                     url, headers=request_headers, timeout=_TIMEOUT, stream=True, allow_redirects=False
                 )
             except requests.RequestException as error:
-                self._count(hop, path, 0)
                 return Failure(0, type(error).__name__)
-            self._count(hop, path, response.status_code)
             location = response.headers.get("location", "")
             if response.status_code in (301, 302, 303, 307, 308) and location:
                 response.close()
@@ -86,13 +69,9 @@ class Downloads(ApiTransport):
                     body = response.raw.read(_PIECE).decode(errors="replace") if hop == 0 else ""
                 lowered = {name.lower(): value for name, value in response.headers.items()}
                 data = body_of(response.status_code, lowered, body)
-                return failure_from(response.status_code, data, lowered, self._pace.now())
+                return failure_from(response.status_code, data, lowered, self.requester.pace.now())
             return response
         return Failure(301, "too many redirects")
-
-    def _count(self, hop: int, path: str, status: int) -> None:
-        if hop == 0:
-            self.calls.append(ApiCall("GET", path, status))
 
 
 class Download:
@@ -111,8 +90,6 @@ class Download:
 
     def pieces(self) -> Iterator[bytes]:
         """Raises `GitHubError` if the connection breaks."""
-        import requests
-
         try:
             yield from self._response.iter_content(_PIECE)
         except requests.RequestException as error:

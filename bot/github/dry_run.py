@@ -20,8 +20,8 @@ _STAND_IN: Mapping[str, Any] = {
     "path": "",
     "state": "open",
     "locked": False,
-    "created_at": "",
-    "updated_at": "",
+    "created_at": None,
+    "updated_at": None,
 }
 
 
@@ -53,6 +53,8 @@ def stand_in(path: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     answer = {**_STAND_IN, **fields}
     if "event" in fields:
         answer["state"] = _REVIEW_STATES.get(fields["event"], "PENDING")
+    if "labels" in fields:
+        answer["labels"] = [{"name": name} for name in fields["labels"]]
     for end in {"head", "base"} & fields.keys():
         answer[end] = {"ref": fields[end], "sha": "", "repo": {"full_name": _repository(path)}}
     return answer

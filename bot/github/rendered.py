@@ -3,38 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
+
+from github.Issue import Issue
+from github.IssueComment import IssueComment
+from github.PullRequest import PullRequest
+from github.PullRequestComment import PullRequestComment
+from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.threads import TextKind
 from bot.github.accounts import account
-from bot.github.retry import Pace
-from bot.github.transport import FULL, ApiTransport
-from bot.github.values import Account
-
-if TYPE_CHECKING:
-    import github
+from bot.github.transport import FULL, ApiPart, ApiRequester
+from bot.github.values import RenderedText
 
 T = TypeVar("T")
+TextT = TypeVar("TextT", Issue, IssueComment, PullRequest, PullRequestComment, PullRequestReview)
 
 _MOST_KEPT = 8 << 20
 """Characters; the oldest texts are dropped first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedText:
-    """`author` has the id 0 for a deleted account."""
-
-    author: Account
-    body: str
-    html: str
-
-
-class RenderedTexts(ApiTransport):
+class RenderedTexts(ApiPart):
     """Reads of texts with their HTML. A text that a list or a thread has brought is not requested again."""
 
-    def __init__(self, hub: github.Github, pace: Pace) -> None:
-        super().__init__(hub, pace)
+    def __init__(self, requester: ApiRequester) -> None:
+        super().__init__(requester)
         self._texts: dict[tuple[str, TextKind, int], RenderedText] = {}
         self._characters = 0
 
@@ -44,26 +37,28 @@ class RenderedTexts(ApiTransport):
         """`number` is the thread's, `identity` the text's own; `None` where it was deleted."""
         if kept := self._texts.get((repository.lower(), kind, identity or number)):
             return kept
-        action = f"reading a {kind} of #{number} of {repository}"
         path = {
             TextKind.THREAD: f"issues/{number}",
             TextKind.COMMENT: f"issues/comments/{identity}",
             TextKind.REVIEW: f"pulls/{number}/reviews/{identity}",
             TextKind.REVIEW_COMMENT: f"pulls/comments/{identity}",
         }[kind]
-        return self._get_or_none(action, f"/repos/{repository}/{path}", _rendered_text, FULL)
+        # Whatever the kind, what is read of it are the fields of a comment.
+        text = IssueComment(self.requester, url=f"/repos/{repository}/{path}")
+        action = f"reading a {kind} of #{number} of {repository}"
+        return self._read_or_none(action, lambda: _rendered_text(text.complete()), FULL)
 
-    def _keeping(self, repository: str, kind: TextKind, parse: Callable[[Any], T]) -> Callable[[Any], T]:
-        """Return `parse`, for an answer of the media type `FULL` whose text is kept."""
+    def _keeping(self, repository: str, kind: TextKind, parse: Callable[[TextT], T]) -> Callable[[TextT], T]:
+        """Return `parse`, for an object of the media type `FULL` whose text is kept."""
 
-        def keep(data: Any) -> T:
-            self._keep(repository, kind, int(data["number" if kind is TextKind.THREAD else "id"]), data)
-            return parse(data)
+        def keep(found: TextT) -> T:
+            identity = found.raw_data["number" if kind is TextKind.THREAD else "id"]
+            self._keep(repository, kind, identity, _rendered_text(found))
+            return parse(found)
 
         return keep
 
-    def _keep(self, repository: str, kind: TextKind, identity: int, data: Any) -> None:
-        text = _rendered_text(data)
+    def _keep(self, repository: str, kind: TextKind, identity: int, text: RenderedText) -> None:
         self._texts[repository.lower(), kind, identity] = text
         self._characters += len(text.body) + len(text.html)
         while self._characters > _MOST_KEPT:
@@ -71,7 +66,8 @@ class RenderedTexts(ApiTransport):
             self._characters -= len(oldest.body) + len(oldest.html)
 
 
-def _rendered_text(data: Any) -> RenderedText:
-    body = str(data.get("body") or "")
+def _rendered_text(found: TextT) -> RenderedText:
+    body = found.body or ""
     # Without its HTML a text is of no use: an answer that lacks it is one of an unknown shape.
-    return RenderedText(account(data["user"]), body, str(data["body_html"] or "") if body else "")
+    html = (found.raw_data["body_html"] or "") if body else ""
+    return RenderedText(account(found.user), body, html)

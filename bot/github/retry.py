@@ -13,9 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
 
 from bot.contracts.idle import FIRST
-from bot.github.errors import Failure
+from bot.github.errors import Failure, GitHubError, sentence
+
+T = TypeVar("T")
 
 ATTEMPTS = 5
 # Seconds. A job that sleeps longer is cut by its own time limit; the bundle is kept, so failing is cheap.
@@ -81,3 +85,17 @@ class Pace:
             if wait > 0:
                 self.sleep(min(wait, self.between_writes))
             self._last_write = self.now()
+
+
+def with_retries(attempt: Callable[[], T | Failure], pace: Pace, action: str, *, safe: bool) -> T:
+    """Return what `attempt` returns, repeated after failures. Raises `GitHubError` for the last one; `action` completes
+    "while …"."""
+    for number in count(1):
+        result = attempt()
+        if not isinstance(result, Failure):
+            return result
+        wait = wait_before_retry(result, number, pace.now(), safe=safe)
+        if wait is None:
+            raise GitHubError(sentence(result, action), result)
+        pace.wait(wait)
+    raise AssertionError("unreachable")

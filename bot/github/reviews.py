@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import Any
+
+from github.Commit import Commit
+from github.GithubObject import NotSet
+from github.PullRequest import ReviewComment
+from github.PullRequestComment import PullRequestComment
+from github.PullRequestReview import PullRequestReview
 
 from bot.contracts.pulls import Comment, ReviewText, ReviewThread, Side
 from bot.contracts.threads import TextKind
@@ -12,8 +20,8 @@ from bot.github.accounts import GHOST, account
 from bot.github.bodies import fit
 from bot.github.errors import GitHubError
 from bot.github.rendered import RenderedTexts
-from bot.github.transport import FULL, GraphQL, ignore_response, parsed, with_query
-from bot.github.values import ReviewCommentData, ReviewData, ReviewDraft
+from bot.github.transport import FULL, stamp
+from bot.github.values import RenderedText, ReviewCommentData, ReviewData, ReviewDraft
 
 
 class Reviews(RenderedTexts):
@@ -21,28 +29,30 @@ class Reviews(RenderedTexts):
 
     def reviews(self, repository: str, number: int) -> Iterator[ReviewData]:
         """All reviews, oldest first."""
-        action = f"reading the reviews of pull request {number} of {repository}"
-        return self._list(action, f"/repos/{repository}/pulls/{number}/reviews", _review)
+        reviews = self._repository(repository).get_pull(number).get_reviews()
+        return self._each(f"reading the reviews of pull request {number} of {repository}", reviews, _review)
 
     def newest_reviews(self, repository: str, number: int) -> Iterator[ReviewText]:
         """All submitted reviews, newest first."""
-        action = f"reading the reviews of pull request {number} of {repository}"
         path = f"/repos/{repository}/pulls/{number}/reviews"
+        reviews = self.requester.newest_first(PullRequestReview, path)
+        action = f"reading the reviews of pull request {number} of {repository}"
         parse = self._keeping(repository, TextKind.REVIEW, _review_text)
-        return (one for one in self._list_backwards(action, path, parse, FULL) if one.submitted_at)
+        return (one for one in self._each(action, reviews, parse, FULL) if one.submitted_at)
 
     def review_comments(self, repository: str, number: int, since: str = "") -> Iterator[ReviewCommentData]:
         """All comments on the diff, oldest first; with `since` only those changed at or after it."""
-        path = with_query(f"/repos/{repository}/pulls/{number}/comments", since=since)
+        pull = self._repository(repository).get_pull(number)
+        comments = pull.get_review_comments(since=datetime.fromisoformat(since) if since else NotSet)
         action = f"reading the review comments of pull request {number} of {repository}"
-        return self._list(action, path, _review_comment)
+        return self._each(action, comments, _review_comment)
 
     def review_comment(self, repository: str, comment_id: int) -> ReviewCommentData | None:
         """The current text of a review comment; `None` if it was deleted."""
+        comment = self._review_comment(repository, comment_id)
         action = f"reading review comment {comment_id} of {repository}"
-        path = f"/repos/{repository}/pulls/comments/{comment_id}"
         parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
-        return self._get_or_none(action, path, parse, FULL)
+        return self._read_or_none(action, lambda: parse(comment.complete()), FULL)
 
     def create_review(
         self,
@@ -55,84 +65,77 @@ class Reviews(RenderedTexts):
         comments: Sequence[ReviewDraft],
     ) -> ReviewData:
         """`event` is `COMMENT`, `REQUEST_CHANGES` or `APPROVE`. One anchor outside of the diff is a 422 for all."""
-        fields = {
-            "commit_id": commit_sha,
-            "body": fit(body),
-            "event": event,
-            "comments": [_draft(comment) for comment in comments],
-        }
+        create = self._repository(repository).get_pull(number).create_review
+        commit = Commit(self.requester, {}, {"sha": commit_sha})
+        drafts = [_draft(comment) for comment in comments]
         action = f"reviewing pull request {number} of {repository}"
-        path = f"/repos/{repository}/pulls/{number}/reviews"
-        return self._write(action, "POST", path, fields, _review, safe=False)
+        return self._write(action, lambda: _review(create(commit, fit(body), event, drafts)), safe=False)
 
     def reply_to_review_comment(
         self, repository: str, number: int, comment_id: int, body: str
     ) -> ReviewCommentData:
         """`comment_id` is the thread's first comment: GitHub takes no replies to replies."""
+        reply = self._repository(repository).get_pull(number).create_review_comment_reply
         action = f"replying to review comment {comment_id} of {repository}"
-        path = f"/repos/{repository}/pulls/{number}/comments/{comment_id}/replies"
-        return self._write(action, "POST", path, {"body": fit(body)}, _review_comment, safe=False)
+        return self._write(action, lambda: _review_comment(reply(comment_id, fit(body))), safe=False)
 
     def edit_review_comment(self, repository: str, comment_id: int, body: str) -> None:
+        comment = self._review_comment(repository, comment_id)
         action = f"editing review comment {comment_id} of {repository}"
-        path = f"/repos/{repository}/pulls/comments/{comment_id}"
-        self._write(action, "PATCH", path, {"body": fit(body)}, ignore_response, safe=True)
+        self._write(action, lambda: comment.edit(fit(body)), safe=True)
+
+    def _review_comment(self, repository: str, comment_id: int) -> PullRequestComment:
+        # The pull request's number is no part of a comment's address.
+        return self._repository(repository).get_pull(0).get_review_comment(comment_id)
 
 
-def _draft(comment: ReviewDraft) -> dict[str, object]:
-    fields: dict[str, object] = {
-        "path": comment.path,
-        "body": fit(comment.body),
-        "line": comment.line,
-        "side": str(comment.side),
-    }
+def _draft(comment: ReviewDraft) -> ReviewComment:
+    fields = ReviewComment(
+        path=comment.path, body=fit(comment.body), line=comment.line, side=str(comment.side)
+    )
     # A range of one line is refused.
     if comment.start_line and comment.start_line != comment.line:
         fields |= {"start_line": comment.start_line, "start_side": str(comment.start_side)}
     return fields
 
 
-def _review(data: Any) -> ReviewData:
+def _review(review: PullRequestReview) -> ReviewData:
     return ReviewData(
-        id=int(data["id"]),
-        author=account(data["user"]),
-        body=str(data.get("body") or ""),
-        state=str(data["state"]),
-        commit_sha=str(data.get("commit_id") or ""),
-        submitted_at=str(data.get("submitted_at") or ""),
-        url=str(data.get("html_url") or ""),
+        id=review.id,
+        author=account(review.user),
+        body=review.body or "",
+        submitted_at=stamp(review.submitted_at),
+        url=review.html_url or "",
     )
 
 
-def _review_text(data: Any) -> ReviewText:
+def _review_text(review: PullRequestReview) -> ReviewText:
     return ReviewText(
-        id=int(data["id"]),
-        author=account(data["user"]).login,
-        association=str(data.get("author_association") or ""),
-        state=str(data["state"]),
-        body=str(data.get("body") or ""),
-        submitted_at=str(data.get("submitted_at") or ""),
+        id=review.id,
+        author=account(review.user).login,
+        association=review.author_association or "",
+        state=review.state,
+        body=review.body or "",
+        submitted_at=stamp(review.submitted_at),
     )
 
 
-def _review_comment(data: Any) -> ReviewCommentData:
-    line = int(data.get("line") or 0)
+def _review_comment(comment: PullRequestComment) -> ReviewCommentData:
+    line = comment.line or 0
     return ReviewCommentData(
-        id=int(data["id"]),
-        author=account(data["user"]),
-        body=str(data.get("body") or ""),
-        path=str(data["path"]),
+        id=comment.id,
+        author=account(comment.user),
+        body=comment.body or "",
+        path=comment.path,
         line=line,
-        start_line=int(data.get("start_line") or 0) if line else 0,
-        side=Side(data.get("side") or "RIGHT"),
-        commit_sha=str(data.get("commit_id") or ""),
-        hunk=str(data.get("diff_hunk") or ""),
-        in_reply_to=int(data.get("in_reply_to_id") or 0),
-        review_id=int(data.get("pull_request_review_id") or 0),
-        created_at=str(data["created_at"]),
-        updated_at=str(data["updated_at"]),
-        outdated=not line and data.get("subject_type") != "file",
-        url=str(data.get("html_url") or ""),
+        start_line=(comment.start_line or 0) if line else 0,
+        side=Side(comment.side or "RIGHT"),
+        hunk=comment.diff_hunk or "",
+        in_reply_to=comment.in_reply_to_id or 0,
+        created_at=stamp(comment.created_at),
+        updated_at=stamp(comment.updated_at),
+        outdated=not line and comment.subject_type != "file",
+        url=comment.html_url or "",
     )
 
 
@@ -158,7 +161,7 @@ query($owner: String!, $name: String!, $number: Int!, $after: String) {
 """
 
 
-class ReviewThreads(Reviews, GraphQL):
+class ReviewThreads(Reviews):
     """Falls back to REST if the token may not use GraphQL; `resolved` is false then."""
 
     def review_threads(self, repository: str, number: int) -> list[ReviewThread]:
@@ -185,33 +188,37 @@ class ReviewThreads(Reviews, GraphQL):
         after: str | None = ""
         while after is not None:
             variables = {"owner": owner, "name": name, "number": number, "after": after or None}
-            data = self._query(action, _THREADS, variables)
-            page, after = parsed(action, _page, data)
+            page, after = self._read(action, partial(self._thread_page, variables))
             nodes += page
-        parse = self._keeping_comments(repository)
-        threads = parsed(action, lambda rows: [parse(node) for node in rows if _comments(node)], nodes)
+        threads = self._read(
+            action, lambda: [self._kept_thread(repository, node) for node in nodes if _comments(node)]
+        )
         if not any(node["comments"]["pageInfo"]["hasNextPage"] for node in nodes):
             return threads
         # More than a hundred comments in one thread: REST has them all.
         whole = {one.id: one.comments for one in self._grouped(repository, number)}
         return [replace(one, comments=whole.get(one.id, one.comments)) for one in threads]
 
-    def _keeping_comments(self, repository: str) -> Callable[[Any], ReviewThread]:
-        def parse(node: Any) -> ReviewThread:
-            for one in _comments(node):
-                # GraphQL names no author by id: whoever needs one reads the text itself.
-                data = {"body": one["body"], "body_html": one["bodyHTML"], "user": None}
-                self._keep(repository, TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"]), data)
-            return _thread(node)
+    def _thread_page(self, variables: dict[str, Any]) -> tuple[list[Any], str | None]:
+        """The nodes and the cursor of the next page, `None` on the last one."""
+        _, response = self.requester.graphql_query(_THREADS, variables)
+        threads = response["data"]["repository"]["pullRequest"]["reviewThreads"]
+        info = threads["pageInfo"]
+        return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None
 
-        return parse
+    def _kept_thread(self, repository: str, node: Any) -> ReviewThread:
+        for one in _comments(node):
+            # GraphQL names no author by id: whoever needs one reads the text itself.
+            text = RenderedText(GHOST, str(one["body"] or ""), str(one["bodyHTML"] or ""))
+            self._keep(repository, TextKind.REVIEW_COMMENT, int(one["fullDatabaseId"]), text)
+        return _thread(node)
 
     def _grouped(self, repository: str, number: int) -> list[ReviewThread]:
         """The threads by REST, with the HTML of their comments."""
-        path = f"/repos/{repository}/pulls/{number}/comments"
+        comments = self._repository(repository).get_pull(number).get_review_comments()
         action = f"reading the review comments of pull request {number} of {repository}"
         parse = self._keeping(repository, TextKind.REVIEW_COMMENT, _review_comment)
-        return grouped(list(self._list(action, path, parse, media=FULL)))
+        return grouped(list(self._each(action, comments, parse, FULL)))
 
 
 def grouped(comments: list[ReviewCommentData]) -> list[ReviewThread]:
@@ -234,13 +241,6 @@ def _of_rest(members: list[ReviewCommentData]) -> ReviewThread:
         comments=tuple(Comment(c.id, c.author.login, c.body, c.created_at, c.updated_at) for c in members),
         outdated=first.outdated,
     )
-
-
-def _page(data: Any) -> tuple[list[Any], str | None]:
-    """The nodes and the cursor of the next page, `None` on the last one."""
-    threads = data["repository"]["pullRequest"]["reviewThreads"]
-    info = threads["pageInfo"]
-    return list(threads["nodes"]), str(info["endCursor"]) if info["hasNextPage"] else None
 
 
 def _comments(node: Any) -> list[Any]:

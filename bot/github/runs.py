@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
-from urllib.parse import quote
 
-from bot.github.accounts import account
+from github.Artifact import Artifact
+from github.PaginatedList import PaginatedList
+from github.WorkflowJob import WorkflowJob
+from github.WorkflowRun import WorkflowRun
+
 from bot.github.downloads import Downloads
 from bot.github.errors import Failure, GitHubError
-from bot.github.transport import ignore_response, with_query
-from bot.github.values import ArtifactData, JobData, WorkflowRunData
+from bot.github.transport import ObjectT, stamp
+from bot.github.values import WorkflowRunData
 
 
 class Runs(Downloads):
     """`stop` and the fallback for tokens that start no workflows need `actions: write`; the rest reads."""
 
     def workflow_run(self, repository: str, run_id: int) -> WorkflowRunData:
-        return self._get(
-            f"reading run {run_id} of {repository}", f"/repos/{repository}/actions/runs/{run_id}", _run
-        )
+        run = self._workflow_run(repository, run_id)
+        return self._read(f"reading run {run_id} of {repository}", lambda: _run(run.complete()))
 
     def workflow_runs(
         self,
@@ -36,26 +37,28 @@ class Runs(Downloads):
         `status` takes a status or a conclusion, `actor` the login of whoever caused the event. With a filter
         GitHub lists at most 1,000.
         """
-        of = f"/workflows/{_file(workflow)}" if workflow else ""
-        path = with_query(
-            f"/repos/{repository}/actions{of}/runs", event=event, created=created, status=status, actor=actor
-        )
-        return self._list(f"listing the runs of {workflow or repository}", path, _run, "workflow_runs")
+        fields = {"event": event, "created": created, "status": status, "actor": actor}
+        filters = {name: value for name, value in fields.items() if value}
+        source = self._repository(repository)
+        url = source.get_workflow(_file(workflow)).url if workflow else f"{source.url}/actions"
+        runs = PaginatedList(WorkflowRun, self.requester, f"{url}/runs", filters, list_item="workflow_runs")
+        return self._each(f"listing the runs of {workflow or repository}", runs, _run)
 
-    def jobs(self, repository: str, run_id: int) -> Iterator[JobData]:
+    def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]:
         """The jobs of a run's last attempt; each job of a matrix counts."""
-        path = f"/repos/{repository}/actions/runs/{run_id}/jobs"
-        return self._list(f"listing the jobs of run {run_id} of {repository}", path, _job, "jobs")
+        jobs = self._workflow_run(repository, run_id).jobs()
+        return self._each(f"listing the jobs of run {run_id} of {repository}", jobs, _unchanged)
 
-    def artifacts(self, repository: str, run_id: int) -> list[ArtifactData]:
-        action = f"listing the artifacts of run {run_id} of {repository}"
-        path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-        return list(self._list(action, path, _artifact, "artifacts"))
+    def artifacts(self, repository: str, run_id: int) -> list[Artifact]:
+        artifacts = self._workflow_run(repository, run_id).get_artifacts()
+        return list(
+            self._each(f"listing the artifacts of run {run_id} of {repository}", artifacts, _unchanged)
+        )
 
-    def all_artifacts(self, repository: str) -> Iterator[ArtifactData]:
+    def all_artifacts(self, repository: str) -> Iterator[Artifact]:
         """The artifacts of all runs, newest first."""
-        path = f"/repos/{repository}/actions/artifacts"
-        return self._list(f"listing the artifacts of {repository}", path, _artifact, "artifacts")
+        artifacts = self._repository(repository).get_artifacts()
+        return self._each(f"listing the artifacts of {repository}", artifacts, _unchanged)
 
     def download_artifact(self, repository: str, artifact_id: int, limit: int) -> bytes:
         """Return the zip file. Raises `GitHubError` if it is over `limit` bytes, if possible before the download."""
@@ -73,35 +76,28 @@ class Runs(Downloads):
 
     def cancel_run(self, repository: str, run_id: int) -> None:
         """Raises `GitHubError` 409 if the run has ended."""
-        action = f"cancelling run {run_id} of {repository}"
-        self._write(
-            action,
-            "POST",
-            f"/repos/{repository}/actions/runs/{run_id}/cancel",
-            None,
-            ignore_response,
-            safe=True,
-        )
+        run = self._workflow_run(repository, run_id)
+        self._write(f"cancelling run {run_id} of {repository}", run.cancel, safe=True)
 
     def dispatch_workflow(
         self, repository: str, workflow: str, ref: str, inputs: Mapping[str, str] | None = None
     ) -> None:
         """Start `workflow` (a file or an id) on the branch `ref`. It must have `workflow_dispatch` there."""
-        path = f"/repos/{repository}/actions/workflows/{_file(workflow)}/dispatches"
-        body = {"ref": ref, "inputs": dict(inputs or {})}
-        self._write(
-            f"starting the workflow {workflow} on {ref} in {repository}",
-            "POST",
-            path,
-            body,
-            ignore_response,
-            safe=False,
-        )
+        dispatch = self._repository(repository).get_workflow(_file(workflow)).create_dispatch
+        action = f"starting the workflow {workflow} on {ref} in {repository}"
+        self._write(action, lambda: dispatch(ref, dict(inputs or {}), throw=True), safe=False)
+
+    def _workflow_run(self, repository: str, run_id: int) -> WorkflowRun:
+        """With the addresses for which PyGithub would request the run first."""
+        url = f"/repos/{repository}/actions/runs/{run_id}"
+        parts = {"jobs_url": "jobs", "artifacts_url": "artifacts", "cancel_url": "cancel"}
+        known = {name: f"{url}/{part}" for name, part in parts.items()}
+        return WorkflowRun(self.requester, attributes=known, url=url)
 
 
 def _file(workflow: str) -> str:
     """GitHub takes the name of a workflow's file, without its folder."""
-    return quote(workflow.rpartition("/")[2], safe="")
+    return workflow.rpartition("/")[2]
 
 
 def _too_big(action: str, limit: int) -> GitHubError:
@@ -111,37 +107,18 @@ def _too_big(action: str, limit: int) -> GitHubError:
     )
 
 
-def _run(data: Any) -> WorkflowRunData:
+def _run(run: WorkflowRun) -> WorkflowRunData:
     return WorkflowRunData(
-        id=int(data["id"]),
-        name=str(data.get("name") or ""),
-        path=str(data.get("path") or "").partition("@")[0],
-        event=str(data["event"]),
-        status=str(data.get("status") or ""),
-        conclusion=str(data.get("conclusion") or ""),
-        head_branch=str(data.get("head_branch") or ""),
-        head_sha=str(data["head_sha"]),
-        head_repository=str((data.get("head_repository") or {}).get("full_name") or ""),
-        actor=account(data.get("actor")),
-        attempt=int(data.get("run_attempt") or 1),
-        url=str(data["html_url"]),
-        created_at=str(data["created_at"]),
-        updated_at=str(data["updated_at"]),
-        title=str(data.get("display_title") or ""),
-        pulls=tuple(int(pull["number"]) for pull in data.get("pull_requests") or ()),
+        id=run.id,
+        path=(run.path or "").partition("@")[0],
+        event=run.event,
+        status=run.status or "",
+        conclusion=run.conclusion or "",
+        head_repository=run.head_repository.full_name if run.head_repository else "",
+        url=run.html_url,
+        created_at=stamp(run.created_at),
     )
 
 
-def _job(data: Any) -> JobData:
-    return JobData(str(data["name"]), str(data.get("conclusion") or ""))
-
-
-def _artifact(data: Any) -> ArtifactData:
-    return ArtifactData(
-        id=int(data["id"]),
-        name=str(data["name"]),
-        size=int(data["size_in_bytes"]),
-        expired=bool(data["expired"]),
-        created_at=str(data.get("created_at") or ""),
-        run_id=int((data.get("workflow_run") or {}).get("id") or 0),
-    )
+def _unchanged(found: ObjectT) -> ObjectT:
+    return found

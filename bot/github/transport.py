@@ -1,43 +1,48 @@
-"""The transport of GitHub's REST and GraphQL APIs: sends, retries, pages and counts requests.
+"""The transport of GitHub's APIs: PyGithub's requester with our retries, write filter, dry run and cache.
 
-`action` describes a request for the error message. PyGithub signs and sends; its lazy objects are not used, since
-they send another request when a field is missing.
+PyGithub's objects send through it. They are lazy: making one sends nothing, reading its first field requests it.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from datetime import UTC, datetime
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+from github.Auth import Auth
+from github.GithubException import BadAttributeException, GithubException
+from github.GithubObject import CompletableGithubObject, GithubObject
+from github.Repository import Repository
+from github.Requester import Requester
+from requests import RequestException
 
 from bot.contracts.idle import IdleReporter
 from bot.github.dry_run import DryRun, description, stand_in, text_of
-from bot.github.errors import Failure, GitHubError, failure_from, sentence
-from bot.github.retry import Pace, wait_before_retry
-
-if TYPE_CHECKING:
-    import github
-
-
-from collections import OrderedDict
+from bot.github.errors import Failure, GitHubError, failure_from
+from bot.github.etag_cache import ETagCache
+from bot.github.retry import Pace, with_retries
 
 T = TypeVar("T")
+ObjectT = TypeVar("ObjectT", bound=GithubObject)
 
 PAGE = 100
 JSON = "application/vnd.github+json"
 FULL = "application/vnd.github.full+json"
-"""Media type of a response with the text as Markdown and as HTML."""
+"""Media type of a response with the text as Markdown and as HTML (`body_html`)."""
 
+_TIMEOUT = 30
+_API_VERSION = "2022-11-28"
 _LAST = re.compile(r'[?&]page=(\d{1,6})[^>]*>[^,]*;\s*rel="last"')
+_NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
 _TITLE = re.compile(r"<title>([^<]*)", re.IGNORECASE)
 """Of a page, such as a proxy sends in place of GitHub's response."""
-_NEXT = re.compile(r'<([^<>]*)>[^,]*;\s*rel="next"')
-
 
 WriteFilter = Callable[[str, object], object]
 """From a path of the API and the JSON of a write to the JSON that is sent."""
@@ -52,205 +57,273 @@ class Response:
     data: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ApiCall:
-    """One request that was sent, retries included. `status` is 0 without a response."""
+class ApiRequester(Requester):
+    """Sends every request of PyGithub's objects, within a block of `doing`. Raises `GitHubError`. Not thread-safe."""
 
-    verb: str
-    path: str
-    status: int
-
-
-class ApiTransport:
-    """Base class of the parts of the client. Not thread-safe."""
-
-    def __init__(self, hub: github.Github, pace: Pace) -> None:
-        self._hub = hub
-        self._pace = pace
+    def __init__(self, api_url: str, auth: Auth | None, pace: Pace) -> None:
+        logging.getLogger("github").setLevel(logging.WARNING)
+        super().__init__(
+            auth=auth,
+            base_url=api_url.rstrip("/"),
+            timeout=_TIMEOUT,
+            user_agent="slash-agent",
+            per_page=PAGE,
+            verify=True,
+            retry=None,
+            pool_size=None,
+            # By default it waits 0.25 s between any two requests and 1 s between writes.
+            seconds_between_requests=0,
+            seconds_between_writes=0,
+            lazy=True,
+            api_version=_API_VERSION,
+        )
+        self.pace = pace
         self.write_filter: WriteFilter | None = None
         """Applied to each write; raises where it must not be sent. `bot.gate.outbound` sets the gate's."""
         self.dry_run: DryRun | None = None
         self._cache = ETagCache()
-        self.calls: list[ApiCall] = []
+        self._action = "sending a request"
+        self._media = JSON
+        self._safe = False
 
-    def dry(self, say: Callable[[str], None]) -> Self:
-        """Return a client that reads like this one and sends no write: each goes to `say` and `dry_run.writes`."""
-        client = copy(self)
-        client.dry_run = DryRun(say)
-        return client
+    @contextmanager
+    def doing(self, action: str, *, media: str = JSON, safe: bool = False) -> Iterator[None]:
+        """Describe the requests of the block: `action` completes "while …" in errors, `media` is the Accept header.
+        `safe`: its writes are idempotent, so they are retried without a response too. Data of an unexpected shape is a
+        `GitHubError`."""
+        before = self._action, self._media, self._safe
+        self._action, self._media, self._safe = action, media, safe
+        try:
+            yield
+        except (BadAttributeException, GithubException) as error:
+            raise self._unknown_shape(type(error).__name__) from error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise self._unknown_shape(f"{type(error).__name__}: {error}") from error
+        finally:
+            self._action, self._media, self._safe = before
+
+    def requestJsonAndCheck(
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        input: Any | None = None,
+        follow_302_redirect: bool = False,
+    ) -> tuple[dict[str, Any], Any]:
+        response = self._request(verb, url, parameters or {}, headers or {}, input)
+        return dict(response.headers), response.data
+
+    def requestJson(
+        self,
+        verb: str,
+        url: str,
+        parameters: dict[str, Any] | None = None,
+        headers: dict[str, Any] | None = None,
+        input: Any | None = None,
+        *_: Any,
+        **_connection: Any,
+    ) -> tuple[int, dict[str, Any], str]:
+        """The body is left out: PyGithub calls this only for the status."""
+        response = self._request(verb, url, parameters or {}, headers or {}, input)
+        return response.status, dict(response.headers), ""
+
+    def newest_first(self, kind: type[ObjectT], path: str) -> Iterator[ObjectT]:
+        """GET a list from its end, lazily, the first page only once: PyGithub's own `reversed` requests it twice. Rows
+        that are added in the meantime may be missed."""
+
+        def page(**parameters: int) -> tuple[dict[str, Any], list[ObjectT]]:
+            headers, rows = self.requestJsonAndCheck("GET", path, {"per_page": PAGE, **parameters})
+            return headers, [kind(self, headers, row) for row in reversed(rows)]
+
+        headers, first = page()
+        last = _LAST.search(headers.get("link", ""))
+        for number in range(int(last.group(1)) if last else 1, 1, -1):
+            yield from page(page=number)[1]
+        yield from first
+
+    def filtered(self, path: str, fields: Any) -> Any:
+        return self.write_filter(path, fields) if self.write_filter is not None else fields
 
     def record(self, line: str, body: str = "") -> None:
         """Report a write of a dry run. A log is read by more people than a thread, so `line` is filtered too."""
         assert self.dry_run is not None
-        self.dry_run.record(self._filtered("", {"message": line})["message"], body)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} at {self._hub.requester.base_url}>"
-
-    def _get(self, action: str, path: str, parse: Callable[[Any], T], media: str = JSON) -> T:
-        """GET one resource."""
-        return parsed(action, parse, self._request(action, "GET", path, media=media).data)
-
-    def _get_or_none(self, action: str, path: str, parse: Callable[[Any], T], media: str = JSON) -> T | None:
-        """GET one resource; `None` for 404 and 410."""
-        try:
-            return self._get(action, path, parse, media)
-        except GitHubError as error:
-            if error.status in (404, 410):
-                return None
-            raise
-
-    def _list(
-        self, action: str, path: str, parse: Callable[[Any], T], key: str = "", media: str = JSON
-    ) -> Iterator[T]:
-        """GET all pages of a list, lazily. `key` is the field that holds the rows."""
-        page: str | None = with_query(path, per_page=str(PAGE))
-        while page is not None:
-            response = self._request(action, "GET", page, media=media)
-            yield from parsed(action, lambda data: [parse(row) for row in _rows(data, key)], response.data)
-            next_page = self._next_page(action, response)
-            page = next_page if next_page != page else None
-
-    def _list_backwards(
-        self, action: str, path: str, parse: Callable[[Any], T], media: str = JSON
-    ) -> Iterator[T]:
-        """GET a list from its end, lazily. The first page is requested first, since it has the number of pages. Rows
-        that are added in the meantime may be missed."""
-        path = with_query(path, per_page=str(PAGE))
-
-        def rows(response: Response) -> list[T]:
-            return parsed(action, lambda data: [parse(row) for row in _rows(data, "")], response.data)[::-1]
-
-        first = self._request(action, "GET", path, media=media)
-        last = _LAST.search(first.headers.get("link", ""))
-        for page in range(int(last.group(1)) if last else 1, 1, -1):
-            yield from rows(self._request(action, "GET", with_query(path, page=str(page)), media=media))
-        yield from rows(first)
-
-    def _write(
-        self, action: str, verb: str, path: str, body: object, parse: Callable[[Any], T], *, safe: bool
-    ) -> T:
-        """Write. `safe`: the write is idempotent, so it is retried without a response too."""
-        fields = self._filtered(path, body)
-        if self.dry_run is not None:
-            self.record(description(verb, path, fields or {}), text_of(fields or {}))
-            return parsed(action, parse, stand_in(path, fields or {}))
-        self._pace.before_write()
-        return parsed(action, parse, self._request(action, verb, path, fields, safe=safe).data)
-
-    def _filtered(self, path: str, fields: Any) -> Any:
-        return self.write_filter(path, fields) if self.write_filter is not None else fields
+        self.dry_run.record(self.filtered("", {"message": line})["message"], body)
 
     def _request(
-        self,
-        action: str,
-        verb: str,
-        path: str,
-        body: object = None,
-        *,
-        safe: bool = True,
-        failure_in: Callable[[Response], Failure | None] = lambda _: None,
-        media: str = JSON,
+        self, verb: str, url: str, parameters: dict[str, Any], headers: dict[str, str], fields: Any
     ) -> Response:
-        """Send a request, with retries. `failure_in` finds failures in responses with status 200; `media` is the Accept
-        header. Raises `GitHubError`."""
-        for attempt in count(1):
-            response = self._attempt(verb, path, body, media)
+        media = headers.get("Accept", self._media)
+        if url == self.graphql_url:
+            # Queries only, which are safe to retry.
+            return self._deliver(verb, url, fields, media, safe=True)
+        path = self._path(self.add_parameters_to_url(url, parameters))
+        if verb == "GET":
+            return self._deliver(verb, path, None, media, safe=True)
+        fields = self.filtered(path, fields)
+        if self.dry_run is not None:
+            self.record(description(verb, path, fields or {}), text_of(fields or {}))
+            return Response(200, {}, stand_in(path, fields or {}))
+        self.pace.before_write()
+        return self._deliver(verb, path, fields, media, safe=self._safe)
+
+    def _deliver(self, verb: str, path: str, fields: Any, media: str, *, safe: bool) -> Response:
+        """Send a request, with retries."""
+
+        def attempt() -> Response | Failure:
+            response = self._attempt(verb, path, fields, media)
             if isinstance(response, Failure) and (new_path := self._redirect_path(response)):
-                response = self._attempt(verb, new_path, body, media)
-            failure = response if isinstance(response, Failure) else failure_in(response)
-            if failure is None:
-                assert isinstance(response, Response)
-                return response
-            wait = wait_before_retry(failure, attempt, self._pace.now(), safe=safe)
-            if wait is None:
-                raise GitHubError(sentence(failure, action), failure)
-            self._pace.wait(wait)
-        raise AssertionError("unreachable")
+                return self._attempt(verb, new_path, fields, media)
+            return response
 
-    def _attempt(self, verb: str, path: str, body: object, media: str) -> Response | Failure:
-        from requests import RequestException
+        return with_retries(attempt, self.pace, self._action, safe=safe)
 
+    def _attempt(self, verb: str, path: str, fields: Any, media: str) -> Response | Failure:
         headers = {"Accept": media}
-        cacheable = verb == "GET" and media == JSON
-        cached = self._cache.get(path) if cacheable else None
+        cached = self._cache.get(f"{media} {path}") if verb == "GET" else None
         if cached is not None:
             headers["If-None-Match"] = cached.tag
         try:
-            with IdleReporter("GitHub", self._pace.say).waiting():
-                status, response_headers, text = self._hub.requester.requestJson(
-                    verb, path, headers=headers, input=body
-                )
+            with IdleReporter("GitHub", self.pace.say).waiting():
+                status, response_headers, text = super().requestJson(verb, path, None, headers, fields)
         except RequestException as error:
             # Only its name: the text of such an error may contain the address with secrets in it.
-            self.calls.append(ApiCall(verb, path, 0))
             return Failure(0, type(error).__name__)
         except RuntimeError:
             # PyGithub follows a redirect to the same host only.
-            self.calls.append(ApiCall(verb, path, 301))
             return Failure(301, "the API lies elsewhere")
-        self.calls.append(ApiCall(verb, path, status))
         if status == 304 and cached is not None:
             return Response(200, cached.headers, json.loads(cached.text))
         data = body_of(status, response_headers, text)
         if isinstance(data, Failure):
             return data
         if status >= 300:
-            return failure_from(status, data, response_headers, self._pace.now())
-        if cacheable:
-            self._cache.put(path, response_headers, text)
-        return Response(status, response_headers, data)
+            return failure_from(status, data, response_headers, self.pace.now())
+        if verb == "GET":
+            if not data and data != [] and status == 200:
+                raise self._unknown_shape(f"{data!r:.20}")
+            response_headers = self._without_loop(path, response_headers)
+            self._cache.put(f"{media} {path}", response_headers, text)
+        response = Response(status, response_headers, data)
+        return (self._graphql_failure(response) if path == self.graphql_url else None) or response
 
-    def _next_page(self, action: str, response: Response) -> str | None:
-        """The path of the next page from the Link header; its host is ignored."""
-        match = _NEXT.search(response.headers.get("link", ""))
-        if match is None:
-            return None
-        path = self._path_of(match.group(1))
-        if not path:
-            failure = Failure(200, "a next page outside of the API")
-            raise GitHubError(f"GitHub named {failure.message} while {action}.", failure)
-        return path
+    def _without_loop(self, path: str, headers: dict[str, Any]) -> dict[str, Any]:
+        """Drop the links of a page that names itself as the next."""
+        match = _NEXT.search(headers.get("link", ""))
+        if match is None or self._path_of(match.group(1)) != path:
+            return headers
+        return {name: value for name, value in headers.items() if name != "link"}
 
     def _redirect_path(self, failure: Failure) -> str:
         """The target path of a redirect to the same host, as GitHub sends for a repository that was renamed or
         transferred; empty for any other failure."""
-        own, target = urlsplit(self._hub.requester.base_url), urlsplit(failure.location)
+        own, target = urlsplit(self.base_url), urlsplit(failure.location)
         same = (target.scheme, target.hostname) == (own.scheme, own.hostname)
         return self._path_of(failure.location) if failure.moved and same else ""
 
+    def _path(self, url: str) -> str:
+        """The path of an address that GitHub gave. Its host is ignored, so the token goes to our own API alone."""
+        path = url if url.startswith("/") else self._path_of(url)
+        if not path:
+            failure = Failure(200, "a next page outside of the API")
+            raise GitHubError(f"GitHub named {failure.message} while {self._action}.", failure)
+        return path
+
     def _path_of(self, url: str) -> str:
         """The path in the API with its query; empty outside of the API."""
-        link, prefix = urlsplit(url), urlsplit(self._hub.requester.base_url).path.rstrip("/")
+        link, prefix = urlsplit(url), urlsplit(self.base_url).path.rstrip("/")
         if not link.path.startswith(f"{prefix}/"):
             return ""
         return f"{link.path.removeprefix(prefix)}{'?' if link.query else ''}{link.query}"
 
+    def _unknown_shape(self, detail: str) -> GitHubError:
+        failure = Failure(200, f"an answer of an unknown shape ({detail})")
+        return GitHubError(f"GitHub gave {failure.message} while {self._action}.", failure)
 
-def parsed(action: str, parse: Callable[[Any], T], data: Any) -> T:
-    """`parse(data)`. Raises `GitHubError` if the data has an unexpected shape."""
-    try:
-        return parse(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        failure = Failure(200, f"an answer of an unknown shape ({type(error).__name__}: {error})")
-        raise GitHubError(f"GitHub gave {failure.message} while {action}.", failure) from error
-
-
-def ignore_response(_: object) -> None:
-    """The `parse` of writes whose response is not needed."""
-
-
-def with_query(path: str, **fields: str) -> str:
-    """`path` with a query of the fields that are not empty."""
-    query = urlencode({name: value for name, value in fields.items() if value})
-    return f"{path}{'&' if '?' in path else '?'}{query}" if query else path
+    def _graphql_failure(self, response: Response) -> Failure | None:
+        """The failure in a response with status 200."""
+        data = response.data if isinstance(response.data, Mapping) else {}
+        errors = data.get("errors")
+        if not errors:
+            return None if isinstance(data.get("data"), Mapping) else Failure(0, "an answer without data")
+        first = errors[0] if isinstance(errors, list) and isinstance(errors[0], Mapping) else {}
+        message = str(first.get("message") or "")
+        status = _STATUSES.get(str(first.get("type") or ""), 0) or _status_from_message(message)
+        return failure_from(status, {"message": message}, response.headers, self.pace.now())
 
 
-def _rows(data: Any, key: str) -> list[Any]:
-    rows = data[key] if key else data
-    if not isinstance(rows, list):
-        raise TypeError("not a list")
-    return rows
+class ApiPart:
+    """Base class of the parts of the client. Not thread-safe."""
+
+    def __init__(self, requester: ApiRequester) -> None:
+        self.requester = requester
+
+    @property
+    def dry_run(self) -> DryRun | None:
+        """The writes of a client made by `dry`."""
+        return self.requester.dry_run
+
+    def dry(self, say: Callable[[str], None]) -> Self:
+        """Return a client that reads like this one and sends no write: each goes to `say` and `dry_run.writes`."""
+        client = copy(self)
+        client.requester = copy(self.requester)
+        client.requester.dry_run = DryRun(say)
+        return client
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self.requester.base_url}>"
+
+    def _repository(self, name: str) -> Repository:
+        return Repository(self.requester, url=f"/repos/{name}")
+
+    def _read(self, action: str, call: Callable[[], T], media: str = JSON) -> T:
+        with self.requester.doing(action, media=media):
+            return call()
+
+    def _read_or_none(self, action: str, call: Callable[[], T], media: str = JSON) -> T | None:
+        """`None` for 404 and 410."""
+        try:
+            return self._read(action, call, media)
+        except GitHubError as error:
+            if error.status in (404, 410):
+                return None
+            raise
+
+    def _get(self, action: str, path: str, parse: Callable[[Any], T], **parameters: object) -> T:
+        """GET what PyGithub has no object for."""
+        return self._read(
+            action, lambda: parse(self.requester.requestJsonAndCheck("GET", path, parameters)[1])
+        )
+
+    def _each(
+        self, action: str, objects: Iterable[ObjectT], parse: Callable[[ObjectT], T], media: str = JSON
+    ) -> Iterator[T]:
+        """Parse a list, whose pages are requested as they are taken."""
+        rows = iter(objects)
+        while True:
+            with self.requester.doing(action, media=media):
+                row = next(rows, None)
+                if row is None:
+                    return
+                if isinstance(row, CompletableGithubObject):
+                    # A field that the list leaves out is `None`, and no reason to request each object by itself.
+                    row._set_complete()
+                value = parse(row)
+            yield value
+
+    def _write(self, action: str, call: Callable[[], T], *, safe: bool) -> T:
+        """Write. `safe`: the write is idempotent, so it is retried without a response too."""
+        with self.requester.doing(action, safe=safe):
+            return call()
+
+    def _post(self, path: str, fields: object, verb: str = "POST") -> Any:
+        """Send a write that PyGithub has no method for, within `_write`."""
+        return self.requester.requestJsonAndCheck(verb, path, input=fields)[1]
+
+
+def stamp(moment: datetime | None) -> str:
+    """RFC 3339 in UTC; empty for none."""
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if moment is not None else ""
 
 
 def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
@@ -273,45 +346,6 @@ def body_of(status: int, headers: Mapping[str, str], text: str) -> Any:
         return f"{kind}, not JSON: {title[1]}" if (title := _TITLE.search(text)) else text
 
 
-# Characters of JSON; the least recently used are removed first.
-_CACHE_LIMIT = 8 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class CachedResponse:
-    tag: str
-    headers: Mapping[str, str]
-    text: str
-
-
-class ETagCache:
-    """Responses of one client by path and query, for conditional requests: a 304 costs no quota. Not shared between
-    clients, since tokens have different rights."""
-
-    def __init__(self, capacity: int = _CACHE_LIMIT) -> None:
-        self._capacity = capacity
-        self._used = 0
-        self._responses: OrderedDict[str, CachedResponse] = OrderedDict()
-
-    def get(self, path: str) -> CachedResponse | None:
-        if path in self._responses:
-            self._responses.move_to_end(path)
-        return self._responses.get(path)
-
-    def put(self, path: str, headers: Mapping[str, str], text: str) -> None:
-        """Store a response if it has an ETag. Names in `headers` are lower case."""
-        old = self._responses.pop(path, None)
-        self._used -= len(old.text) if old else 0
-        tag = headers.get("etag", "")
-        if not tag or len(text) > self._capacity:
-            return
-        self._responses[path] = CachedResponse(tag, dict(headers), text)
-        self._used += len(text)
-        while self._used > self._capacity:
-            _, gone = self._responses.popitem(last=False)
-            self._used -= len(gone.text)
-
-
 # The types of errors that come with status 200, as the statuses that REST would have given.
 _STATUSES = {
     "FORBIDDEN": 403,
@@ -321,29 +355,6 @@ _STATUSES = {
     "RATE_LIMIT": 429,
     "SERVICE_UNAVAILABLE": 503,
 }
-
-
-class GraphQL(ApiTransport):
-    """Read-only GraphQL queries, which are safe to retry."""
-
-    def _query(self, action: str, query: str, variables: Mapping[str, object]) -> dict[str, Any]:
-        """The `data` of the response. Raises `GitHubError` with the status of the equivalent REST error."""
-        body = {"query": query, "variables": dict(variables)}
-        response = self._request(
-            action, "POST", self._hub.requester.graphql_url, body, failure_in=self._failure_in
-        )
-        return dict(response.data["data"])
-
-    def _failure_in(self, response: Response) -> Failure | None:
-        data = response.data if isinstance(response.data, Mapping) else {}
-        errors = data.get("errors")
-        if not errors:
-            return None if isinstance(data.get("data"), Mapping) else Failure(0, "an answer without data")
-        first = errors[0] if isinstance(errors, list) and isinstance(errors[0], Mapping) else {}
-        status = _STATUSES.get(str(first.get("type") or ""), 0) or _status_from_message(
-            str(first.get("message") or "")
-        )
-        return failure_from(status, {"message": first.get("message")}, response.headers, self._pace.now())
 
 
 def _status_from_message(message: str) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.contracts.pulls import Side
+
+ACTIONS = "github-actions"
+"""The slug of the app that Actions' own token is one of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,6 @@ class PullData:
     url: str
     title: str
     body: str
-    draft: bool
     head_branch: str
     head_sha: str
     head_repository: str
@@ -35,7 +38,6 @@ class PullData:
     updated_at: str = ""
     closed_at: str = ""
     merged_at: str = ""
-    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,11 @@ class CommitData:
 
 @dataclass(frozen=True, slots=True)
 class ReviewData:
-    """One review. `state` is `COMMENTED`, `APPROVED`, `CHANGES_REQUESTED`, `DISMISSED` or `PENDING`."""
+    """One review."""
 
     id: int
     author: Account
     body: str
-    state: str
-    commit_sha: str
     submitted_at: str
     url: str = ""
 
@@ -65,8 +65,7 @@ class ReviewCommentData:
     """One comment on lines of a diff.
 
     `line` is 0 for a whole file, and where the line is gone (`outdated`); `start_line` is 0 for one line.
-    `in_reply_to` is the id of the thread's first comment, 0 for that comment itself. `review_id` is 0 where the
-    comment stands in no review.
+    `in_reply_to` is the id of the thread's first comment, 0 for that comment itself.
     """
 
     id: int
@@ -76,10 +75,8 @@ class ReviewCommentData:
     line: int
     start_line: int
     side: Side
-    commit_sha: str
     hunk: str
     in_reply_to: int
-    review_id: int
     created_at: str
     updated_at: str
     outdated: bool = False
@@ -99,49 +96,18 @@ class ReviewDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class JobData:
-    """One job of a workflow run. `conclusion` is empty while it is not over."""
-
-    name: str
-    conclusion: str
-
-
-@dataclass(frozen=True, slots=True)
 class WorkflowRunData:
-    """One run of a workflow. `status` is `queued`, `in_progress`, `completed` …; `conclusion` is empty until then.
-
-    `path` is the workflow's file. `pulls` are the open pull requests of this repository that have the head;
-    GitHub names none for a fork's.
-    """
+    """One run of a workflow, whose file is `path`. `status` is `queued`, `in_progress`, `completed` …; `conclusion` is
+    empty until then."""
 
     id: int
-    name: str
     path: str
     event: str
     status: str
     conclusion: str
-    head_branch: str
-    head_sha: str
     head_repository: str
-    actor: Account
-    attempt: int
     url: str
     created_at: str
-    updated_at: str
-    title: str = ""
-    pulls: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ArtifactData:
-    """One artifact of a run. `size` is in bytes, of the zip; an expired one cannot be downloaded any more."""
-
-    id: int
-    name: str
-    size: int
-    expired: bool
-    created_at: str
-    run_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +117,6 @@ class CheckRunData:
 
     id: int
     name: str
-    status: str
     conclusion: str
     url: str
     summary: str
@@ -159,6 +124,45 @@ class CheckRunData:
     job_id: int
     external_id: str = ""
     app: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRunDraft:
+    """A completed check run that is to be made on `head_sha`."""
+
+    name: str
+    head_sha: str
+    conclusion: str
+    title: str
+    summary: str
+    external_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionsSettings:
+    """`may_open_pulls` is the setting "Allow GitHub Actions to create and approve pull requests"."""
+
+    enabled: bool
+    may_open_pulls: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """How an app is installed. `permissions` by GitHub's names, such as `pull_requests`, are `read`, `write` or
+    `admin`."""
+
+    id: int
+    slug: str
+    permissions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedText:
+    """`author` has the id 0 for a deleted account."""
+
+    author: Account
+    body: str
+    html: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ from bot.contracts.errors import GateError
 from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.pulls import Annotation, Side
-from bot.github.checks import ACTIONS
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import Account, CheckRunData
+from bot.github.values import ACTIONS, Account, CheckRunData, CheckRunDraft
 from bot.publish.change.commit import CheckedCommit
 from bot.publish.context import PublishContext
 from bot.publish.evidence.problems import count_new, new_problems, problem_line
@@ -66,16 +65,8 @@ def _put(github: GitHub, repository: str, one: CheckReport) -> None:
                     repository, there.id, title=one.title, summary=one.summary, annotations=missing
                 )
             return
-    github.create_check_run(
-        repository,
-        name=one.name,
-        head_sha=one.head_sha,
-        conclusion="neutral",
-        title=one.title,
-        summary=one.summary,
-        annotations=one.annotations,
-        external_id=one.key,
-    )
+    draft = CheckRunDraft(one.name, one.head_sha, "neutral", one.title, one.summary, one.key)
+    github.create_check_run(repository, draft, one.annotations)
 
 
 def is_by_us(run: CheckRunData, me: Account | None) -> bool:

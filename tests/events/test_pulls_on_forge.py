@@ -176,8 +176,8 @@ def test_a_thread_of_two_thousand_comments_costs_few_calls(
         at = f"2026-02-01T{index // 3600:02}:{index // 60 % 60:02}:{index % 60:02}Z"
         forge.comment(REPO, number, "eve", f"comment {index} " + "x" * 100, at=at)
     _, event = forge.comment(REPO, number, "ada", "/agent fix it")
-    github = _github(forge)
-    request = _decide(github, event, tmp_path)
+    before = len(forge.requests)
+    request = _decide(_github(forge), event, tmp_path)
     assert isinstance(request, Request), request
     assert request.thread is not None
     shown = request.thread.comments
@@ -188,7 +188,7 @@ def test_a_thread_of_two_thousand_comments_costs_few_calls(
         f"{2000 - len(shown):,} comments older than the newest 40000 characters of the thread",
     )
     # Not the 21 pages that the thread has.
-    assert len(github.calls) <= FEW_CALLS
+    assert len(forge.requests) - before <= FEW_CALLS
 
 
 def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
@@ -201,8 +201,8 @@ def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
     forge.review_comment(REPO, number, "ada", "calc.py", 2, body=f"remark {UNSEEN}")
     clock.pass_minutes(10)
     _, event = forge.comment(REPO, number, "ada", f"/agent explain this {UNSEEN}")
-    github = _github(forge)
-    request = _decide(github, event, tmp_path)
+    before = len(forge.requests)
+    request = _decide(_github(forge), event, tmp_path)
     assert isinstance(request, Request), request
     assert request.thread is not None
     texts = [
@@ -212,7 +212,7 @@ def test_every_text_of_a_pull_request_is_what_github_shows_for_no_call_more(
         request.instruction,
     ]
     assert texts == ["body", "comment", "(A review: commented.) review", "remark", "this"]
-    assert [call.path.partition("?")[0].rpartition("/")[2] for call in github.calls] == [
+    assert [one.path.partition("?")[0].rpartition("/")[2] for one in forge.requests[before:]] == [
         "lib",
         "permission",
         str(number),

@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from bot.contracts.errors import AgentError, UsageError
+from bot.github.app import InstallationToken, installation_token
 from bot.github.client import connect
 from bot.github.errors import GitHubError
 from bot.github.retry import Pace
-from bot.github.tokens import Access, InstallationToken, installation_token, token_facts
+from bot.github.tokens import Access, token_facts
 from slash_forge.forge import Forge
 from tests.support.tables import API, NAME, REPO
 

@@ -25,7 +25,8 @@ ETAG = 'ETag: "true"'
 
 
 def response(body: bytes, *headers: str, status: int = 200, kind: str = JSON) -> bytes:
-    head = "\r\n".join([f"HTTP/1.1 {status} Said", *filter(None, [kind]), *headers])
+    # Otherwise the client may reuse a connection whose end has not reached it yet.
+    head = "\r\n".join([f"HTTP/1.1 {status} Said", "Connection: close", *filter(None, [kind]), *headers])
     return f"{head}\r\n\r\n".encode() + body
 
 

@@ -92,7 +92,7 @@ def test_a_server_error_is_repeated_from_the_start(api: Storage, blobs: Storage,
     api.statuses, blobs.statuses = [502], [503]
     blobs.content = b"zip"
     assert github.download_artifact(NAME, 5, 10) == b"zip"
-    assert [call.status for call in github.calls] == [502, 302, 302]
+    assert (len(api.requests), len(blobs.requests)) == (3, 2)
 
 
 def test_a_redirect_within_the_api_gets_the_token(api: Storage, github: GitHub) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.github.transport import ETagCache
+from bot.github.etag_cache import ETagCache
 
 
 def put(tags: ETagCache, path: str, text: str, tag: str = "t") -> None:

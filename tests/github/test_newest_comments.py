@@ -38,10 +38,10 @@ def test_all_comments_come_newest_first(forge: Forge, comments: int, calls: int)
     github, number = _thread(forge, comments)
     read = [int(comment.body) for comment in github.newest_comments(REPO, number)]
     assert read == list(range(comments - 1, -1, -1))
-    assert len(github.calls) == calls
+    assert len(forge.requests) == calls
 
 
 def test_a_page_that_nobody_wants_is_not_asked_for(forge: Forge) -> None:
     github, number = _thread(forge, 450)
     assert len(list(islice(github.newest_comments(REPO, number), 50))) == 50
-    assert len(github.calls) == 2
+    assert len(forge.requests) == 2

@@ -77,7 +77,7 @@ def test_what_graphql_tells(web: Web, client: Client) -> None:
     assert [one.author for one in first.comments] == ["ann", "helper[bot]", "ghost"]
     assert (second.line, second.start_line, second.side, second.outdated) == (0, 0, Side.LEFT, True)
     assert (third.line, third.outdated) == (0, False)
-    assert len(client.github.calls) == 1
+    assert len(web.calls) == 1
 
 
 def test_all_pages_of_threads_are_read(web: Web, client: Client) -> None:

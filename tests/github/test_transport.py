@@ -62,7 +62,7 @@ def test_a_page_that_names_itself_as_the_next_is_the_last(web: Web, client: Clie
 
 
 def test_pygithub_neither_pauses_nor_repeats_by_itself(client: Client) -> None:
-    kept = client.github._hub.requester.kwargs
+    kept = client.github.requester.kwargs
     assert (kept["seconds_between_requests"], kept["seconds_between_writes"], kept["retry"]) == (0, 0, None)
 
 
@@ -84,7 +84,7 @@ def test_what_did_not_change_is_asked_for_free(web: Web, client: Client) -> None
             COMMENTS, status=304, match=[which, responses.matchers.header_matcher({"If-None-Match": tag})]
         )
     assert bodies(client) == ["text 1", "text 2"]
-    assert len(client.github.calls) == 4
+    assert len(web.calls) == 2
 
 
 def test_what_changed_is_read_anew(web: Web, client: Client) -> None:
@@ -92,19 +92,6 @@ def test_what_changed_is_read_anew(web: Web, client: Client) -> None:
     web.get(COMMENTS, json=[comment(2)], headers={"ETag": '"b"'})
     web.get(COMMENTS, status=304, match=[responses.matchers.header_matcher({"If-None-Match": '"b"'})])
     assert [bodies(client) for _ in range(3)] == [["text 1"], ["text 2"], ["text 2"]]
-
-
-def test_every_request_is_counted_repeats_included(web: Web, client: Client) -> None:
-    web.get(REPO, status=502, json={})
-    web.get(REPO, body=requests.ConnectionError())
-    web.get(REPO, json=repository())
-    client.github.repository(NAME)
-    client.github.repository(NAME)
-    assert [(call.verb, call.status) for call in client.github.calls] == [
-        ("GET", 502),
-        ("GET", 0),
-        ("GET", 200),
-    ]
 
 
 def test_writes_are_a_second_apart_and_reads_are_not(web: Web) -> None:
@@ -241,7 +228,7 @@ def test_the_token_is_in_no_error_no_repr_and_no_log(
     web.get(REPO, status=500, json={"message": "oops"})
     web.get(f"{REPO}/issues/7", body=requests.ConnectionError("secret-token-value"))
     web.get(f"{REPO}/actions/artifacts/5/zip", body=requests.ConnectionError("secret-token-value"))
-    said = [repr(client.github), str(client.github.calls)]
+    said = [repr(client.github)]
     for ask in (
         lambda: client.github.repository(NAME),
         lambda: client.github.issue(NAME, 7),
@@ -253,9 +240,9 @@ def test_the_token_is_in_no_error_no_repr_and_no_log(
     assert all("secret-token-value" not in text for text in [*said, caplog.text])
 
 
-def test_importing_the_client_imports_neither_pygithub_nor_requests() -> None:
+def test_local_verbs_import_neither_pygithub_nor_requests() -> None:
     code = (
-        "import sys, bot.github.client, bot.github.dry_run, bot.github.tokens, bot.github.tokens\n"
+        "import sys, bot.cli.fix, bot.cli.review, bot.session.local.fix, bot.session.local.review, bot.github.tokens\n"
         "print([name for name in ('github', 'requests', 'jwt', 'cryptography') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ import responses
 from bot.contracts.pulls import Annotation, Side
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ReviewDraft, TreeEntry
+from bot.github.values import CheckRunDraft, ReviewDraft, TreeEntry
 from tests.support.tables import ANN, NAME, REPO, TIME, Client, comment
 
 Web = responses.RequestsMock
@@ -114,8 +114,7 @@ CASES = [
     Case(
         "create_check_run",
         lambda h: h.create_check_run(
-            NAME, name="review", head_sha=SHA, conclusion="neutral", title="t", summary="s",
-            annotations=[Annotation("a.py", 3, "warning", "m")],
+            NAME, CheckRunDraft("review", SHA, "neutral", "t", "s"), [Annotation("a.py", 3, "warning", "m")]
         ), "POST", "/check-runs",
         {
             "name": "review", "head_sha": SHA, "status": "completed", "conclusion": "neutral",

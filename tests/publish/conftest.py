@@ -138,7 +138,7 @@ class World:
     # Looking at what is there now
 
     def api(self, path: str) -> Any:
-        _, data = self.github()._hub.requester.requestJsonAndCheck("GET", f"/repos/{REPO}{path}")
+        _, data = self.github().requester.requestJsonAndCheck("GET", f"/repos/{REPO}{path}")
         return data
 
     def pulls(self) -> list[dict[str, Any]]:

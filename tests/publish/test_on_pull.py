@@ -341,7 +341,7 @@ def test_a_base_changed_in_the_meantime_gets_nothing(world: World) -> None:
     bundle = bundle_on(world, number)
     world.forge.commit(REPO, {POLICY: "push_to_head: true\n"}, branch="lax", author="ann")
     hub = world.github(world.forge.token("ann"))
-    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input={"base": "lax"})
+    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input={"base": "lax"})
     with pytest.raises(PublishError, match=r"The base of #.* is lax, and the run was for main"):
         world.publish(bundle)
 
@@ -438,7 +438,7 @@ def test_a_fork_whose_author_allows_no_edits_is_not_pushed_to(world: World) -> N
     number = forked(world)
     hub = world.github(world.forge.token("bob"))
     change = {"maintainer_can_modify": False}
-    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
+    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
     bundle = bundle_on(world, number, trusted_sha=world.github().pull(REPO, number).head_sha)
     published = world.publish(bundle, token=world.forge.token("ann"))
     assert world.branches("bob/hello")["topic"] == world.base_sha
@@ -462,7 +462,7 @@ def test_what_a_bundle_says_of_the_head_counts_for_nothing(world: World) -> None
     bundle = bundle_on(world, number)
     hub = world.github(world.forge.token("bob"))
     change = {"maintainer_can_modify": False}
-    hub._hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
+    hub.requester.requestJsonAndCheck("PATCH", f"/repos/{REPO}/pulls/{number}", input=change)
     lie = changed(
         bundle,
         head_repository=REPO,

@@ -6,7 +6,7 @@ import pytest
 
 from bot.contracts.request import Thread
 from bot.github.client import GitHub
-from bot.github.threads import Signer
+from bot.github.signatures import Signer
 from bot.github.values import Account, WorkflowRunData
 from bot.publish.plan_comment import PLAN
 from bot.publish.review.posted_reviews import FINDING, REVIEW
@@ -163,9 +163,7 @@ def test_a64_what_an_unsigned_first_answer_says_of_the_last_run_is_not_believed(
     ],
 )
 def test_a93_which_runs_are_our_workflows(event: str, head: str, path: str, own: bool) -> None:
-    run = WorkflowRunData(
-        1, "agent", path, event, "completed", "success", "main", "a" * 40, head, PERSON, 1, "", "", ""
-    )
+    run = WorkflowRunData(1, path, event, "completed", "success", head, "", "")
     assert is_own_run(run, REPO, OURS) is own
     assert is_own_run(run, REPO, "") is (own or path != OURS)
 

@@ -224,7 +224,7 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     world: World, asked: tuple[Outcome, Event], monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """Wherever it dies: one sentence, no traceback, and the next publish ends with one pull request."""
-    from bot.github.transport import ApiTransport
+    from bot.github.transport import ApiRequester
     from bot.publish.remote import Remote
 
     outcome, event = asked
@@ -233,7 +233,7 @@ def test_a_token_that_dies_half_way_leaves_what_a_second_try_completes(
     token = world.forge.token(permissions=permissions, repo=REPO)
     dies = TokenDies(world, token, after)
     with monkeypatch.context() as patched:
-        for kind, name in ((ApiTransport, "_request"), (Remote, "_drive")):
+        for kind, name in ((ApiRequester, "_request"), (Remote, "_drive")):
             real = getattr(kind, name)
 
             def then(self: Any, *args: Any, real: Any = real, **options: Any) -> Any:

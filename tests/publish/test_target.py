@@ -14,7 +14,7 @@ OLD, NEW, OTHER = "1" * 40, "2" * 40, "3" * 40
 
 def pull(number: int, branch: str) -> PullData:
     author = Account("slash-agent[bot]", 9, "Bot")
-    return PullData(number, f"https://x/{number}", "t", "b", True, branch, OLD, "octo/hello", "main", author)
+    return PullData(number, f"https://x/{number}", "t", "b", branch, OLD, "octo/hello", "main", author)
 
 
 def test_a_new_result_gets_the_plain_name() -> None:

@@ -144,7 +144,7 @@ def _push_onto(
     current, sha = head.current, ready.prepared.sha
     never = frozenset() if head.fork else frozenset({refs.default, current.base_ref})
     if context.github.dry_run is not None:
-        context.github.record(
+        context.github.requester.record(
             f"push: put one commit on {current.head_ref} of {push_to}, the head of {head.mention}"
         )
     else:

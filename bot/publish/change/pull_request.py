@@ -72,7 +72,7 @@ def _push(context: PublishContext, proposal: Proposal, target: Target) -> None:
         was = target.expected[:12]
         action = f"move {target.branch} from {was} to" if was else f"make {target.branch} with"
         files = count_of(proposal.prepared.verdict.files, "file")
-        context.github.record(f"push: {action} one commit on {proposal.base}, {files}")
+        context.github.requester.record(f"push: {action} one commit on {proposal.base}, {files}")
         return
     context.remote.push(sha, target.branch, expected=target.expected, never=proposal.never)
 

@@ -24,7 +24,7 @@ from bot.contracts.threads import (
 )
 from bot.gate.outbound import connect
 from bot.gate.secrets import Finder
-from bot.github.threads import Signer
+from bot.github.signatures import Signer
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.secrets import known_secrets
 from bot.session.run_folder import RunFolder

@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from github.Artifact import Artifact
+
 from bot import __version__
 from bot.checkout import layout
 from bot.checkout import remote as transport
@@ -25,7 +27,7 @@ from bot.contracts.outcome import SCHEMA_VERSION, Description, Outcome, Status, 
 from bot.contracts.request import Request, Verb
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
-from bot.github.values import ArtifactData, PullData
+from bot.github.values import PullData
 from bot.publish.bundle.read import read_bundle
 from bot.publish.bundle.write import (
     JOURNAL,
@@ -134,7 +136,7 @@ def finished_before(request: Request, github: GitHub, run: int, folder: Path) ->
     return None
 
 
-def _is_bundle(artifact: ArtifactData) -> bool:
+def _is_bundle(artifact: Artifact) -> bool:
     return artifact.name.startswith(_ARTIFACT) and not artifact.expired
 
 

@@ -14,11 +14,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from typing import Protocol
 
+from github.Artifact import Artifact
+from github.WorkflowJob import WorkflowJob
+
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.request import Tier
 from bot.contracts.threads import IssueData, RepositoryData
 from bot.events.nearest import nearest
-from bot.github.values import Account, ArtifactData, CommitData, JobData, PullData, WorkflowRunData
+from bot.github.values import Account, CommitData, PullData, WorkflowRunData
 from bot.maintenance import due_tasks
 from bot.maintenance.due_tasks import (
     Decision,
@@ -266,8 +269,8 @@ class RunHost(Protocol):
     def workflow_runs(
         self, repository: str, workflow: str = "", *, event: str = "", created: str = "", status: str = ""
     ) -> Iterator[WorkflowRunData]: ...
-    def jobs(self, repository: str, run_id: int) -> Iterator[JobData]: ...
-    def all_artifacts(self, repository: str) -> Iterator[ArtifactData]: ...
+    def jobs(self, repository: str, run_id: int) -> Iterator[WorkflowJob]: ...
+    def all_artifacts(self, repository: str) -> Iterator[Artifact]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +314,7 @@ def last_plan(repository: str, workflow: str, this_run: int, host: RunHost, now:
 
 
 def _started_today(repository: str, host: RunHost, now: datetime) -> Counter[str]:
-    midnight = f"{now:%Y-%m-%d}T00:00:00Z"
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     newest = islice(host.all_artifacts(repository), _MOST_ARTIFACTS)
     names = [_BUNDLE.fullmatch(one.name) for one in takewhile(lambda one: one.created_at >= midnight, newest)]
     return Counter(name[1] for name in names if name)

@@ -15,6 +15,7 @@ from bot.contracts.model import Provider
 from bot.contracts.pulls import Comment, ReviewThread
 from bot.contracts.request import Request, Thread, Tier
 from bot.contracts.threads import TextKind
+from bot.github.values import Account, RenderedText
 from bot.providers.connect import apply_overrides
 from bot.session.progress.waits import Background
 from bot.workspace.sandbox.confinement import Confinement
@@ -22,8 +23,6 @@ from bot.workspace.sandbox.confinement import Confinement
 if TYPE_CHECKING:
     from bot.attachments.selector import AttachmentSelector, TextSource
     from bot.github.client import GitHub
-    from bot.github.rendered import RenderedText
-    from bot.github.values import Account
     from bot.policy.values import Policy
     from bot.session.context.github_env import GitHubEnvironment
     from bot.session.job.run_context import RunContext

@@ -1,0 +1,163 @@
+"""A GitHub App's installation token for one repository, valid for an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from github.Auth import AppAuth
+
+from bot.contracts.errors import UsageError
+from bot.github.errors import GitHubError, RepositoryMovedError
+from bot.github.retry import Pace
+from bot.github.tokens import Access
+from bot.github.transport import ApiPart, ApiRequester
+from bot.github.values import Installation
+
+# Seconds. GitHub's tolerance and PyGithub's margin allow for so much difference between the clocks.
+_CLOCK_TOLERANCE = 60
+
+
+# All permissions that the program uses. An app may have more; a token of ours has not.
+_READABLE = ("actions", "checks", "contents", "issues", "metadata", "pull_requests", "statuses")
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationToken:
+    """`expires_at` is RFC 3339; `login` is the bot that the app acts as, such as `slash-agent[bot]`."""
+
+    token: str = field(repr=False)
+    expires_at: str
+    login: str
+
+
+def installation_token(
+    app_id: str,
+    private_key: str,
+    repository: str,
+    api_url: str,
+    *,
+    access: Access,
+    pace: Pace | None = None,
+) -> InstallationToken:
+    """A token for `repository` alone, with no more permissions than `access` needs, of those that the app has there.
+
+    `private_key` is PEM, with line ends or with `\\n` written out. Two requests. Raises `UsageError` for a key or id
+    that cannot be right, `GitHubError` for what GitHub refuses.
+    """
+    requester = ApiRequester(api_url, _signer(app_id, private_key), pace or Pace())
+    return _App(requester, app_id.strip()).token(repository, access)
+
+
+def installation(app_id: str, private_key: str, repository: str, api_url: str) -> Installation:
+    """How the app is installed on `repository`, and what it was granted there. One request; raises as
+    `installation_token` does."""
+    requester = ApiRequester(api_url, _signer(app_id, private_key), Pace())
+    return _App(requester, app_id.strip()).on(repository)
+
+
+class _App(ApiPart):
+    """The API authenticated as the app, by a JWT. With PyGithub's `GithubIntegration` a token would be for all its
+    repositories."""
+
+    def __init__(self, requester: ApiRequester, app_id: str) -> None:
+        super().__init__(requester)
+        self._app_id = app_id
+
+    def token(self, repository: str, access: Access) -> InstallationToken:
+        installation = self.on(repository)
+        permissions = _required_permissions(installation.permissions, access)
+        body: dict[str, object] = {
+            "repositories": [repository.partition("/")[2]],
+            "permissions": permissions,
+        }
+        action = f"asking for a token of the app {installation.slug or self._app_id} for {repository}"
+        path = f"/app/installations/{installation.id}/access_tokens"
+        login = f"{installation.slug}[bot]" if installation.slug else ""
+        try:
+            # A second token does no harm.
+            data = self._write(action, lambda: self._post(path, body), safe=True)
+        except GitHubError as error:
+            # The installation was found, by a redirect, and the name that it was asked for is not in it.
+            if error.status == 422 and error.says("repository that does not exist"):
+                raise RepositoryMovedError(action) from error
+            raise
+        return self._read(
+            action, lambda: InstallationToken(str(data["token"]), str(data["expires_at"]), login)
+        )
+
+    def on(self, repository: str) -> Installation:
+        action = f"looking for the app {self._app_id} on {repository}"
+        try:
+            return self._get(action, f"/repos/{repository}/installation", _installation)
+        except GitHubError as error:
+            raise GitHubError(self._why(error, repository), error.failure) from error
+
+    def _why(self, error: GitHubError, repository: str) -> str:
+        failure = error.failure
+        if error.status == 404 and error.says("integration"):
+            return (
+                f"GitHub knows no app with the id {self._app_id}: look for the id on the app's settings page."
+            )
+        if error.status == 404:
+            return (
+                f"The app {self._app_id} is not installed on {repository}: install it there, and let it see this "
+                "repository if it is installed for selected ones only."
+            )
+        if error.status != 401:
+            return str(error)
+        ahead = self.requester.pace.now() - failure.sent_at if failure.sent_at is not None else 0.0
+        if abs(ahead) > _CLOCK_TOLERANCE or error.says("'iat'") or error.says("'exp'"):
+            return f"GitHub did not take the app's signature: this machine's clock is {_off(ahead)}. Set it right."
+        return (
+            f"GitHub did not take the signature of the app {self._app_id} (401: {failure.message}): the private key "
+            "is not one of this app's, or was deleted there. Make a new one on the app's settings page."
+        )
+
+
+def _installation(data: Any) -> Installation:
+    granted = {str(name): str(access) for name, access in (data.get("permissions") or {}).items()}
+    return Installation(int(data["id"]), str(data.get("app_slug") or ""), granted)
+
+
+def _required_permissions(granted: Mapping[str, str], access: Access) -> dict[str, str]:
+    """A request for more than was granted is refused; a request without permissions gets all of them."""
+    return {"metadata": "read"} | {
+        name: "write" if name in access.value and granted[name] != "read" else "read"
+        for name in _READABLE
+        if name in granted
+    }
+
+
+def _off(ahead: float) -> str:
+    """`ahead` in seconds; GitHub may complain of a clock whose answer's date says nothing."""
+    if abs(ahead) <= _CLOCK_TOLERANCE:
+        return "not GitHub's"
+    return f"{abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'} GitHub's"
+
+
+def _signer(app_id: str, private_key: str) -> AppAuth:
+    if not app_id.strip():
+        raise UsageError("The GitHub App's id is empty: give app-id beside app-private-key.")
+    key = private_key.strip().replace("\\n", "\n")
+    if not key:
+        raise UsageError(
+            "The GitHub App's private key is empty: is the secret set, and may this workflow read it?"
+        )
+    try:
+        loaded = load_pem_private_key(key.encode(), None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        # The cause is left out: such an error may quote the key.
+        raise UsageError(
+            "The GitHub App's private key is no private key in PEM format without a password: give the whole content "
+            "of the .pem file, from -----BEGIN to END-----."
+        ) from None
+    if not isinstance(loaded, RSAPrivateKey):
+        raise UsageError(
+            "The GitHub App's private key is no RSA key: give the one from the app's settings page."
+        )
+    return AppAuth(app_id.strip(), key)
