@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bot.cli.options import add_instruction, add_local_run, instruction_of
 from bot.cli.result import Result, git_at, print_end
-from bot.cli.terminal.viewer import add_view_options, open_viewer
+from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import Status, StopReason

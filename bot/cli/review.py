@@ -11,7 +11,7 @@ from pathlib import Path
 from bot import __version__
 from bot.cli.options import add_instruction, add_local_run, instruction_of
 from bot.cli.result import Result, print_end
-from bot.cli.terminal.viewer import add_view_options, open_viewer
+from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import EndEvent

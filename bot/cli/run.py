@@ -14,8 +14,9 @@ from pathlib import Path
 
 from bot.cli.options import add_bundle, add_dry_run, add_sandbox, add_text, usd
 from bot.cli.result import Result, print_result
+from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.cli.terminal.printer import Printer
-from bot.cli.terminal.viewer import LineViewer, Viewer, add_view_options, open_viewer
+from bot.cli.terminal.viewer import LineViewer, Viewer
 from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.progress import EndEvent
 from bot.gate.secrets import withhold_if_secret

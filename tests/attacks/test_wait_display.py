@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.cli.terminal.live import Board
+from bot.cli.terminal.board import Board
 from bot.contracts.progress import OutputEvent, TodoEvent, WaitEvent
 
 FORGED = (

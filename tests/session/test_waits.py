@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from bot.cli.terminal.live import Board, LiveViewer
+from bot.cli.terminal.board import Board
+from bot.cli.terminal.live import LiveViewer
 from bot.cli.terminal.viewer import plain_lines
 from bot.contracts.cancel import CancelToken
 from bot.contracts.outcome import CheckState

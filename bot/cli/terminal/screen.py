@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from bot.cli.terminal.board import Board
 from bot.cli.terminal.console import console_on
 from bot.cli.terminal.printer import encodable, lines_of, speaks_unicode
-
-if TYPE_CHECKING:
-    from bot.cli.terminal.live import Board
 
 _A_SECOND = 5
 _STYLES = {

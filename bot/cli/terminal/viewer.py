@@ -1,26 +1,18 @@
-"""Choose how a run is displayed (`open_viewer`), and the viewers that need no terminal: none, line by line, and JSON
-events."""
+"""The viewers of a run that need no terminal: none, line by line, and JSON events. `open_viewer.py` chooses one."""
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
-from bot import __version__
 from bot.cli.terminal.printer import lines_of
-from bot.contracts.errors import AgentError, ExitCode, UsageError
+from bot.contracts.errors import ExitCode
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import (
     EVENTS,
-    SCHEMA,
     AgentEvent,
-    BeginEvent,
     CancelSignal,
     EndEvent,
     Event,
@@ -33,7 +25,6 @@ from bot.contracts.progress import (
     TextEvent,
     WaitEvent,
 )
-from bot.github.actions import Actions
 from bot.session.progress.interruption import to_standard_error
 from bot.session.progress.reporter import call_line, text_line, waiting_line, while_read
 
@@ -151,86 +142,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {name: _plain(item) for name, item in value._asdict().items()}
     return value
-
-
-def add_view_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the output during a run."""
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument("-q", "--quiet", action="store_true", help="print only the result and errors")
-    group.add_argument("-v", "--verbose", action="store_true", help="show the first lines of each result too")
-    group.add_argument(
-        "--json-events", action="store_true", help="print events as JSON on standard output, one a line"
-    )
-
-
-@contextmanager
-def open_viewer(arguments: argparse.Namespace, verb: str, log: TextIO | None = None) -> Iterator[Viewer]:
-    """Open the viewer of a run. An error in the block becomes an end event. Without a terminal, lines go to `log`, by
-    default standard error."""
-    if arguments.json_events and getattr(arguments, "json", False):
-        raise UsageError("--json and --json-events are two forms of the same: give one of them.")
-    viewer = _choose_viewer(arguments, os.environ, log or sys.stderr)
-    viewer.name = f"slash-agent {verb}"
-    viewer.tell(BeginEvent(SCHEMA, __version__, verb))
-    try:
-        yield viewer
-    except AgentError as error:
-        viewer.tell(
-            EndEvent(int(error.exit_code), error="\n".join((str(error), *getattr(error, "__notes__", ()))))
-        )
-        raise
-    except KeyboardInterrupt:
-        viewer.tell(EndEvent(int(ExitCode.CANCELLED), error="cancelled"))
-        raise
-    except Exception as error:
-        viewer.tell(
-            EndEvent(int(ExitCode.INTERNAL), error=f"internal error: {type(error).__name__}: {error}")
-        )
-        raise
-    finally:
-        viewer.close()
-
-
-def _choose_viewer(arguments: argparse.Namespace, environment: Mapping[str, str], log: TextIO) -> Viewer:
-    if arguments.json_events:
-        return JsonViewer(sys.stdout)
-    has_person = _has_person(environment)
-    if arguments.quiet:
-        return Viewer(_person_at(sys.stderr) if has_person else None)
-    if is_drawable(sys.stderr, environment):
-        from bot.cli.terminal.live import LiveViewer
-
-        keyboard = sys.stdin.fileno() if has_person else None
-        return LiveViewer(sys.stderr, keyboard, verbose=arguments.verbose)
-    say = Actions(environment, log).print
-    return LineViewer(say, _person_at(sys.stderr) if has_person else None, verbose=arguments.verbose)
-
-
-def is_drawable(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Whether `stream` is a terminal that can be drawn on."""
-    return (
-        stream.isatty()
-        and environment.get("TERM", "dumb") not in ("dumb", "unknown", "")
-        and not _in_ci(environment)
-    )
-
-
-def _has_person(environment: Mapping[str, str]) -> bool:
-    """Whether a person can be asked: standard error and standard input are terminals."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() and not _in_ci(environment)
-
-
-def _in_ci(environment: Mapping[str, str]) -> bool:
-    return environment.get("GITHUB_ACTIONS") == "true" or environment.get("CI", "") not in ("", "0", "false")
-
-
-def _person_at(stream: TextIO) -> Person:
-    """Return a function that asks the person at a terminal without a live display. Imports lazily."""
-
-    def ask(inquiry: Inquiry, cancel: CancelSignal) -> Reply:
-        from bot.cli.terminal import question
-        from bot.cli.terminal.console import console_on
-
-        return question.ask(inquiry, cancel, console_on(stream), sys.stdin.fileno())
-
-    return ask

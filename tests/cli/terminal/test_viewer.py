@@ -16,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.terminal.live import Board, LiveViewer
+from bot.cli.terminal.board import Board
+from bot.cli.terminal.live import LiveViewer
+from bot.cli.terminal.open_viewer import _choose_viewer
 from bot.cli.terminal.printer import encodable
-from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, _choose_viewer, plain_lines
+from bot.cli.terminal.viewer import JsonViewer, LineViewer, Viewer, plain_lines
 from bot.contracts.journal import CompactionRecord, DiagnosticsRecord, Response, Result
 from bot.contracts.messages import FinishReason, Text, Usage
 from bot.contracts.progress import (
@@ -322,7 +324,7 @@ def test_a_reader_that_goes_away_is_told_nothing_more() -> None:
 @pytest.mark.slow
 def test_who_has_no_terminal_pays_for_no_display() -> None:
     code = (
-        "import sys; from bot.cli import fix, review, run; from bot.cli.terminal import live;"
+        "import sys; from bot.cli import fix, review, run; from bot.cli.terminal import open_viewer;"
         "print([name for name in sys.modules if name.split('.')[0] in ('rich', 'pygments', 'termios')])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
