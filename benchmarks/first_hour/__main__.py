@@ -1,8 +1,9 @@
-"""python -m benchmarks.first_hour count|run|table: measure `init --yes` and `fix` on repositories of others.
+"""python -m benchmarks.first_hour prepare|plain|run|table: measure `fix` in other people's repositories.
 
-`count` runs each repository's own CI command outside the sandbox and writes down how many tests it runs. `run` clones
-each, runs `init --yes`, commits, runs `fix` with a scripted model that adds a comment, and compares the number of tests
-that the outcome reports, before and after, with that of CI's command. `table` prints the results as Markdown.
+`prepare` clones each repository of `repositories.toml` and makes its environment in the shell, as its README says.
+`plain` runs its own test command in that shell: as it stands, and with the change that breaks a test. `run` has a
+scripted model make a harmless change and then that breaking one with `slash-agent fix`, first with no policy, then with
+what `init --yes` wrote. `table` prints the results as Markdown.
 """
 
 from __future__ import annotations
@@ -10,283 +11,288 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.first_hour.counts import tests_in
-from tests.support.model_script import Call, Say, ScriptRequest, Step
+from benchmarks.first_hour.verdict import MODES, table, verdict
+from tests.support.model_script import Call, Say, Script
 from tests.support.model_server import ModelServer
 
 HERE = Path(__file__).parent
-COMMAND = str(Path(sys.executable).with_name("slash-agent"))
-MODEL = "anthropic/claude-sonnet-5-5"
-NEAR = 0.05
 _AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
-_COMMENTS = {
-    "Python": "# {}", "C": "/* {} */", "JavaScript": "// {}", "TypeScript": "// {}", "Go": "// {}", "Rust": "// {}",
-    "Java": "// {}",
-}  # fmt: skip
-_SUFFIXES = {
-    "Python": (".py",), "JavaScript": (".js", ".ts"), "TypeScript": (".ts",), "Go": (".go",), "Rust": (".rs",),
-    "Java": (".java",), "C": (".c", ".h"),
-}  # fmt: skip
-_NO_SOURCE = (
-    "test",
-    "example",
-    "doc",
-    "bench",
-    "fuzz",
-    "script",
-    "setup.py",
-    "conftest",
-    "config",
-    ".d.ts",
-    "noxfile",
-)
-_LIMIT = 1800
+_HASH_COMMENTS = (".py", ".rb", ".sh", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A row of the list. `prepare`, `enter` and `test` are shell text; a person types `enter` in each new shell.
+    `find` is an extended regular expression; its first match in `file` becomes `replace`, which breaks a test."""
+
+    name: str
+    commit: str
+    language: str
+    prepare: str
+    enter: str
+    test: str
+    file: str = ""
+    find: str = ""
+    replace: str = ""
+
+    @property
+    def slug(self) -> str:
+        return self.name.replace("/", "+")
+
+    @property
+    def breaking(self) -> str:
+        first = rf"0,\~{self.find}~s~~{self.replace}~"  # only the first match
+        return shlex.join(["sed", "-i", "-E", first, self.file])
+
+    @property
+    def harmless(self) -> str:
+        comment = "# A comment." if self.file.endswith(_HASH_COMMENTS) else "/* A comment. */"
+        return f"printf '%s\\n' '{comment}' >> {shlex.quote(self.file)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of everything that a repository gets: its checkout, its results and the state of slash-agent."""
+
+    repository: Repository
+    root: Path
+
+    @property
+    def checkout(self) -> Path:
+        return self.root / self.repository.slug
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    def write(self, kind: str, data: dict[str, Any]) -> None:
+        self.results.mkdir(parents=True, exist_ok=True)
+        (self.results / f"{self.repository.slug}.{kind}.json").write_text(json.dumps(data, indent=1) + "\n")
+
+    def log(self, kind: str) -> Path:
+        self.results.mkdir(parents=True, exist_ok=True)
+        return self.results / f"{self.repository.slug}.{kind}.txt"
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(self.checkout), *arguments], capture_output=True, text=True, check=True
+        ).stdout
+
+    def reset(self) -> None:
+        """Bring the checkout back to the commit; what git ignores, such as the environment, stays."""
+        self.git("checkout", "-q", "-f", "-B", "main", self.repository.commit)
+
+    def shell(self, command: str, log: Path, seconds: float, extra: dict[str, str] | None = None) -> int:
+        """Run `command` as a person would in a shell of the checkout; 124 if the time is up."""
+        text = "\n".join(filter(None, (self.repository.enter, command)))
+        with log.open("a") as out:
+            out.write(f"$ {command}\n")
+            out.flush()
+            return subprocess.run(
+                ["timeout", "-k", "20", str(max(1, round(seconds))), "bash", "-c", text],
+                cwd=self.checkout, env=_environment() | (extra or {}), stdin=subprocess.DEVNULL, stdout=out,
+                stderr=subprocess.STDOUT, check=False,
+            ).returncode  # fmt: skip
 
 
 def main() -> int:
     options = _options()
-    entries: list[dict[str, Any]] = json.loads(options.list.read_text())
+    repositories = [Repository(**row) for row in tomllib.loads(options.list.read_text())["repository"]]
     if options.what == "table":
-        print(table(entries, options.results))
+        print(table(repositories, options.folder / "results"))
         return 0
-    options.results.mkdir(parents=True, exist_ok=True)
-    options.work.mkdir(parents=True, exist_ok=True)
-    chosen = [one for one in entries if not options.only or one["repository"] in options.only]
-    one = partial(count if options.what == "count" else measure, options=options)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        for entry, result in zip(chosen, pool.map(one, chosen), strict=True):
-            print(entry["repository"], json.dumps(result)[:300], flush=True)
+    chosen = [one for one in repositories if not options.only or one.name in options.only]
+    for number, repository in enumerate(chosen, 1):
+        started = time.monotonic()
+        said = _WHAT[options.what](Place(repository, options.folder), options)
+        print(
+            f"{number}/{len(chosen)} {repository.name}: {said}, {time.monotonic() - started:.0f} s",
+            flush=True,
+        )
     return 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.first_hour", description=__doc__)
-    parser.add_argument("what", choices=("count", "run", "table"))
-    parser.add_argument("--list", type=Path, default=HERE / "thirty.json")
-    parser.add_argument("--mirror", type=Path, help="folder with OWNER+NAME/repo, a git directory each")
-    parser.add_argument("--work", type=Path, default=Path("/tmp/first-hour"))
-    parser.add_argument("--results", type=Path, default=HERE / "results")
+    parser.add_argument("what", choices=(*_WHAT, "table"))
+    parser.add_argument("--folder", type=Path, required=True, help="where checkouts and results are kept")
+    parser.add_argument("--mirror", type=Path, help="folder with OWNER+NAME/repo, a git repository each")
+    parser.add_argument("--list", type=Path, default=HERE / "repositories.toml")
     parser.add_argument("--only", nargs="*", metavar="OWNER/NAME")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument(
-        "--init", nargs="*", default=[], metavar="OPTION", help="further options of init, without dashes"
-    )
+    parser.add_argument("--minutes", type=float, default=15, help="limit for each command (default 15)")
+    parser.add_argument("--modes", nargs="*", default=MODES, choices=MODES)
     parser.add_argument("--private", action="store_true", help="the registries have private addresses here")
     return parser.parse_args()
 
 
-def clone(entry: dict[str, Any], options: argparse.Namespace, kind: str) -> Path:
-    """The repository at its commit, on `main`; without the files whose content the mirror does not have."""
-    folder: Path = options.work / kind / entry["repository"].replace("/", "+")
-    shutil.rmtree(folder, ignore_errors=True)
-    source = options.mirror / entry["repository"].replace("/", "+") / "repo"
-    subprocess.run(["git", "clone", "-q", "--no-checkout", str(source), str(folder)], check=True)
-    _git(folder, "read-tree", entry["commit"])
-    for line in _git(folder, "ls-files", "-s", "-z").split("\0")[:-1]:
-        mode, blob, path = line.split("\t")[0].split()[0], line.split()[1], line.split("\t")[1]
-        if mode != "160000" and not _has(folder, blob):
-            print(entry["repository"], "without", path, flush=True)
-            _git(folder, "rm", "-q", "--cached", path)
-    if _git(folder, "write-tree").strip() == _git(folder, "rev-parse", f"{entry['commit']}^{{tree}}").strip():
-        _git(folder, "checkout", "-q", "-B", "main", entry["commit"])
-    else:
-        _git(folder, "checkout", "-q", "--orphan", "main")
-        _git(folder, *_AUTHOR, "commit", "-q", "-m", f"{entry['commit']}, as far as the mirror has it")
-    _git(folder, "reset", "-q", "--hard")
-    return folder
+def _environment() -> dict[str, str]:
+    """The environment of a person's shell: without what this benchmark's own process or a CI sets."""
+    own = str(Path(sys.executable).parent)
+    path = os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if part != own)
+    dropped = ("VIRTUAL_ENV", "CI", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    return {key: value for key, value in os.environ.items() if key not in dropped} | {"PATH": path}
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    return subprocess.run(
-        ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
-    ).stdout
+def prepare(place: Place, options: argparse.Namespace) -> str:
+    if not place.checkout.exists():
+        source = options.mirror / place.repository.slug / "repo"
+        place.root.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["git", "clone", "-q", str(source), str(place.checkout)], check=True)
+    place.reset()
+    log = place.log("prepare")
+    log.unlink(missing_ok=True)
+    code = place.shell(place.repository.prepare, log, options.minutes * 60, {"MIRROR": str(options.mirror)})
+    return "prepared" if code == 0 else f"exit code {code}, see {log}"
 
 
-def _has(folder: Path, blob: str) -> bool:
-    command = ["git", "-C", str(folder), "cat-file", "-e", blob]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def count(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """CI's own command outside the sandbox."""
-    folder = clone(entry, options, "count")
-    log = options.results / f"{folder.name}.count.txt"
-    started = time.monotonic()
-    with log.open("w") as out:
-        for key in ("prepare", "test"):
-            completed = _shell(entry[key], folder, out)
-            out.write(f"\n[{key}: exit code {completed}, {time.monotonic() - started:.0f} s]\n")
-    tests = tests_in(log.read_text(errors="replace"))
-    result = {"tests": tests, "exit_code": completed, "seconds": round(time.monotonic() - started)}
-    (options.results / f"{folder.name}.count.json").write_text(json.dumps(result))
-    shutil.rmtree(folder, ignore_errors=True)
-    return result
-
-
-def _shell(command: str, folder: Path, out: Any) -> int:
-    try:
-        return subprocess.run(
-            ["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-            env={**os.environ, "CI": "1"}, timeout=_LIMIT, check=False,
-        ).returncode  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return -1
-
-
-def measure(entry: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """`init --yes`, a commit, `fix`; what the outcome says of the project's tests."""
-    folder = clone(entry, options, "run")
-    name, started = folder.name, time.monotonic()
-    home = options.work / "state" / name
-    shutil.rmtree(home, ignore_errors=True)
-    environment = {**os.environ, "XDG_STATE_HOME": str(home)}
-    result: dict[str, Any] = {"repository": entry["repository"], "language": entry["language"]}
-    program = [sys.executable, "-m", "benchmarks.first_hour.private"] if options.private else [COMMAND]
-    environment["PYTHONPATH"] = str(HERE.parents[1])
-    extra = [f"--{option}" for option in options.init]
-    log = options.results / f"{name}.log.txt"
-    with log.open("w") as out:
-        code = _run([*program, "init", "--repo", str(folder), "--yes", *extra], environment, out)
-        result |= {"init": code, "init_seconds": round(time.monotonic() - started)}
-        policy = folder / ".github" / "agent.yml"
-        out.write(f"\n--- policy\n{policy.read_text() if policy.is_file() else 'none'}\n---\n")
-        out.flush()
-        _commit(folder)
+def plain(place: Place, options: argparse.Namespace) -> str:
+    """The project's own tests in the shell: the count, and whether the breaking change makes them fail."""
+    place.reset()
+    result: dict[str, Any] = {}
+    for kind, change in (("as it is", "true"), ("broken", place.repository.breaking)):
+        log = place.log(f"plain-{kind.replace(' ', '-')}")
+        log.unlink(missing_ok=True)
         started = time.monotonic()
-        bundle = options.work / "bundle" / name
-        shutil.rmtree(bundle, ignore_errors=True)
-        with ModelServer(_one_comment(folder, entry["language"])) as server:
-            argv = [
-                *program,
-                "fix",
-                "--repo",
-                str(folder),
-                "--model",
-                MODEL,
-                "--out",
-                str(bundle),
-                "Add a comment.",
-            ]
-            code = _run(argv, environment | server.environment(), out)
-        result |= {"fix": code, "fix_seconds": round(time.monotonic() - started)}
-    result |= verdict(entry, bundle / "outcome.json")
-    (options.results / f"{name}.json").write_text(json.dumps(result, indent=1))
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(home, ignore_errors=True)
-    return result
+        changed = place.shell(change, log, 60)
+        code = place.shell(place.repository.test, log, options.minutes * 60)
+        edited = not changed and bool(place.git("diff", "--name-only"))
+        result[kind] = {
+            "tests": tests_in(log.read_text(errors="replace")), "exit_code": code,
+            "seconds": round(time.monotonic() - started), "edited": edited,
+        }  # fmt: skip
+        place.reset()
+    place.write("plain", result)
+    return json.dumps(result)
 
 
-def _run(argv: list[str], environment: dict[str, str], out: Any) -> int:
-    out.write(f"$ {' '.join(argv)}\n")
-    out.flush()
-    try:
-        return subprocess.run(
-            argv, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-            timeout=_LIMIT, check=False,
-        ).returncode  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return -1
+def run(place: Place, options: argparse.Namespace) -> str:
+    result: dict[str, Any] = {}
+    for mode in options.modes:
+        place.reset()
+        shutil.rmtree(place.root / "state" / place.repository.slug, ignore_errors=True)
+        log = place.log(mode.replace(" ", "-"))
+        log.unlink(missing_ok=True)
+        result[mode] = _init(place, log, options) if mode == "init" else {}
+        for kind in ("harmless", "breaking"):
+            result[mode][kind] = _fix(place, getattr(place.repository, kind), log, options)
+        place.write("run", result)
+    place.reset()
+    file = place.results / f"{place.repository.slug}.plain.json"
+    expected = json.loads(file.read_text())["as it is"]["tests"] if file.is_file() else None
+    return "; ".join(f"{mode}: {verdict(expected, result[mode])}" for mode in options.modes)
 
 
-def _commit(folder: Path) -> None:
-    _git(folder, "add", ".github")
-    _git(folder, *_AUTHOR, "commit", "-q", "--allow-empty", "-m", "Add the agent")
+def _program(options: argparse.Namespace) -> str:
+    if options.private:
+        return shlex.join([sys.executable, str(HERE / "private.py")])
+    return shlex.quote(str(Path(sys.executable).with_name("slash-agent")))
 
 
-def _one_comment(folder: Path, language: str) -> Any:
-    """A model that appends one comment to the largest source file under 100 kB."""
-    listed = subprocess.run(
-        ["git", "-C", str(folder), "ls-files"], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    sources = [
-        path
-        for path in listed
-        if path.endswith(_SUFFIXES[language])
-        and not any(word in path.lower() for word in _NO_SOURCE)
-        and (folder / path).stat().st_size < 100_000
-    ]
-    path = max(sources, key=lambda one: (folder / one).stat().st_size)
-    comment = _COMMENTS[language].format("A comment.")
-    command = f"printf '%s\\n' '{comment}' >> '{path}'"
-    calls = [
-        Call("bash", {"command": command}, id="call_1"),
-        Call("describe_change", {"title": "Add a comment", "summary": "Adds one comment."}, id="call_2"),
-    ]
-
-    def step(request: ScriptRequest) -> Step:
-        return calls[request.number] if request.number < len(calls) else Say("Done.")
-
-    return step
+def _state(place: Place) -> dict[str, str]:
+    return {"XDG_STATE_HOME": str(place.root / "state" / place.repository.slug)}
 
 
-def verdict(entry: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Whether a check ran as many tests as CI's command, within 5 %, before and after the change."""
-    if not file.is_file():
-        return {"ok": False, "why": "no outcome"}
-    checks = json.loads(file.read_text()).get("checks", [])
-    ran = [
-        {
-            "command": check["command"],
-            **{
-                side: {
-                    "state": check[side]["state"],
-                    "tests": _count(check, side),
-                    "note": check[side]["note"],
-                }
-                for side in ("before", "after")
-                if check.get(side)
-            },
-        }
-        for check in checks
-    ]
-    return {**_compared(entry, ran), "checks": ran}
+def _init(place: Place, log: Path, options: argparse.Namespace) -> dict[str, Any]:
+    started = time.monotonic()
+    code = place.shell(f"{_program(options)} init --yes", log, options.minutes * 60, _state(place))
+    seconds = time.monotonic() - started
+    policy = place.checkout / ".github" / "agent.yml"
+    text = policy.read_text() if policy.is_file() else ""
+    with log.open("a") as out:
+        out.write(f"--- policy\n{text}---\n")
+    if text:
+        place.git("add", "-f", ".github")
+        place.git(*_AUTHOR, "commit", "-q", "--no-verify", "-m", "Add the agent")
+    return {"init": {"exit_code": code, "seconds": round(seconds, 1), "policy": bool(text)}}
 
 
-def _compared(entry: dict[str, Any], ran: list[dict[str, Any]]) -> dict[str, Any]:
-    expected = entry["tests"] or 0
-    least = max(map(_least, ran), default=0)
-    ok = bool(expected) and abs(least - expected) <= NEAR * expected
-    return {"ok": ok, "tests": least, "expected": expected}
-
-
-def _least(check: dict[str, Any]) -> int:
-    return min((check.get(side, {}).get("tests") or 0) for side in ("before", "after"))
-
-
-def _count(check: dict[str, Any], side: str) -> int:
-    counts = (check.get("tests") or {}).get(side)
-    named = sum(counts.values()) if counts else 0
-    return named or tests_in(check[side]["tail"]) or 0
-
-
-def table(entries: list[dict[str, Any]], results: Path) -> str:
-    """Markdown: what CI's command ran, what the check ran before and after, and why a repository does not count."""
-    lines = [
-        "| repository | language | CI's tests | the check's | counts | note |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for entry in entries:
-        file = results / f"{entry['repository'].replace('/', '+')}.json"
-        result = json.loads(file.read_text()) if file.is_file() else {}
-        if "checks" in result:  # with the count of today's list
-            result |= _compared(entry, result["checks"])
-        verdict = ("yes" if result["ok"] else "no") if result else "not measured"
-        tests = result.get("tests", "") if result else ""
-        note = entry.get("note") or result.get("why", "")
-        lines.append(
-            f"| {entry['repository']} | {entry['language']} | {entry['tests'] or '?'} | {tests} | {verdict} | {note} |"
+def _fix(place: Place, change: str, log: Path, options: argparse.Namespace) -> dict[str, Any]:
+    bundle = place.root / "bundles" / place.repository.slug
+    shutil.rmtree(bundle, ignore_errors=True)
+    bundle.parent.mkdir(parents=True, exist_ok=True)
+    with ModelServer(_script(place.repository.file, change)) as server:
+        command = [
+            *("fix", "--model", "anthropic/claude-sonnet-5-5", "--patch", f"{bundle}.patch"),
+            *("--out", str(bundle), "Change one file."),
+        ]
+        started = time.monotonic_ns()
+        code = place.shell(
+            f"{_program(options)} {shlex.join(command)}",
+            log,
+            options.minutes * 60,
+            _state(place) | server.environment(),
         )
-    return "\n".join(lines)
+        ended = time.monotonic_ns()
+        requests = list(server.requests)
+    result: dict[str, Any] = {"exit_code": code, "seconds": round((ended - started) / 1e9, 1)}
+    if len(requests) > 1:
+        result["first_tool_result"] = round((requests[1].arrived_ns - started) / 1e9, 1)
+    outcome, journal = bundle / "outcome.json", bundle / "journal.jsonl"
+    if not outcome.is_file():
+        return result
+    if journal.is_file():
+        rest = (ended - requests[-1].answered_ns) / 1e9 - _checking(journal)
+        result["last_word_to_result"] = round(rest, 1)
+    data = json.loads(outcome.read_text())
+    lines = log.read_text(errors="replace").splitlines()
+    headlines = [line for line in lines if " changed in " in line]
+    return result | {
+        "stop_reason": data["stop_reason"], "headline": headlines[-1].split(" changed in ")[1] if headlines else "",
+        "notes": data["notes"], "checks": [_check(check) for check in data["checks"]],
+    }  # fmt: skip
 
+
+def _script(file: str, change: str) -> Script:
+    calls = [
+        Call("view", {"path": file}, id="call_1"),
+        Call("bash", {"command": change}, id="call_2"),
+        Call("describe_change", {"title": "Change one file", "summary": "Changes one file."}, id="call_3"),
+    ]
+    return lambda request: calls[request.number] if request.number < len(calls) else Say("Done.")
+
+
+def _checking(journal: Path) -> float:
+    """Seconds after the model's last response in which a check ran."""
+    records = [json.loads(line) for line in journal.read_text(errors="replace").splitlines()]
+    reached = max((record["at"] for record in records if record["type"] == "response"), default=0.0)
+    spans = sorted(
+        (record["at"] - record["run"]["duration"], record["at"])
+        for record in records
+        if record["type"] == "check"
+    )
+    total = 0.0
+    for start, end in spans:
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
+
+
+def _check(check: dict[str, Any]) -> dict[str, Any]:
+    sides = {}
+    for side in ("before", "after"):
+        if ran := check.get(side):
+            counts = (check.get("tests") or {}).get(side)
+            tests = sum(counts.values()) if counts else 0
+            sides[side] = {
+                "state": ran["state"],
+                "tests": tests or tests_in(ran["tail"]),
+                "note": ran["note"],
+            }
+    return {"command": check["command"], "related": bool(check.get("related")), **sides}
+
+
+_WHAT = {"prepare": prepare, "plain": plain, "run": run}
 
 if __name__ == "__main__":
     raise SystemExit(main())

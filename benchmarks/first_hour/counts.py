@@ -18,7 +18,14 @@ _VITEST = re.compile(r"^\s*Tests\s+.*\((\d+)\)", re.MULTILINE)
 _JEST = re.compile(r"^Tests:.*?(\d+) total", re.MULTILINE)
 _MOCHA = re.compile(r"^\s*(\d+) (?:passing|failing|pending)\b", re.MULTILINE)
 _NODE = re.compile(r"^(?:#|ℹ) tests (\d+)", re.MULTILINE)
+_RSPEC = re.compile(r"^(\d+) examples?, \d+ failures?", re.MULTILINE)
+_MINITEST = re.compile(r"^(\d+) (?:runs|tests), \d+ assertions", re.MULTILINE)
+_PHPUNIT = re.compile(r"^(?:OK \(|Tests: )(\d+)(?: tests?)?, (?:\d+ assertions?|Assertions: )", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_SUMS = (
+    *(_MAVEN, _CTEST, _MESON, _AUTOMAKE, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE),
+    *(_RSPEC, _MINITEST, _PHPUNIT),
+)
 
 
 def tests_in(output: str) -> int | None:
@@ -29,7 +36,7 @@ def tests_in(output: str) -> int | None:
         total += sum(int(number) for number, _ in _PYTEST_PART.findall(line))
     total += _leaves(_GO.findall(text))
     total += sum(sum(map(int, numbers)) for numbers in _CARGO.findall(text))
-    for pattern in (_MAVEN, _CTEST, _MESON, _AUTOMAKE, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE):
+    for pattern in _SUMS:
         total += sum(map(int, pattern.findall(text)))
     return total or None
 

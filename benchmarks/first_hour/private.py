@@ -1,7 +1,8 @@
 """slash-agent on a machine whose resolver gives the package registries addresses that are not public.
 
 The egress proxy refuses such addresses unless a workflow names a mirror, and one mirror stands for all hosts of a
-preset. Here the presets keep their own hosts, which may have private addresses. Only the benchmark starts it.
+preset. Here the presets keep their own hosts, which may have private addresses. Only the benchmark starts it, as a
+file, so that nothing has to be set in the environment that `fix` reads.
 """
 
 from __future__ import annotations
