@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.first_hour.counts import tests_in
-from benchmarks.first_hour.verdict import MODES, table, verdict
+from benchmarks.first_hour.verdict import MODES, read, table, verdict
 from tests.support.model_script import Call, Say, Script
 from tests.support.model_server import ModelServer
 
@@ -79,6 +79,9 @@ class Place:
     def write(self, kind: str, data: dict[str, Any]) -> None:
         self.results.mkdir(parents=True, exist_ok=True)
         (self.results / f"{self.repository.slug}.{kind}.json").write_text(json.dumps(data, indent=1) + "\n")
+
+    def read(self, kind: str) -> dict[str, Any]:
+        return read(self.results, self.repository.slug, kind)
 
     def log(self, kind: str) -> Path:
         self.results.mkdir(parents=True, exist_ok=True)
@@ -177,7 +180,7 @@ def plain(place: Place, options: argparse.Namespace) -> str:
 
 
 def run(place: Place, options: argparse.Namespace) -> str:
-    result: dict[str, Any] = {}
+    result = place.read("run")
     for mode in options.modes:
         place.reset()
         shutil.rmtree(place.root / "state" / place.repository.slug, ignore_errors=True)
@@ -188,8 +191,7 @@ def run(place: Place, options: argparse.Namespace) -> str:
             result[mode][kind] = _fix(place, getattr(place.repository, kind), log, options)
         place.write("run", result)
     place.reset()
-    file = place.results / f"{place.repository.slug}.plain.json"
-    expected = json.loads(file.read_text())["as it is"]["tests"] if file.is_file() else None
+    expected = place.read("plain").get("as it is", {}).get("tests")
     return "; ".join(f"{mode}: {verdict(expected, result[mode])}" for mode in options.modes)
 
 
@@ -248,7 +250,7 @@ def _fix(place: Place, change: str, log: Path, options: argparse.Namespace) -> d
     lines = log.read_text(errors="replace").splitlines()
     headlines = [line for line in lines if " changed in " in line]
     return result | {
-        "stop_reason": data["stop_reason"], "headline": headlines[-1].split(" changed in ")[1] if headlines else "",
+        "stop_reason": data["stop_reason"], "headline": headlines[-1].split(", ", 1)[1] if headlines else "",
         "notes": data["notes"], "checks": [_check(check) for check in data["checks"]],
     }  # fmt: skip
 
