@@ -47,6 +47,7 @@ def test_a_repository_is_right_only_if_counts_agree_and_the_broken_change_is_red
         ("1242 runs, 5392 assertions, 1 failures, 0 errors, 2 skips", 1242),
         ("OK (162 tests, 310 assertions)", 162),
         ("Tests: 16, Assertions: 40, Errors: 6.", 16),
+        ("Starting nbs/a.ipynb\n- Completed nbs/a.ipynb\nStarting nbs/b.ipynb\n", 2),
         ("nothing that names tests", None),
     ],
 )
