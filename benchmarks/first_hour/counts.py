@@ -22,6 +22,8 @@ _RSPEC = re.compile(r"^(\d+) examples?, \d+ failures?", re.MULTILINE)
 _MINITEST = re.compile(r"^(\d+) (?:runs|tests), \d+ assertions", re.MULTILINE)
 _PHPUNIT = re.compile(r"^(?:OK \(|Tests: )(\d+)(?: tests?)?, (?:\d+ assertions?|Assertions: )", re.MULTILINE)
 _NBDEV = re.compile(r"^Starting \S+\.ipynb$", re.MULTILINE)
+# hiredis: "#178 We can use redisOptions to set privdata: PASSED"
+_NUMBERED = re.compile(r"^#\d+ .*(?:PASSED|FAILED|SKIPPED)", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _SUMS = (
     *(_MAVEN, _CTEST, _MESON, _AUTOMAKE, _UNITTEST, _VITEST, _JEST, _MOCHA, _NODE),
@@ -35,7 +37,7 @@ def tests_in(output: str) -> int | None:
     total = 0
     for line in _PYTEST.findall(text):
         total += sum(int(number) for number, _ in _PYTEST_PART.findall(line))
-    total += _leaves(_GO.findall(text)) + len(_NBDEV.findall(text))
+    total += _leaves(_GO.findall(text)) + len(_NBDEV.findall(text)) + len(_NUMBERED.findall(text))
     total += sum(sum(map(int, numbers)) for numbers in _CARGO.findall(text))
     for pattern in _SUMS:
         total += sum(map(int, pattern.findall(text)))
