@@ -269,7 +269,7 @@ def _checking(journal: Path) -> float:
     records = [json.loads(line) for line in journal.read_text(errors="replace").splitlines()]
     reached = max((record["at"] for record in records if record["type"] == "response"), default=0.0)
     spans = sorted(
-        (record["at"] - record["run"]["duration"], record["at"])
+        (record["at"] - record["run"].get("duration", 0), record["at"])
         for record in records
         if record["type"] == "check"
     )
