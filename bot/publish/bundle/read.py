@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -149,14 +149,12 @@ def _parse(
     if version and data.get("schema") != version:
         why = f"schema {data.get('schema')!r:.40}, and this version reads {version} only"
         raise _refusal(refused, why)
-    adapter = _adapter(cast("Hashable", kind))
     try:
-        value: _Value = adapter.validate_json(raw, strict=True)
+        value: _Value = _adapter(cast("Hashable", kind)).validate_json(raw, strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        raise _refusal(refused, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    if unknown := _unknown_field(data, adapter.dump_python(value, mode="json"), ""):
-        raise _refusal(refused, f"{unknown[:80]}: unknown field")
+        why = "unknown field" if first["type"] == "unexpected_keyword_argument" else first["msg"]
+        raise _refusal(refused, f"{'.'.join(map(str, first['loc']))[:80]}: {why}") from error
     if problem := wrong(value):
         raise _refusal(refused, problem)
     return value
@@ -182,25 +180,6 @@ def _large_number(value: Any, where: str) -> str:
         return "" if -_LARGEST <= value <= _LARGEST else where.lstrip(".")
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return next(filter(None, (_large_number(one, f"{where}.{key}") for key, one in inner)), "")
-
-
-def _unknown_field(raw: Any, known: Any, where: str) -> str:
-    """Return the path of the first key of `raw` that validation ignored, or an empty string.
-
-    The dataclasses of `bot.contracts` do not depend on pydantic, so `extra="forbid"` cannot be set.
-    """
-    if isinstance(raw, Mapping) and isinstance(known, Mapping):
-        for key, value in raw.items():
-            path = f"{where}.{key}".lstrip(".")
-            if key not in known:
-                return path
-            if path_inside := _unknown_field(value, known[key], path):
-                return path_inside
-    elif isinstance(raw, list) and isinstance(known, list):
-        for index, (one, other) in enumerate(zip(raw, known, strict=True)):
-            if path_inside := _unknown_field(one, other, f"{where}.{index}"):
-                return path_inside
-    return ""
 
 
 URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/outcome.schema.json"
