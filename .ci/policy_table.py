@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bot.policy.keys import schema
+from bot.policy.json_schema import alternatives, resolved, words_of
+from bot.policy.limits import default_tiers
+from bot.policy.read_policy import schema
+
+SCHEMA = schema()
 
 # Who reads a key, and when. "asking": before anything is installed; "run": the job that holds the model's key;
 # "publishing": the job that holds the token, which trusts nothing of the run; "maintenance": what is due on a schedule.
@@ -48,46 +52,49 @@ def as_table() -> str:
     """Every key as `docs/policy.md` lists it."""
     rows = ["| key | takes | default | read when |", "| --- | --- | --- | --- |"]
     for path, described in every_key():
+        if "properties" in described and "title" not in described:
+            continue
         default = _default_text(described["default"]) if "default" in described else ""
+        if path.startswith("tiers.<tier>."):
+            default = _tier_default(path.rpartition(".")[2])
         top = path.partition(".")[0].partition("[")[0]
-        rows.append(f"| `{path}` | {described['title']} | {default} | {_READERS[top]} |")
+        rows.append(f"| `{path}` | {words_of(described, SCHEMA)} | {default} | {_READERS[top]} |")
     return "\n".join(rows) + "\n"
 
 
 def every_key() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each key with its schema, as `review.drafts` and `setup[].timeout`; the keys of a tier once."""
-    for path, described in _keys("", schema()):
-        if "title" in described:
+    seen = set()
+    for path, described in _keys("", SCHEMA):
+        if path not in seen:
             yield path, described
+        seen.add(path)
 
 
 def _keys(before: str, of: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     properties: dict[str, Any] = of.get("properties", {})
     if before == "tiers.":
-        properties = {"<tier>": _any_of(properties)}
-    for name, described in properties.items():
+        properties = {"<tier>": properties["maintainer"]}
+    for name, place in properties.items():
+        described = resolved(place, SCHEMA)
         yield before + name, described
         yield from _nested_keys(before + name, described)
 
 
 def _nested_keys(path: str, described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for one in (described, *described.get("anyOf", ())):
+    for one in alternatives(described, SCHEMA):
         yield from _keys(f"{path}.", one)
-        items: dict[str, Any] = one.get("items", {})
-        for item in (items, *items.get("anyOf", ())):
+        for item in alternatives(one.get("items", {}), SCHEMA):
             yield from _keys(f"{path}[].", item)
         if isinstance(named := one.get("additionalProperties"), dict):
-            yield from _keys(f"{path}.<name>.", named)
+            yield from _keys(f"{path}.<name>.", resolved(named, SCHEMA))
 
 
-def _any_of(tiers: dict[str, Any]) -> dict[str, Any]:
-    """The common schema of the tiers, with `by tier` for defaults that differ."""
-    read: dict[str, Any] = {}
-    for key, described in tiers["maintainer"]["properties"].items():
-        defaults = [tier["properties"][key].get("default") for tier in tiers.values()]
-        same = all(one == defaults[0] for one in defaults)
-        read[key] = described if same else {**described, "default": "by tier"}
-    return {"properties": read}
+def _tier_default(key: str) -> str:
+    values = [getattr(limits, key) for limits in default_tiers().values()]
+    if any(value != values[0] for value in values):
+        return "by tier"
+    return "" if values[0] is None else _default_text(list(values[0]))
 
 
 def _default_text(default: object) -> str:

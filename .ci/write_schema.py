@@ -6,7 +6,7 @@ from pathlib import Path
 
 from policy_table import as_table
 
-from bot.policy.keys import schema_text
+from bot.policy.read_policy import schema_text
 from bot.publish.bundle.read import as_text as outcome_as_text
 
 DOCS = Path(__file__).parents[1] / "docs"

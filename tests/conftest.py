@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from bot.contracts.tools import Variation
 from bot.session.run_folder import RunFolder
 from bot.workspace import probe, start
 from tests.support.act import ACT
+from tests.support.one_parser import one_parser
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
@@ -64,6 +65,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     gc.enable()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_parser() -> Iterator[None]:
+    with one_parser():
+        yield
 
 
 @pytest.fixture

@@ -15,8 +15,11 @@ from bot.contracts.formatting import count_of
 from bot.contracts.request import Tier, Verb
 from bot.github.actions import Actions, json_text
 from bot.policy.decide import BUILT_IN
-from bot.policy.load import POLICY_FILE, PolicyError, Problem, load_policy
-from bot.policy.values import Effect, Policy
+from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.problems import PolicyError, Problem
+from bot.policy.read_policy import CheckedPolicy, check_policy, schema_text
+from bot.policy.rule import Effect
+from bot.policy.values import Policy
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
          slash-agent policy explain --command 'git push'
@@ -63,8 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     if arguments.action == "schema":
-        from bot.policy.keys import schema_text
-
         sys.stdout.write(schema_text())
         return ExitCode.DONE
     if arguments.action == "check":
@@ -81,16 +82,15 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
             else f"There is no {file} here, so the built-in policy holds."
         )
         return ExitCode.DONE
-    from bot.policy.keys import check_policy
-
     try:
-        policy, warnings = check_policy(text, str(file))
-        _check_rules(policy, file, text)
+        checked = check_policy(text, str(file))
+        _check_rules(checked, file)
     except PolicyError as error:
         if not as_json:
             raise
         _say(json_text(_report(file, error.problems, ())))
         return ExitCode.USAGE
+    policy, warnings = checked.policy, checked.warnings
     if as_json:
         _say(json_text(_report(file, (), warnings)))
         return ExitCode.DONE
@@ -101,19 +101,18 @@ def _check(file: Path, *, as_json: bool) -> ExitCode:
     return ExitCode.DONE
 
 
-def _check_rules(policy: Policy, file: Path, text: str) -> None:
+def _check_rules(checked: CheckedPolicy, file: Path) -> None:
     """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
-    if not policy.detector.rules:
+    if not checked.policy.detector.rules:
         return
-    from bot.policy.nodes import position_of
     from bot.session.context.base import finder_of
 
     root = _root(file)
     try:
-        finder_of(policy, lambda path: _read(root / path, needed=False), f"in {root}")
+        finder_of(checked.policy, lambda path: _read(root / path, needed=False), f"in {root}")
     except UsageError as error:
-        line, column = position_of(text, ("detector", "rules"))
-        raise PolicyError(str(file), [Problem(line, column, str(error))]) from error
+        assert checked.reading is not None
+        raise PolicyError(str(file), [checked.reading.problem(("detector", "rules"), str(error))]) from error
 
 
 def _root(file: Path) -> Path:

@@ -206,10 +206,10 @@ def _policy(root: Path) -> Finding:
     name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
         return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
-    from bot.policy.keys import check_policy
+    from bot.policy.read_policy import check_policy
 
     try:
-        _, warnings = check_policy(text, POLICY_FILE)
+        warnings = check_policy(text, POLICY_FILE).warnings
     except AgentError as error:
         return Finding(name, State.MISSING, str(error), f"slash-agent policy check {POLICY_FILE}")
     if not warnings:

@@ -9,8 +9,8 @@ from types import MappingProxyType
 
 from bot.environment.detection import Detection, source_of
 from bot.maintenance.task import FOLDER
-from bot.policy.keys import EDITOR_LINE
 from bot.policy.load import POLICY_FILE
+from bot.policy.read_policy import EDITOR_LINE
 
 WORKFLOW = ".github/workflows/agent.yml"
 REVIEW = ".github/workflows/review.yml"

@@ -8,9 +8,10 @@ from dataclasses import replace
 from bot.contracts.request import Request, Tier
 from bot.contracts.writes import WriteCaps
 from bot.maintenance.task import Task
-from bot.policy.rule import WRITING_TOOLS, PathRule
+from bot.policy.limits import Budget
+from bot.policy.rule import WRITING_TOOLS, Effect, PathRule
 from bot.policy.tiers import least
-from bot.policy.values import Budget, Effect, Policy
+from bot.policy.values import Policy
 from bot.policy.writes import VERBS, Allowance, ThreadConditions, caps_of
 
 
@@ -62,7 +63,7 @@ def _smaller_budget(first: Budget, second: Budget) -> Budget:
 def allowance_of(policy: Policy, request: Request, task: Task | None) -> Allowance | None:
     """Return what a run may write on threads, or `None` for nothing, by task or verb, tier and policy. The same for
     the model's proposals and for publishing."""
-    caps = caps_of(policy.writes, request.actor.tier)
+    caps = caps_of(policy.writes.caps, request.actor.tier)
     triggers = frozenset(policy.triggers.labels)
     if request.task:
         if task is None or task.writes is None:

@@ -16,7 +16,7 @@ from typing import Any
 _MEMORY = 512 << 20
 _SECONDS = 1
 """CPU time of one text; the system counts whole seconds, so it may be one more."""
-_MOST_VALUES = 100_000
+_MOST_VALUES = 200_000
 _DEEPEST = 50
 
 

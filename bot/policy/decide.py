@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier
-from bot.policy.protected import ProtectedFiles, protected_files
-from bot.policy.values import DiffPolicy, Effect, Policy
+from bot.policy.protected import ProtectedFiles
+from bot.policy.rule import Effect
+from bot.policy.values import DiffPolicy, Policy
 
 if TYPE_CHECKING:
     from bot.policy.rule import Rule
@@ -163,3 +164,11 @@ def may_write(
     """
     rules = [rule for rule in policy.rules if tier in rule.tiers and rule.effect.rank >= Effect.ASK.rank]
     return WriteRules(rules, policy.diff, protected_files(policy), approved, deletions)
+
+
+def protected_files(policy: Policy) -> ProtectedFiles:
+    """Return the protected files: services' configurations, the policy, and the files of instructions and rules that it
+    names."""
+    names = {name.casefold() for name in policy.agent.instructions}
+    paths = {path.casefold() for path in (policy.source, policy.detector.rules) if path}
+    return ProtectedFiles(policy.diff.services, names, paths)

@@ -1,4 +1,5 @@
-"""Load the policy: the default, or the text of the file that a workflow names. Standard library only without a file.
+"""Load the policy: the default, or the text of the file that a workflow names. The models are imported with the first
+policy: an event that is not for the bot needs none.
 
 The text must be the base commit's: a pull request must not change the rules that apply to it.
 """
@@ -6,19 +7,21 @@ The text must be the base commit's: a pull request must not change the rules tha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
-from bot.policy.tiers import default_policy
-from bot.policy.values import Policy
+
+if TYPE_CHECKING:
+    from bot.parsing.parser import Parser
+    from bot.policy.values import Policy
 
 __all__ = ["POLICY_FILE", "load_policy"]
 
 
-def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
-    """Return the policy in `text`, or the default for `None`, if there is no such file.
+def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | None = None) -> Policy:
+    """Return the policy in `text`, or the default for `None`, if there is no such file. Without `parser` the text is
+    parsed by a child process of its own.
 
     Raises `PolicyError` with each problem as `file:line:column: message`, and `UsageError` if a file other than
     the usual one is missing: a misspelt name must not loosen the rules.
@@ -26,10 +29,12 @@ def load_policy(text: str | None, source: str = POLICY_FILE) -> Policy:
     if text is None and source != POLICY_FILE:
         raise UsageError(f"There is no policy {source}: it is not there on the base branch.")
     if text is None:
-        return default_policy()
-    from bot.policy.keys import read_policy
+        from bot.policy.tiers import default_policy  # its models import pydantic, which takes 0.1 s
 
-    return read_policy(text, source)
+        return default_policy()
+    from bot.policy.read_policy import check_policy
+
+    return check_policy(text, source, parser).policy
 
 
 # No change below .github is ever published, so the agent cannot have written a policy there.
@@ -47,23 +52,3 @@ def policy_file(named: str) -> str:
             "input `policy` names one of the base branch there, from which nothing that the agent changes is published."
         )
     return path
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
-    """An error or a warning. `line` and `column` count from 1."""
-
-    line: int
-    column: int
-    message: str
-
-
-class PolicyError(UsageError):
-    """The policy file is invalid. `problems` and the message have all errors, by position."""
-
-    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
-        self.source = source
-        self.problems = tuple(sorted(problems))
-        super().__init__(
-            "\n".join(f"{source}:{one.line}:{one.column}: {one.message}" for one in self.problems)
-        )

@@ -15,13 +15,13 @@ from bot.policy.rule import (
     WRITING_TOOLS,
     CommandPattern,
     CommandRule,
+    Effect,
     OpaqueRule,
     PathRule,
     Rule,
     patched_paths,
 )
 from bot.policy.shell import ShellCommand, parse_shell
-from bot.policy.values import Effect
 from bot.policy.wrappers import Words
 
 # The limit of Linux.

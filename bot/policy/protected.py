@@ -11,10 +11,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bot.policy.values import Policy
 
 # A pattern matches a file or folder of that name at any depth, with a slash in front only at the root: services can be
 # told to look for a file in a folder of a monorepo, but not for their own folder.
@@ -100,14 +96,6 @@ class ProtectedFiles:
             lifts = f"`diff: {{services: [{service}]}}`"
             return f"protected path: {service} runs what it says; {lifts} in the policy allows changes to it"
         return None
-
-
-def protected_files(policy: Policy) -> ProtectedFiles:
-    """Return the protected files: services' configurations, the policy, and the files of instructions and rules that it
-    names."""
-    names = {name.casefold() for name in policy.agent.instructions}
-    paths = {path.casefold() for path in (policy.source, policy.detector.rules) if path}
-    return ProtectedFiles(policy.diff.services, names, paths)
 
 
 def service_of(path: str) -> str:

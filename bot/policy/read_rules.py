@@ -1,4 +1,4 @@
-"""Read the `rules` section; a rule that contradicts its own examples, or can never match, is an error.
+"""Read the `rules` section; a rule that contradicts its own examples, or can never decide, is an error.
 
 rules:
   - effect: deny                  # allow, ask or deny
@@ -15,291 +15,228 @@ rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, product
+from typing import Annotated, Any, Literal, cast
 
-import yaml
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo
 
 from bot.contracts.request import Tier
-from bot.policy import nodes
-from bot.policy.key_kinds import Key, Kind, Schema, Table, choice, glob, line, list_of, text
+from bot.policy.kinds import (
+    ONE_OR_MORE,
+    As,
+    Glob,
+    Line,
+    Scalar,
+    Text,
+    about,
+    key,
+    one_of,
+    problem,
+    raise_problems,
+    truth,
+)
 from bot.policy.matching import covers_command, covers_path
-from bot.policy.nodes import Problems
+from bot.policy.problems import Location, Reading
 from bot.policy.rule import (
     READING_TOOLS,
     WRITING_TOOLS,
-    CommandPattern,
     CommandRule,
+    Effect,
     OpaqueRule,
     PathRule,
     Rule,
 )
-from bot.policy.values import Effect
 from bot.policy.wrappers import allow_warning, runs_another
 
-_SUBJECTS = ("paths", "commands", "opaque")
 MAX_RULES = 500
 _MOST_SPELLINGS = 1000
-_NOTHING = "an empty list matches nothing"
 
 
-def _node(schema: Schema, words: str) -> Kind[yaml.Node]:
-    """A value that is read later, since its meaning depends on another key of the rule."""
-    return Kind(lambda node, problems: node, schema, words)
+def _not_alone(value: object) -> object:
+    if isinstance(value, Scalar):
+        words = ", ".join(value.split()[:4])
+        raise problem(f"each command is a list of its words: `[[{words}]]` has one command")
+    return value
 
 
-_GLOBS = list_of(glob(), least=_NOTHING)
-_TOOLS: Kind[frozenset[str]] = list_of(
-    choice(sorted(WRITING_TOOLS | READING_TOOLS)), least="no tool is named, so this rule can never match"
-).into(frozenset)
-_WORD = line(words="word")
-_PATTERNS_SCHEMA: Schema = {
-    "type": "array",
-    "minItems": 1,
-    "items": {
-        "type": "array",
-        "minItems": 1,
-        "items": {"anyOf": [_WORD.schema, {"type": "array", "minItems": 1, "items": _WORD.schema}]},
-    },
-}
-_EXAMPLES = Kind(nodes.items, {"type": "array", "items": text().schema}, "list of paths or commands")
-RULE = Table(
-    (
-        Key(
-            "effect",
-            choice([one.value for one in Effect]).into(Effect),
-            "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there.",
-            "a rule needs an `effect`: allow, ask or deny",
-        ),
-        Key("paths", _GLOBS, "Globs from the root: `*` stays within a name, `**` stands for folders."),
-        Key(
-            "commands",
-            _node(_PATTERNS_SCHEMA, "list of commands, each a list of words"),
-            "The words a command begins with, each a word or a list of alternatives.",
-        ),
-        Key(
-            "opaque",
-            _node({"const": True}, "true"),
-            "Commands that the shell grammar cannot prove simple.",
-        ),
-        Key(
-            "except",
-            _node({"anyOf": [_GLOBS.schema, _PATTERNS_SCHEMA]}, "as `paths` or `commands`"),
-            "What the rule leaves alone.",
-        ),
-        Key(
-            "tools",
-            _node(_TOOLS.schema, _TOOLS.words),
-            "For paths: whose calls.",
-            default=WRITING_TOOLS,
-        ),
-        Key(
-            "tiers",
-            list_of(
-                choice([tier.value for tier in Tier]), least="no tier is named, so this rule can never match"
-            ).into(lambda names: frozenset(map(Tier, names))),
-            "Who is asking; by default everybody.",
-        ),
-        Key("reason", line(), "Said to the model, and to people, when the rule decides."),
-        Key("examples", _EXAMPLES, "Paths or commands that the rule must match, or the file is refused."),
-        Key("counterexamples", _EXAMPLES, "Paths or commands that it must not match."),
-    )
+_Globs = Annotated[tuple[Glob, ...], Field(min_length=1)]
+_Word = Annotated[frozenset[Line], Field(min_length=1), ONE_OR_MORE]
+_Pattern = Annotated[tuple[_Word, ...], Field(min_length=1), BeforeValidator(_not_alone)]
+_Patterns = Annotated[
+    tuple[_Pattern, ...], Field(min_length=1, title="a list of commands, each a list of words")
+]
+_Tools = Annotated[
+    frozenset[Annotated[str, one_of(sorted(WRITING_TOOLS | READING_TOOLS))]], Field(min_length=1)
+]
+_EXCEPT = about(
+    "What the rule leaves alone.", alias="except", title="a list of globs, or of commands, as the rule has"
 )
-KEYS = tuple(RULE)
+_EFFECT = about(
+    "What a match does. allow: no question is asked; ask: a person decides, and deny if nobody is there."
+)
 
 
-def read_rules(node: yaml.Node, problems: Problems) -> tuple[Rule, ...]:
-    read: list[tuple[Rule, yaml.Node]] = []
-    items = nodes.items(node, problems)
-    if len(items) > MAX_RULES:
-        problems.add(node, f"over {MAX_RULES} rules")
-        return ()
-    for index, item in enumerate(items):
-        rule = _read_rule(item, index, problems)
-        if rule is not None:
-            read.append((rule, item))
-    _report_unreachable(read, problems)
-    _warn_of_allow_rules(read, problems)
-    return tuple(rule for rule, _ in read)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """The keys of every rule."""
+
+    effect: Annotated[Effect, _EFFECT]
+    tiers: frozenset[Tier] = key(frozenset(Tier), "Who is asking; by default everybody.", min_length=1)
+    reason: Line = key("", "Said to the model, and to people, when the rule decides.")
+
+    @property
+    def all_tiers(self) -> frozenset[Tier]:
+        """`tiers`, and a person at their own terminal where a maintainer is meant."""
+        return self.tiers | {Tier.LOCAL} if Tier.MAINTAINER in self.tiers else self.tiers
 
 
-def _read_rule(node: yaml.Node, index: int, problems: Problems) -> Rule | None:
-    section = RULE.read(node, problems)
-    entries, values = section.nodes, section.values
-    subjects = [key for key in _SUBJECTS if key in entries]
-    if len(subjects) != 1:
-        problems.add(node, "a rule has exactly one of `paths`, `commands` and `opaque`")
-        return None
-    effect: Effect | None = values.get("effect")
-    if effect is None:
-        return None
-    name = f"rules[{index}] ({problems.position(node)})"
-    reason: str = values.get("reason") or ""
-    tiers = _tiers_with_local(values.get("tiers"))
-    if subjects == ["opaque"]:
-        _check_opaque(entries, effect, problems)
-        return OpaqueRule(name, effect, reason, tiers)
-    rule: PathRule | CommandRule
-    if subjects == ["paths"]:
-        rule = PathRule(
-            name,
-            effect,
-            reason,
-            tiers,
-            globs=values.get("paths") or (),
-            exceptions=_GLOBS.read(entries["except"], problems) or () if "except" in entries else (),
-            tools=_TOOLS.read(entries["tools"], problems) or WRITING_TOOLS
-            if "tools" in entries
-            else WRITING_TOOLS,
-        )
-    else:
-        _refuse_keys(entries, ("tools",), "a rule for commands", problems)
-        rule = CommandRule(
-            name,
-            effect,
-            reason,
-            tiers,
-            patterns=_read_patterns(entries["commands"], effect, problems),
-            exceptions=_read_patterns(entries["except"], effect, problems) if "except" in entries else (),
-        )
-    _try_examples(rule, entries, problems)
-    return rule
-
-
-def _tiers_with_local(tiers: frozenset[Tier] | None) -> frozenset[Tier]:
-    if not tiers:
-        return frozenset(Tier)
-    # A person at their own terminal is their repository's maintainer.
-    return tiers | {Tier.LOCAL} if Tier.MAINTAINER in tiers else tiers
-
-
-def _check_opaque(entries: Mapping[str, yaml.Node], effect: Effect, problems: Problems) -> None:
-    _refuse_keys(
-        entries,
-        ("tools", "except", "examples", "counterexamples"),
-        "a rule for opaque commands",
-        problems,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WithExamples(_Entry):
+    examples: tuple[Text, ...] = key(
+        (), "Paths or commands that the rule must match, or the file is refused."
     )
-    if nodes.truth(entries["opaque"], problems) is False:
-        problems.add(entries["opaque"], "`opaque` is true or left out")
-    if effect is Effect.ALLOW:
-        problems.add(entries["effect"], "no rule allows opaque commands: without a rule they are allowed")
+    counterexamples: tuple[Text, ...] = key((), "Paths or commands that it must not match.")
+
+    def contradicted(self, rule: PathRule | CommandRule) -> Iterator[tuple[Location, str]]:
+        """Return the problems of examples that the rule treats otherwise."""
+        for name, expected in (("examples", True), ("counterexamples", False)):
+            for number, text in enumerate(getattr(self, name)):
+                covers = covers_path(rule, text) if isinstance(rule, PathRule) else covers_command(rule, text)
+                if covers != expected:
+                    yield (
+                        (name, number),
+                        f"this {name[:-1]} is {'not ' if expected else ''}matched by its rule",
+                    )
 
 
-def _refuse_keys(
-    entries: Mapping[str, yaml.Node], keys: tuple[str, ...], where: str, problems: Problems
-) -> None:
-    for key in keys:
-        if key in entries:
-            problems.add(entries[key], f"`{key}` means nothing in {where}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathEntry(_WithExamples):
+    paths: Annotated[_Globs, about("Globs from the root: `*` stays within a name, `**` stands for folders.")]
+    exceptions: Annotated[_Globs, _EXCEPT] = ()
+    tools: _Tools = key(WRITING_TOOLS, "For paths: whose calls.")
+
+    def rule(self, name: str) -> PathRule:
+        return PathRule(
+            name, self.effect, self.reason, self.all_tiers, self.paths, self.exceptions, self.tools
+        )
+
+    def problems(self, rule: PathRule) -> Iterator[tuple[Location, str]]:
+        return self.contradicted(rule)
 
 
-def _read_patterns(node: yaml.Node, effect: Effect, problems: Problems) -> tuple[CommandPattern, ...]:
-    read: list[CommandPattern] = []
-    for item in nodes.items(node, problems):
-        if isinstance(item, yaml.ScalarNode):
-            words = ", ".join(item.value.split()[:4])
-            problems.add(item, f"each command is a list of its words: `[[{words}]]` has one command")
-            continue
-        pattern = [_read_token(token, problems) for token in nodes.items(item, problems)]
-        if not pattern:
-            problems.add(item, _NOTHING)
-        elif all(pattern):
-            read.append(tuple(pattern))
-            if effect is Effect.ALLOW:
-                _refuse_opaque_pattern(item, read[-1], problems)
-    if isinstance(node, yaml.SequenceNode) and not node.value:
-        problems.add(node, _NOTHING)
-    return tuple(read)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEntry(_WithExamples):
+    commands: Annotated[
+        _Patterns, about("The words a command begins with, each a word or a list of alternatives.")
+    ]
+    exceptions: Annotated[_Patterns, _EXCEPT] = ()
+
+    def rule(self, name: str) -> CommandRule:
+        return CommandRule(name, self.effect, self.reason, self.all_tiers, self.commands, self.exceptions)
+
+    def problems(self, rule: CommandRule) -> Iterator[tuple[Location, str]]:
+        """An allow rule for a command that is always opaque can never match."""
+        lists = {"commands": self.commands, "except": self.exceptions} if self.effect is Effect.ALLOW else {}
+        for name, patterns in lists.items():
+            for number, pattern in enumerate(patterns):
+                spelled = islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS)
+                if words := next(filter(runs_another, spelled), None):
+                    yield (
+                        (name, number),
+                        f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it",
+                    )
+        yield from self.contradicted(rule)
 
 
-def _read_token(node: yaml.Node, problems: Problems) -> frozenset[str]:
-    alternatives = nodes.items(node, problems) if isinstance(node, yaml.SequenceNode) else [node]
-    if not alternatives:
-        problems.add(node, _NOTHING)
-    read = [nodes.line(one, problems) for one in alternatives]
-    return frozenset(one for one in read if one is not None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueEntry(_Entry):
+    effect: Annotated[Effect, one_of(("ask", "deny")), _EFFECT]
+    opaque: Annotated[
+        Literal[True], BeforeValidator(truth), about("Commands that the shell grammar cannot prove simple.")
+    ]
+
+    def rule(self, name: str) -> OpaqueRule:
+        return OpaqueRule(name, self.effect, self.reason, self.all_tiers)
+
+    def problems(self, rule: OpaqueRule) -> Iterator[tuple[Location, str]]:
+        return iter(())
 
 
-def _refuse_opaque_pattern(node: yaml.Node, pattern: CommandPattern, problems: Problems) -> None:
-    """Report an allow rule for a command that is always opaque: it can never match."""
-    for words in islice(product(*(sorted(token) for token in pattern[:3])), _MOST_SPELLINGS):
-        if runs_another(words):
-            problems.add(node, f"`{' '.join(words)}` can run anything, so it is opaque and no rule allows it")
-            return
+_SUBJECTS = {"paths": PathEntry, "commands": CommandEntry, "opaque": OpaqueEntry}
+"""The key that decides what kind of rule it is."""
 
 
-def _try_examples(rule: PathRule | CommandRule, entries: Mapping[str, yaml.Node], problems: Problems) -> None:
-    for key, expected in (("examples", True), ("counterexamples", False)):
-        for item in nodes.items(entries[key], problems) if key in entries else ():
-            example = nodes.text(item, problems)
-            if example is None:
-                continue
-            matched = (
-                covers_path(rule, example) if isinstance(rule, PathRule) else covers_command(rule, example)
-            )
-            if matched != expected:
-                problems.add(item, f"this {key[:-1]} is {'not ' if expected else ''}matched by its rule")
+def _tag(entry: type) -> str:
+    """Return a step of pydantic's locations that is the kind's place in the JSON Schema."""
+    return f"#/$defs/{entry.__name__}"
 
 
-def _report_unreachable(read: list[tuple[Rule, yaml.Node]], problems: Problems) -> None:
-    """Report rules that a stricter one covers: they can never decide a call."""
-    for rule, node in read:
-        for other, _ in read:
-            if (
-                other.effect.rank > rule.effect.rank
-                and other.tiers >= rule.tiers
-                and _says_the_same(rule, other)
-            ):
-                problems.add(node, f"this rule can never decide: {other.name} is stricter for all of it")
+def _tag_of(value: Any) -> str | None:
+    subjects = [entry for name, entry in _SUBJECTS.items() if isinstance(value, dict) and name in value]
+    return _tag(subjects[0]) if len(subjects) == 1 else None
+
+
+_AnyEntry = Annotated[
+    Annotated[PathEntry, Tag(_tag(PathEntry))]
+    | Annotated[CommandEntry, Tag(_tag(CommandEntry))]
+    | Annotated[OpaqueEntry, Tag(_tag(OpaqueEntry))],
+    Discriminator(
+        _tag_of,
+        custom_error_type="problem",
+        custom_error_message="a rule has exactly one of `paths`, `commands` and `opaque`",
+    ),
+]
+
+
+def _as_rules(entries: Sequence[Any], info: ValidationInfo) -> tuple[Rule, ...]:
+    """Return the rules. Raises the problems of rules as they stand together."""
+    reading = cast(Reading, info.context)
+    rules = [
+        entry.rule(f"rules[{number}] ({reading.source}:{reading.node(('rules', number)).line})")
+        for number, entry in enumerate(entries)
+    ]
+    raise_problems(
+        ((number, *where), message)
+        for number, (entry, rule) in enumerate(zip(entries, rules, strict=True))
+        for where, message in entry.problems(rule)
+    )
+    raise_problems(_idle(rules))
+    _warn_of_allow_rules(rules, reading)
+    return tuple(rules)
+
+
+def _idle(rules: Sequence[Rule]) -> Iterator[tuple[Location, str]]:
+    """Return the problems of rules that a stricter one covers: they can never decide a call."""
+    for number, rule in enumerate(rules):
+        for other in rules:
+            stricter = other.effect.rank > rule.effect.rank and other.tiers >= rule.tiers
+            if stricter and _says_the_same(rule, other):
+                yield (number,), f"this rule can never decide: {other.name} is stricter for all of it"
                 break
 
 
-def _warn_of_allow_rules(read: list[tuple[Rule, yaml.Node]], problems: Problems) -> None:
-    for rule, node in read:
-        if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
-            continue
-        ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other, _ in read)
-        commands = dict(nodes.pairs(node, problems))
-        listed = next(value for key, value in commands.items() if key.value == "commands")
-        for item, pattern in zip(listed.value, rule.patterns, strict=False):
-            if warning := allow_warning(pattern, opaque_is_ruled=ruled):
-                problems.warn(item, warning)
-
-
 def _says_the_same(rule: Rule, other: Rule) -> bool:
-    """Whether `other` covers all of `rule`. False for a rule without patterns: its errors are reported already."""
+    """Whether `other` covers all of `rule`."""
     if isinstance(rule, PathRule) and isinstance(other, PathRule):
-        return (
-            bool(rule.globs)
-            and set(rule.globs) <= set(other.globs)
-            and set(other.exceptions) <= set(rule.exceptions)
-            and rule.tools <= other.tools
-        )
+        globs = set(rule.globs) <= set(other.globs) and rule.tools <= other.tools
+        return globs and set(other.exceptions) <= set(rule.exceptions)
     if isinstance(rule, CommandRule) and isinstance(other, CommandRule):
-        return (
-            bool(rule.patterns)
-            and set(rule.patterns) <= set(other.patterns)
-            and set(other.exceptions) <= set(rule.exceptions)
-        )
+        patterns = set(rule.patterns) <= set(other.patterns)
+        return patterns and set(other.exceptions) <= set(rule.exceptions)
     return isinstance(rule, OpaqueRule) and isinstance(other, OpaqueRule)
 
 
-_RULE_SCHEMA: Schema = {
-    **RULE.schema(),
-    "oneOf": [{"required": [subject]} for subject in _SUBJECTS],
-    # Keys that are invalid beside one of the subjects.
-    "dependentSchemas": {
-        "commands": {"properties": {"tools": False, "except": _PATTERNS_SCHEMA}},
-        "paths": {"properties": {"except": _GLOBS.schema}},
-        "opaque": {
-            "properties": {
-                "effect": {"enum": ["ask", "deny"]},
-                **dict.fromkeys(("tools", "except", "examples", "counterexamples"), False),
-            }
-        },
-    },
-}
-RULES: Kind[tuple[Rule, ...]] = Kind(
-    read_rules, {"type": "array", "maxItems": MAX_RULES, "items": _RULE_SCHEMA}, "list of rules"
-)
+def _warn_of_allow_rules(rules: Sequence[Rule], reading: Reading) -> None:
+    for number, rule in enumerate(rules):
+        if not isinstance(rule, CommandRule) or rule.effect is not Effect.ALLOW:
+            continue
+        ruled = any(isinstance(other, OpaqueRule) and other.tiers >= rule.tiers for other in rules)
+        for index, pattern in enumerate(rule.patterns):
+            if warning := allow_warning(pattern, opaque_is_ruled=ruled):
+                reading.warnings.append(reading.problem(("rules", number, "commands", index), warning))
+
+
+RULES = As(Annotated[tuple[_AnyEntry, ...], Field(max_length=MAX_RULES), AfterValidator(_as_rules)])
+"""The annotation of the `rules` key."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from bot.contracts.request import Tier
-from bot.policy.values import Effect
 
 # The tools that change a path, those that only read one, and the shell.
 PATCH_TOOL = "patch"
@@ -16,6 +16,18 @@ SHELL_TOOL = "bash"
 # The alternative words at one position of a command; a pattern is a list of positions from the first on.
 Token = frozenset[str]
 CommandPattern = tuple[Token, ...]
+
+
+class Effect(StrEnum):
+    """What a rule does with a call that it matches, from mild to strict. The strictest match decides."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+    @property
+    def rank(self) -> int:
+        return tuple(Effect).index(self)
 
 
 @dataclass(frozen=True, slots=True)

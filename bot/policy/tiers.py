@@ -1,54 +1,23 @@
-"""What each tier may request and use: the defaults, the budget of one run, and the rules for `bot.events`.
-
-All other defaults are in `values.py`.
-"""
+"""The default policy, the budget of one run, and who may request what, for `bot.events`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from bot.contracts.request import Tier, Verb
-from bot.policy.values import Policy, TierPolicy
+from bot.contracts.request import Tier
+from bot.policy.values import Policy
 
 if TYPE_CHECKING:
     from bot.events.admission import Admission
-
-ALL_VERBS = frozenset(Verb)
-READING_VERBS = frozenset({Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN, Verb.STATUS, Verb.HELP})
-OUTSIDER_VERBS = frozenset({Verb.HELP, Verb.STATUS})
 
 Limit = TypeVar("Limit", int, float)
 
 _MIB = 1024 * 1024
 
-# In seconds.
-CHECK_TIMEOUT = 600.0
-SETUP_TIMEOUT = 900.0
-
-
-def default_tiers() -> Mapping[Tier, TierPolicy]:
-    """Return the limits of one run by tier, and the runs a day. A person at their own terminal has a maintainer's.
-
-    An outsider's limits take effect only if a policy gives outsiders a verb that starts a model.
-    """
-    maintainer = TierPolicy(ALL_VERBS, 5, 80, 30, 50, commands=500, output=256)
-    return MappingProxyType(
-        {
-            Tier.MAINTAINER: maintainer,
-            Tier.CONTRIBUTOR: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
-            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, 0.5, 20, 10, 3, commands=100, output=64),
-            Tier.BOT: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
-            Tier.SCHEDULE: TierPolicy(ALL_VERBS, 2, 60, 30, 20, commands=300, output=256),
-            Tier.LOCAL: maintainer,
-        }
-    )
-
 
 def default_policy() -> Policy:
-    return Policy(source="", tiers=default_tiers())
+    return Policy(source="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +65,7 @@ def admission(policy: Policy) -> Admission:
 
     return Admission(
         verbs={tier: settings.verbs for tier, settings in policy.tiers.items()},
-        bots=policy.bots,
+        bots=policy.verbs_of_bots,
         own_thread=policy.thread_author,
         labels=policy.triggers.labels,
         assignee=policy.triggers.assignee,

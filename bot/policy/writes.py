@@ -24,7 +24,6 @@ from bot.contracts.writes import (
     cap_name,
     write_problem,
 )
-from bot.policy.values import WritesPolicy
 
 HIGHEST = WriteCaps(comment=50, reply=50, label=100, close=25, close_pulls=10, edit=10)
 """The maximum for any policy and task. Their sum exceeds what one bundle holds, which has its own limit."""
@@ -71,10 +70,10 @@ class ThreadConditions:
     close_after_days: int = 0
 
 
-def caps_of(policy: WritesPolicy, tier: Tier) -> WriteCaps:
-    """Return the caps of a tier by the policy."""
+def caps_of(caps: Mapping[str, int], tier: Tier) -> WriteCaps:
+    """Return the caps of a tier, with those of the policy, `caps`, in their place."""
     own = TIERS.get(tier)
-    return WriteCaps() if own is None else replace(own, **policy.caps).capped_by(HIGHEST)
+    return WriteCaps() if own is None else replace(own, **caps).capped_by(HIGHEST)
 
 
 def is_ours(label: str) -> bool:

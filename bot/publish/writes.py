@@ -40,6 +40,7 @@ from bot.github.values import Account
 from bot.maintenance.apply import allowance_of, standing_of
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
+from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
 from bot.policy.writes import Allowance, ThreadConditions, mismatch, refusal
@@ -262,14 +263,15 @@ def _load_rules(context: PublishContext) -> tuple[Policy, Task | None]:
     if not tip:
         raise PublishError("The repository has no default branch to read the policy from: nothing was done.")
     remote.fetch(tip)
-    policy = load_policy(read_base_file(git, tip, request.policy_file), request.policy_file)
-    if not request.task:
-        return policy, None
-    path = path_of(request.task)
-    text = read_base_file(git, tip, path)
-    if text is None:
-        raise PublishError(f"There is no task {request.task}: {path} is not on {default}.")
-    return policy, read_task(text, path)
+    with Parser() as parser:
+        policy = load_policy(read_base_file(git, tip, request.policy_file), request.policy_file, parser)
+        if not request.task:
+            return policy, None
+        path = path_of(request.task)
+        text = read_base_file(git, tip, path)
+        if text is None:
+            raise PublishError(f"There is no task {request.task}: {path} is not on {default}.")
+        return policy, read_task(text, path, parser)
 
 
 def _check(writes: Writes, allowance: Allowance, finder: Finder | None) -> None:

@@ -27,6 +27,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.judge import judge_tree
 from bot.gate.redact import Redactor
 from bot.gate.verdict import MayWrite, Verdict
+from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.profiles import REPORT_FINDING, recorded_profile
@@ -81,8 +82,9 @@ def _salvage(
     recording, damage = _journal(folder)
     checkout = _checkout(folder, recording)
     request = recording.header.request
-    task = base_task(checkout, request)
-    policy = base_policy(checkout, request, task)
+    with Parser() as parser:
+        task = base_task(checkout, request, parser)
+        policy = base_policy(checkout, request, task, parser)
     deletions = allow_deletions or request.allows_deletions
     rule = may_write(policy, request.actor.tier, approved_paths(recording), deletions=deletions)
     detector = Detector(Redactor(known_secrets(environment)), base_finder(checkout, policy))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bot.contracts.errors import UsageError
+from bot.parsing.parser import Parser
 from bot.skills.rules import MAX_DOCUMENT, check_document
 from bot.skills.skill import CheckedSkill, Finding, Level, Origin, SkillFile
 from bot.skills.sources import Entry, Folder, Kind, SkillSource
@@ -89,7 +90,8 @@ def _check_all(
     unsafe = {candidate.folder: tuple(_unsafe(source, candidate)) for candidate in candidates}
     readable = [f"{one.folder}/{one.document}" for one in candidates if not unsafe[one.folder]]
     contents = source.read(readable, MAX_DOCUMENT)
-    return tuple(_check(source, one, unsafe[one.folder], contents, origin) for one in candidates)
+    with Parser() as parser:
+        return tuple(_check(source, one, unsafe[one.folder], contents, origin, parser) for one in candidates)
 
 
 def _check(
@@ -98,6 +100,7 @@ def _check(
     unsafe: tuple[Finding, ...],
     contents: Mapping[str, bytes],
     origin: Origin,
+    parser: Parser,
 ) -> CheckedSkill:
     if unsafe:
         return CheckedSkill(one.folder, None, unsafe)
@@ -109,7 +112,7 @@ def _check(
         if entry.path != document
     )
     return check_document(
-        contents.get(document, b""), source.name, one.folder, one.document, origin, files=files
+        contents.get(document, b""), source.name, one.folder, one.document, origin, files=files, parser=parser
     )
 
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 
 from bot.events.hygiene import clean
+from bot.parsing.parser import Parser
 from bot.skills import front_matter
 from bot.skills.front_matter import FrontMatter
 from bot.skills.grants import read_grants
@@ -42,10 +43,17 @@ _SEPARATOR = re.compile(r"[\s,]+")
 
 
 def check_document(
-    data: bytes, source: str, folder: str, document: str, origin: Origin, *, files: tuple[SkillFile, ...] = ()
+    data: bytes,
+    source: str,
+    folder: str,
+    document: str,
+    origin: Origin,
+    *,
+    files: tuple[SkillFile, ...] = (),
+    parser: Parser | None = None,
 ) -> CheckedSkill:
     """Validate the bytes of `folder`/`document` in the source of that name. Never raises."""
-    reader = _Reader(f"{source}/{folder}/{document}")
+    reader = _Reader(f"{source}/{folder}/{document}", parser)
     skill = reader.skill(data, folder, document, origin, files)
     findings = tuple(sorted(reader.findings, key=lambda finding: (finding.line, finding.rule)))
     refused = any(finding.level is Level.REFUSED for finding in findings)
@@ -69,8 +77,9 @@ def split_tools(value: str) -> tuple[str, ...]:
 class _Reader:
     """Reads one SKILL.md and collects findings."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, parser: Parser | None) -> None:
         self.findings: list[Finding] = []
+        self._parser = parser
         self._file = file
         self._front = FrontMatter()
 
@@ -87,7 +96,7 @@ class _Reader:
         except UnicodeDecodeError as error:
             self._refuse("encoding", data[: error.start].count(b"\n") + 1, "this is not UTF-8")
             return None
-        self._front = front_matter.read_front_matter(text)
+        self._front = front_matter.read_front_matter(text, self._parser)
         for flaw in self._front.flaws:
             level = Level.REFUSED if flaw.fatal else Level.AGAINST
             self._add(flaw.rule, level, flaw.line, flaw.message)

@@ -20,7 +20,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.tools import ToolOutcome, ToolSpec, varied_outcome
 from bot.events.hygiene import visible
-from bot.skills import front_matter
+from bot.parsing.front_matter import split_front_matter
 from bot.skills.discover import MAX_BYTES
 from bot.skills.find import SourcedSkill
 from bot.skills.grants import ActiveGrants, read_grants
@@ -152,7 +152,7 @@ class SkillTool:
         skill = entry.skill
         folder = self._folder.path_of(skill.name)
         data = self._folder.document(entry).decode(errors="replace")
-        body = visible(front_matter.split_document(data)[1]).strip()
+        body = visible(split_front_matter(data).body).strip()
         if len(body) > MAX_BODY:
             shortened = body[:MAX_BODY].rpartition("\n")[0] or body[:MAX_BODY]
             line = data.replace("\r\n", "\n").count("\n") - body.count("\n") + shortened.count("\n") + 1

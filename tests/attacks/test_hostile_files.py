@@ -13,7 +13,8 @@ from bot.environment.detect import detect
 from bot.gate.dependencies import new_dependencies
 from bot.gate.weaker_tests import Line
 from bot.parsing.parser import Parser
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.session.context.base import checks_of, detected_at
 from tests.support import warm
 from tests.support.fix_script import fix_steps

@@ -12,7 +12,7 @@ import pytest
 
 from bot.cli import policy
 from bot.contracts.errors import UsageError
-from bot.policy.keys import schema_text
+from bot.policy.read_policy import schema_text
 
 Said = tuple[int, str]
 

@@ -174,9 +174,10 @@ def _die_half_way(repo: Path, environment: dict[str, str], model: ModelServer) -
 
 
 def test_every_key_of_the_policy_is_on_its_page() -> None:
-    from bot.policy.keys import KEYS
-    from bot.policy.read_rules import KEYS as RULE_KEYS
+    from bot.policy.read_policy import schema
 
     [page] = blocks(ROOT / "docs" / "policy.md", "yaml")
-    missing = [key for key in (*KEYS, *RULE_KEYS) if not re.search(rf"^[ -]*{key}:", page, re.MULTILINE)]
+    entries = [schema()["$defs"][f"{kind}Entry"] for kind in ("Path", "Command", "Opaque")]
+    keys = {key for owner in (schema(), *entries) for key in owner["properties"]}
+    missing = [key for key in keys if not re.search(rf"^[ -]*{key}:", page, re.MULTILINE)]
     assert missing == []

@@ -24,10 +24,12 @@ from bot.events.hygiene import clean
 from bot.events.page_text import page_text
 from bot.gate.redact import Redactor
 from bot.parsing.child import plain, yaml_values
+from bot.parsing.compose_yaml import compose
 from bot.parsing.parser import ParseError, Parser
 from bot.policy import globs
 from bot.policy.egress import authority
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.shell import parse_shell
 from bot.toolhost.patch.errors import PatchError
 from bot.toolhost.patch.grammar import parse
@@ -141,7 +143,7 @@ _FIELDS = [
 ]
 
 
-_PARSERS = [json.loads, tomllib.loads, yaml_values, ini_sections, nox_calls, json_with_comments]
+_PARSERS = [json.loads, tomllib.loads, yaml_values, compose, ini_sections, nox_calls, json_with_comments]
 _DATA = [
     *[
         "[",

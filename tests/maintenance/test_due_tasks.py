@@ -22,7 +22,8 @@ from bot.maintenance.due_tasks import (
     matrix_json,
 )
 from bot.maintenance.task import Task, TaskWrites, ThreadFilter
-from bot.policy.values import Budget, MaintenancePolicy
+from bot.policy.limits import Budget
+from bot.policy.values import MaintenancePolicy
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LINKS = Task("links", "Mend links.", "0 12 * * *")

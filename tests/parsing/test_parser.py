@@ -117,7 +117,7 @@ HOSTILE = {
         yaml_values,
         "a: &a [x,x,x,x,x,x,x,x,x]\n"
         + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)),
-        "over 100,000 values",
+        "over 200,000 values",
     ),
     "an alias of itself": (yaml_values, "a: &a [*a]", "nested over 50 levels"),
     "an object of Python": (yaml_values, "a: !!python/object/apply:os.system [id]", "could not determine"),

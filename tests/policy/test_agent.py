@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.errors import ExitCode
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.values import AgentPolicy, StopHookPolicy
 
 

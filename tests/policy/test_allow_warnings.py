@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.policy.keys import check_policy
-from bot.policy.load import PolicyError
+from bot.policy.problems import PolicyError
+from bot.policy.read_policy import check_policy
 
 OPAQUE, FILES, MANY, OPTION, PLACE = "can run anything", "may run anything", "covers", "opaque", "is a file"
 
@@ -77,7 +77,7 @@ HARMLESS = [
 def _said(pattern: str, more: str = "") -> list[tuple[int, int, str]]:
     text = f"rules:\n  - effect: allow\n    commands: [{pattern}]\n{more}"
     try:
-        warnings = check_policy(text, "agent.yml")[1]
+        warnings = check_policy(text, "agent.yml").warnings
     except PolicyError as error:
         warnings = error.problems
     return [(one.line, one.column, one.message) for one in warnings]
@@ -102,7 +102,7 @@ def test_where_opaque_commands_are_ruled_a_rule_that_ends_early_gives_nothing_aw
 
 def test_a_rule_that_denies_gives_nothing_away() -> None:
     text = "rules:\n  - {effect: deny, commands: [[git], [pytest], [find]]}\n"
-    assert check_policy(text, "agent.yml")[1] == ()
+    assert check_policy(text, "agent.yml").warnings == ()
 
 
 def test_many_alternatives_are_looked_through_in_bounded_time() -> None:

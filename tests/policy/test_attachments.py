@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Tier
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 
 
 def test_without_a_word_only_those_with_write_permission() -> None:

@@ -8,7 +8,7 @@ from bot.contracts.request import Tier
 from bot.policy.dangerous import NAMES, dangerous
 from bot.policy.decide import decide
 from bot.policy.load import load_policy
-from bot.policy.values import Effect
+from bot.policy.rule import Effect
 
 ROOT = "/srv/repo"
 DENIED = {

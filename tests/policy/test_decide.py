@@ -9,8 +9,9 @@ import pytest
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision, decide, may_write
 from bot.policy.load import load_policy
+from bot.policy.rule import Effect
 from bot.policy.shell import parse_shell
-from bot.policy.values import Effect, Policy
+from bot.policy.values import Policy
 
 RULES = """\
 rules:

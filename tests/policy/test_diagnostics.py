@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.values import DiagnosticsPolicy, ServerPolicy
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bot.policy.keys import EDITOR_LINE
+from bot.policy.read_policy import EDITOR_LINE
 from tests.docs.test_docs import blocks
 from tests.support.npm import installed
 

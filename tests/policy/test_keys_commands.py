@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.values import SandboxLimits
 from bot.session.workspaces.start import in_bytes
 from bot.toolhost.resource_limits import ResourceLimits
@@ -25,8 +26,8 @@ def test_one_limit_leaves_the_others() -> None:
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ("memory: 65537", "from 64 to 65536"),
-        ("processes: 10001", "from 10 to 10000"),
+        ("memory: 65537", "from 64 to 65,536"),
+        ("processes: 10001", "from 10 to 10,000"),
         ("memory: 1", "from 64"),
         ("disk: -1", "from 1"),
         ("open_files: 5", "unknown key `open_files`"),

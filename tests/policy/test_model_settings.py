@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Tier, Verb
-from bot.policy.keys import read_policy
-from bot.policy.load import PolicyError
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.values import ModelSettings, Policy
 
 TEXT = """
@@ -29,7 +29,7 @@ HAIKU = "anthropic/claude-haiku-5-5"
 
 
 def read(text: str = TEXT) -> Policy:
-    return read_policy(text, "agent.yml")
+    return load_policy(text, "agent.yml")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from bot.contracts.model import ModelOverride
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 
 WHOLE = """
 models:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.request import Tier
-from bot.policy.load import PolicyError, load_policy
-from bot.policy.rule import WRITING_TOOLS, CommandRule, OpaqueRule, PathRule
-from bot.policy.values import Effect
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
+from bot.policy.rule import WRITING_TOOLS, CommandRule, Effect, OpaqueRule, PathRule
 
 
 def _rules(*lines: str) -> str:
@@ -48,7 +48,7 @@ def test_a_rule_for_opaque_commands_is_read() -> None:
 
 
 PROBLEMS = {
-    "{paths: [a]}": "2:5: a rule needs an `effect`: allow, ask or deny",
+    "{paths: [a]}": "2:5: this has no `effect`: one of allow, ask, deny",
     "{effect: forbid, paths: [a]}": "2:14: `forbid` is not one of allow, ask, deny; the nearest is `deny`",
     "{effect: deny}": "2:5: a rule has exactly one of `paths`, `commands` and `opaque`",
     "{effect: deny, paths: [a], commands: [[b]]}": (
@@ -58,11 +58,11 @@ PROBLEMS = {
     "{effect: deny, paths: []}": "2:27: an empty list matches nothing",
     "{effect: deny, paths: [/etc]}": "2:28: globs are relative to the root: leave the first / out",
     "{effect: deny, paths: ['*.{a,b}']}": "2:28: braces are not expanded; write one glob for each",
-    "{effect: deny, paths: [a], tools: []}": "2:39: no tool is named, so this rule can never match",
+    "{effect: deny, paths: [a], tools: []}": "2:39: an empty list matches nothing",
     "{effect: deny, paths: [a], tools: [bash]}": (
         "2:40: `bash` is not one of edit, glob, grep, ls, patch, view, write; the nearest is `patch`"
     ),
-    "{effect: deny, paths: [a], tiers: []}": "2:39: no tier is named, so this rule can never match",
+    "{effect: deny, paths: [a], tiers: []}": "2:39: an empty list matches nothing",
     "{effect: deny, paths: [a], tiers: [owner]}": (
         "2:40: `owner` is not one of maintainer, contributor, outsider, bot, schedule, local; "
         "the nearest is `outsider`"
@@ -73,18 +73,16 @@ PROBLEMS = {
     "{effect: deny, commands: [git push]}": (
         "2:31: each command is a list of its words: `[[git, push]]` has one command"
     ),
-    "{effect: deny, commands: [[git]], tools: [bash]}": "2:46: `tools` means nothing in a rule for commands",
+    "{effect: deny, commands: [[git]], tools: [bash]}": "2:39: unknown key `tools`; the nearest known one is `tiers`",
     "{effect: allow, commands: [[bash, -c]]}": (
         "2:32: `bash -c` can run anything, so it is opaque and no rule allows it"
     ),
     "{effect: allow, commands: [[npm, [test, run]]]}": (
         "2:32: `npm run` can run anything, so it is opaque and no rule allows it"
     ),
-    "{effect: allow, opaque: true}": (
-        "2:14: no rule allows opaque commands: without a rule they are allowed"
-    ),
-    "{effect: deny, opaque: false}": "2:28: `opaque` is true or left out",
-    "{effect: deny, opaque: true, except: [a]}": "2:42: `except` means nothing in a rule for opaque commands",
+    "{effect: allow, opaque: true}": ("2:14: `allow` is not one of ask, deny; the nearest is `ask`"),
+    "{effect: deny, opaque: false}": "2:28: expected true, found `false`",
+    "{effect: deny, opaque: true, except: [a]}": "2:34: unknown key `except`; the nearest known one is `effect`",
     "{effect: deny, paths: [a/**], examples: [b]}": "2:46: this example is not matched by its rule",
     "{effect: deny, paths: [a/**], counterexamples: [a/b]}": "2:53: this counterexample is matched by its rule",
     "{effect: deny, commands: [[git, push]], examples: [git pull]}": (

@@ -17,8 +17,8 @@ from bot.contracts.writes import (
     Write,
     WriteCaps,
 )
-from bot.policy.load import PolicyError, load_policy
-from bot.policy.values import WritesPolicy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.writes import (
     HIGHEST,
     TIERS,
@@ -139,15 +139,15 @@ def test_what_happened_after_the_run_looked_was_not_thought_of() -> None:
 
 @pytest.mark.parametrize("tier", [Tier.CONTRIBUTOR, Tier.OUTSIDER, Tier.BOT, Tier.LOCAL])
 def test_who_may_not_push_writes_nothing_of_its_own_accord(tier: Tier) -> None:
-    assert not caps_of(WritesPolicy({"comment": 50}), tier)
+    assert not caps_of({"comment": 50}, tier)
 
 
 def test_the_policy_lowers_and_raises_within_the_highest() -> None:
     policy = load_policy("writes: { comment: 50, close: 0 }").writes
-    caps = caps_of(policy, Tier.SCHEDULE)
+    caps = caps_of(policy.caps, Tier.SCHEDULE)
     assert (caps.comment, caps.close, caps.label) == (50, 0, TIERS[Tier.SCHEDULE].label)
     assert all(one.capped_by(HIGHEST) == one for one in (*TIERS.values(), *VERBS.values()))
-    assert caps_of(WritesPolicy({"comment": 10_000}), Tier.SCHEDULE).comment == HIGHEST.comment
+    assert caps_of({"comment": 10_000}, Tier.SCHEDULE).comment == HIGHEST.comment
 
 
 def test_verbs_and_their_labels() -> None:

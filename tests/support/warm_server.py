@@ -172,6 +172,7 @@ def _import_all() -> None:
     from bot.gate import path_rules, sensitive_files
     from bot.gate.disguised_secrets import Detector
     from bot.gate.redact import Redactor
+    from bot.policy import read_policy
     from bot.providers.connect import connect
     from bot.publish.body import render
     from bot.publish.bundle import read
@@ -185,6 +186,7 @@ def _import_all() -> None:
     render._macros()
     page.render_page(RECORDING)
     read._adapter(Outcome)
+    read_policy._adapter()
     path_rules.withholding("a")
     sensitive_files.sensitive("a")
     page.preload()

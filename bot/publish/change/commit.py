@@ -30,6 +30,7 @@ from bot.github.values import TreeEntry
 from bot.maintenance.apply import with_task_limits
 from bot.maintenance.task import Task
 from bot.maintenance.task_file import path_of, read_task
+from bot.parsing.parser import Parser
 from bot.policy.decide import may_write as paths_that_may_change
 from bot.policy.load import load_policy
 from bot.policy.values import Policy
@@ -140,8 +141,9 @@ class PreparedChange:
 
 def prepare_change(context: PublishContext, policy_sha: str) -> PreparedChange:
     file = context.request.policy_file
-    policy = load_policy(read_base_file(context.git, policy_sha, file), file)
-    policy, labels = apply_task(context, policy, policy_sha)
+    with Parser() as parser:
+        policy = load_policy(read_base_file(context.git, policy_sha, file), file, parser)
+        policy, labels = apply_task(context, policy, policy_sha, parser)
     identity = context.identity or policy.identity
     author = Signature(identity.name, identity.email)
     prepared = build_commit(
@@ -156,22 +158,24 @@ def prepare_change(context: PublishContext, policy_sha: str) -> PreparedChange:
     return PreparedChange(prepared, policy, policy_sha, author, labels)
 
 
-def apply_task(context: PublishContext, policy: Policy, sha: str) -> tuple[Policy, tuple[str, ...]]:
+def apply_task(
+    context: PublishContext, policy: Policy, sha: str, parser: Parser | None = None
+) -> tuple[Policy, tuple[str, ...]]:
     """Return the policy with the limits of the request's task, and the task's labels, from its file at the commit
     `sha`."""
     name = context.request.task
     if not name:
         return policy, ()
-    task = _task(context, name, sha)
+    task = _task(context, name, sha, parser)
     return with_task_limits(policy, task), task.labels
 
 
-def _task(context: PublishContext, name: str, sha: str) -> Task:
+def _task(context: PublishContext, name: str, sha: str, parser: Parser | None) -> Task:
     path = path_of(name)
     text = read_base_file(context.git, sha, path)
     if text is None:
         raise PublishError(f"There is no task {name}: {path} is not in the base commit {sha[:12]}.")
-    return read_task(text, path)
+    return read_task(text, path, parser)
 
 
 def sign_change(context: PublishContext, ready: PreparedChange, existing: Iterable[str]) -> PreparedChange:

@@ -18,7 +18,8 @@ from bot.contracts.outcome import Status
 from bot.contracts.pulls import PullRequest
 from bot.gate.path_rules import protection
 from bot.github.errors import GitHubError
-from bot.policy.protected import ProtectedFiles, protected_files
+from bot.policy.decide import protected_files
+from bot.policy.protected import ProtectedFiles
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.body.title_and_footer import title

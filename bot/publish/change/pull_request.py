@@ -104,7 +104,7 @@ def _open(context: PublishContext, proposal: Proposal, target: Target, body: str
     heading = title(context.outcome)
     rule = proposal.policy.pull_request
     # The bundle's request is untrusted, so the policy's rule applies here, too.
-    draft = rule.always_draft or context.request.draft(rule.draft)
+    draft = rule.always_draft or context.request.draft(bool(rule.draft))
 
     def create(as_draft: bool) -> PullData:
         return context.github.open_pull(

@@ -15,7 +15,7 @@ from bot.contracts.pulls import PullRequest, Side
 from bot.github.bodies import BODY_LIMIT
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
-from bot.policy.protected import protected_files
+from bot.policy.decide import protected_files
 from bot.policy.values import Policy
 from bot.publish.body.render import render_body
 from bot.publish.change.commit import CheckedCommit

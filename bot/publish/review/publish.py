@@ -20,8 +20,9 @@ from bot.contracts.review import Finding, Review, Severity
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.values import ReviewData, ReviewDraft
+from bot.policy.decide import protected_files
 from bot.policy.load import load_policy
-from bot.policy.protected import ProtectedFiles, protected_files
+from bot.policy.protected import ProtectedFiles
 from bot.policy.values import ReviewPolicy
 from bot.publish.body.title_and_footer import Links, figures
 from bot.publish.check_run import CheckReport, post_check_run

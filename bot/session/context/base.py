@@ -14,17 +14,19 @@ from bot.environment.detection import Detection
 from bot.evidence.check import Check
 from bot.gate.secrets import Finder
 from bot.maintenance.task import Task
+from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
-from bot.policy.tiers import SETUP_TIMEOUT
-from bot.policy.values import CheckSpec, Policy, SetupStep
+from bot.policy.values import SETUP_TIMEOUT, CheckSpec, Policy, SetupStep
 
 
-def base_policy(checkout: Checkout, request: Request, task: Task | None = None) -> Policy:
+def base_policy(
+    checkout: Checkout, request: Request, task: Task | None = None, parser: Parser | None = None
+) -> Policy:
     """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
 
     Raises `PolicyError`, and `UsageError` where the file that the request names is not there.
     """
-    policy = load_policy(_read_base(checkout, request.policy_file), request.policy_file)
+    policy = load_policy(_read_base(checkout, request.policy_file), request.policy_file, parser)
     if task is None:
         return policy
     from bot.maintenance.apply import with_task_limits
@@ -32,7 +34,7 @@ def base_policy(checkout: Checkout, request: Request, task: Task | None = None) 
     return with_task_limits(policy, task)
 
 
-def base_task(checkout: Checkout, request: Request) -> Task | None:
+def base_task(checkout: Checkout, request: Request, parser: Parser | None = None) -> Task | None:
     """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
     if not request.task:
         return None
@@ -42,7 +44,7 @@ def base_task(checkout: Checkout, request: Request) -> Task | None:
     text = _read_base(checkout, path)
     if text is None:
         raise UsageError(f"There is no task {request.task}: {path} is not there at the base commit.")
-    return read_task(text, path)
+    return read_task(text, path, parser)
 
 
 def base_finder(checkout: Checkout, policy: Policy) -> Finder:

@@ -34,6 +34,7 @@ from bot.maintenance.due_tasks import (
 )
 from bot.maintenance.task import FOLDER, Task
 from bot.maintenance.task_file import is_task_file, read_task
+from bot.parsing.parser import Parser
 from bot.policy.load import POLICY_FILE, load_policy
 from bot.policy.values import Policy
 from bot.publish.thread.markers import PULL_REQUEST, is_ours, mark, marked, read_mark
@@ -121,8 +122,9 @@ def plan_repository(
     exist."""
     repository = window.repository
     branch = host.repository(repository).default_branch
-    policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file)
-    tasks = _tasks(repository, branch, host, warn)
+    with Parser() as parser:
+        policy = load_policy(host.file(repository, run.policy_file, branch), run.policy_file, parser)
+        tasks = _tasks(repository, branch, host, warn, parser)
     if run.tasks:
         _check_names(run.tasks, tasks)
     state = _state(repository, host, policy) if tasks else RepositoryState()
@@ -190,14 +192,14 @@ def _dashboard(repository: str, host: MaintenanceHost) -> IssueData | None:
     return None
 
 
-def _tasks(repository: str, branch: str, host: MaintenanceHost, say: Say) -> dict[str, Task]:
+def _tasks(repository: str, branch: str, host: MaintenanceHost, say: Say, parser: Parser) -> dict[str, Task]:
     tasks: dict[str, Task] = {}
     for name in sorted(host.folder(repository, FOLDER, branch)):
         if not is_task_file(name):
             continue
         path = f"{FOLDER}/{name}"
         try:
-            task = read_task(host.file(repository, path, branch) or "", path)
+            task = read_task(host.file(repository, path, branch) or "", path, parser)
         except UsageError as error:
             say(f"{repository}: {error}")
             continue

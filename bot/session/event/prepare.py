@@ -17,6 +17,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.request import Request
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
+from bot.parsing.parser import Parser
 from bot.policy.values import Policy
 from bot.session.context.base import (
     Preparation,
@@ -64,8 +65,9 @@ def prepare_environment(
         with lock_folder(folder.root):
             branch = f"refs/heads/{request.base_ref}"
             checkout = prepare(Source(where.git_url(request.repository), branch, where.token), folder.root)
-            task = base_task(checkout, request)
-            policy = base_policy(checkout, request, task)
+            with Parser() as parser:
+                task = base_task(checkout, request, parser)
+                policy = base_policy(checkout, request, task, parser)
             if propose_writes(policy, request, task, lambda record: None):
                 return {}
             preparation = preparation_of(policy, checkout, detected_at(checkout, policy))

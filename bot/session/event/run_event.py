@@ -27,7 +27,8 @@ from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
-from bot.policy.load import PolicyError, load_policy
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
 from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment

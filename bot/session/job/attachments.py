@@ -91,7 +91,7 @@ def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
             blind=not options.vision,
             ended=lambda: options.cancel.fired,
         )
-        reader = _Reader(github, request, policy.bots)
+        reader = _Reader(github, request, policy.verbs_of_bots)
         unpacker = Unpacker(options.confinement, options.folder)
         files = AttachedFiles(options.files, Fetcher(site, FILE_LIMITS), unpacker)
         redrawer = Redrawer(options.confinement, options.folder)

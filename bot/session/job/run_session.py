@@ -30,6 +30,7 @@ from bot.contracts.outcome import StopReason
 from bot.contracts.request import Tier, Verb
 from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
+from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
 from bot.providers.connect import apply_overrides
 from bot.session.context.base import base_finder, base_policy, base_task
@@ -103,11 +104,12 @@ def _run_base(
 ) -> RunResult:
     spec = _with_leftovers(spec)
     checkout = prepare(spec.source, spec.folder.root)
-    task = base_task(checkout, spec.request)
     skills = find_skills(
         checkout, spec.environment if spec.request.actor.tier is Tier.LOCAL else {}, spec.request.instruction
     )
-    policy = base_policy(checkout, spec.request, task)
+    with Parser() as parser:
+        task = base_task(checkout, spec.request, parser)
+        policy = base_policy(checkout, spec.request, task, parser)
     detector = Detector(redactor, base_finder(checkout, policy))
     say = spec.say
     spec = replace(spec, say=lambda text: say(detector.masked(text)))

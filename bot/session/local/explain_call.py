@@ -12,9 +12,9 @@ from bot.contracts.request import Tier, Verb
 from bot.gate.path_rules import withholding
 from bot.policy.decide import Decision, may_write
 from bot.policy.globs import normalise
-from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, patched_paths
+from bot.policy.rule import SHELL_TOOL, WRITING_TOOLS, Effect, patched_paths
 from bot.policy.shell import parse_shell
-from bot.policy.values import Effect, Policy
+from bot.policy.values import Policy
 from bot.session.context.profiles import MODEL_VERBS, profile_of_verb
 from bot.session.tools.toolbox import Gatekeeper
 

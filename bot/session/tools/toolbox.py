@@ -17,8 +17,8 @@ from bot.contracts.outcome import Denial
 from bot.contracts.request import Tier
 from bot.contracts.tools import PLAIN, ToolOutcome, Variation
 from bot.policy.decide import Decision, decide
-from bot.policy.rule import patched_paths
-from bot.policy.values import Effect, Policy
+from bot.policy.rule import Effect, patched_paths
+from bot.policy.values import Policy
 from bot.session.context.profiles import DESCRIBE_CHANGE, SHELL, SHELL_TOOLS, TASK, WRITING, Profile
 from bot.session.tools.approvals import BY_PERSON_SUFFIX, NO, ApprovalReply, ApprovalRequest, Approvals
 from bot.session.tools.result_tools import ResultTool

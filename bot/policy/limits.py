@@ -1,0 +1,160 @@
+"""Rights and limits: the keys `tiers`, `bots` and `budget`, as models and frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import GetJsonSchemaHandler
+from pydantic_core import core_schema
+
+from bot.contracts.request import Tier, Verb
+from bot.policy.egress import PRESETS
+from bot.policy.kinds import (
+    ONCE,
+    As,
+    JsonSchema,
+    about,
+    decimal,
+    key,
+    one_of,
+    raise_problems,
+    repeated,
+    whole,
+    word,
+)
+
+ALL_VERBS = frozenset(Verb)
+READING_VERBS = frozenset({Verb.REVIEW, Verb.EXPLAIN, Verb.PLAN, Verb.STATUS, Verb.HELP})
+OUTSIDER_VERBS = frozenset({Verb.HELP, Verb.STATUS})
+
+Usd = Annotated[float, decimal(1000)]
+Minutes = Annotated[float, decimal(360)]
+Turns = Annotated[int, whole(0, 1000)]
+Tokens = Annotated[int, whole(0, 1_000_000_000)]
+Commands = Annotated[int, whole(0, 100_000)]
+Output = Annotated[float, decimal(100_000)]
+Runs = Annotated[int, whole(0, 100_000)]
+MaybeUsd = Annotated[float | None, As(Usd)]
+MaybeMinutes = Annotated[float | None, As(Minutes)]
+MaybeTokens = Annotated[int | None, As(Tokens)]
+MaybeCommands = Annotated[int | None, As(Commands)]
+MaybeOutput = Annotated[float | None, As(Output)]
+MaybeRuns = Annotated[int | None, As(Runs)]
+Verbs = Annotated[frozenset[Verb], word("all", ALL_VERBS)]
+Egress = Annotated[tuple[Annotated[str, one_of(PRESETS)], ...], ONCE, word("none", ())]
+MaybeVerbs = Annotated[frozenset[Verb] | None, As(Verbs)]
+_MaybeTurns = Annotated[int | None, As(Annotated[int, whole(1, 1000)])]
+_SomeTokens = Annotated[int | None, As(Annotated[int, whole(1, 1_000_000_000)])]
+
+
+@dataclass(frozen=True, slots=True)
+class TierPolicy:
+    """Limits of one run; those with `_a_day` of one person within a day. `None` is no limit. `egress` are names of
+    presets, whose hosts the workspace may reach."""
+
+    verbs: Annotated[Verbs, about("What may be asked for.")]
+    usd: Annotated[Usd, about("What one run may cost, in USD.")]
+    turns: Annotated[Turns, about("How often one run may ask the model.")]
+    minutes: Annotated[Minutes, about("How long one run may take.")]
+    runs_a_day: Annotated[Runs, about("Runs that one person may start within a day.")]
+    usd_a_day: MaybeUsd = key(None, "What one person's runs may cost within a day, in USD.")
+    tokens: MaybeTokens = key(None, "Tokens of one run: input, cache and output together.")
+    commands: MaybeCommands = key(None, "How many commands the agent may run in one run.")
+    output: MaybeOutput = key(None, "What the agent's commands may print in one run, in MiB.")
+    egress: Egress = key((), "Package registries that the sandbox may reach, by preset.")
+
+
+def default_tiers() -> Mapping[Tier, TierPolicy]:
+    """Return the limits of one run by tier, and the runs a day. A person at their own terminal has a maintainer's.
+
+    An outsider's limits take effect only if a policy gives outsiders a verb that starts a model.
+    """
+    maintainer = TierPolicy(ALL_VERBS, 5, 80, 30, 50, commands=500, output=256)
+    return MappingProxyType(
+        {
+            Tier.MAINTAINER: maintainer,
+            Tier.CONTRIBUTOR: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
+            Tier.OUTSIDER: TierPolicy(OUTSIDER_VERBS, 0.5, 20, 10, 3, commands=100, output=64),
+            Tier.BOT: TierPolicy(READING_VERBS, 1, 30, 10, 10, commands=150, output=64),
+            Tier.SCHEDULE: TierPolicy(ALL_VERBS, 2, 60, 30, 20, commands=300, output=256),
+            Tier.LOCAL: maintainer,
+        }
+    )
+
+
+FILE_TIERS = tuple(tier.value for tier in Tier if tier is not Tier.LOCAL)
+
+
+class TierTable:
+    """The annotation of `tiers`: the file's keys of a tier replace its defaults."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        read = handler.generate_schema(Mapping[Annotated[Tier, one_of(FILE_TIERS)], TierPolicy])
+        return core_schema.no_info_after_validator_function(
+            _with_local, core_schema.no_info_before_validator_function(_over_defaults, read)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchema:
+        tier = handler(schema)["additionalProperties"]
+        handler.resolve_ref_schema(tier).pop("required", None)
+        return {
+            "type": "object",
+            "properties": dict.fromkeys(FILE_TIERS, tier),
+            "additionalProperties": False,
+        }
+
+
+def _over_defaults(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    defaults = {tier.value: _fields(limits) for tier, limits in default_tiers().items()}
+    return {
+        name: {**defaults.get(name, defaults[Tier.LOCAL]), **own} if isinstance(own, dict) else own
+        for name, own in value.items()
+    }
+
+
+def _fields(limits: TierPolicy) -> dict[str, Any]:
+    """Return the fields with a value: no file can spell `None`."""
+    values = ((one.name, getattr(limits, one.name)) for one in fields(limits))
+    return {name: value for name, value in values if value is not None}
+
+
+def _with_local(tiers: Mapping[Tier, TierPolicy]) -> Mapping[Tier, TierPolicy]:
+    tiers = {**default_tiers(), **tiers}
+    return MappingProxyType({**tiers, Tier.LOCAL: tiers[Tier.MAINTAINER]})
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """An account that may ask. Without `verbs` it may ask for what the tier `bot` may."""
+
+    id: Annotated[int, whole(1, 10**15), about("The account's id, a number.")]
+    verbs: MaybeVerbs = key(None, "What it may ask for; by default what the tier `bot` may.")
+
+
+def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
+    raise_problems(((n, "id"), f"{one} is listed twice") for n, one in repeated(bot.id for bot in bots))
+    return bots
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Caps for the runs of all tiers. `None` caps nothing beyond the tier's own limit.
+
+    `check_minutes` is for all rounds of checks of a run together; `None` is 5 at a terminal and 10 in Actions.
+    """
+
+    usd: MaybeUsd = key(None, "The most that any run may cost, in USD.")
+    turns: _MaybeTurns = key(None, "How often any run may ask the model at most.")
+    minutes: MaybeMinutes = key(None, "How long any run may take at most.")
+    tokens: _SomeTokens = key(None, "Tokens of any run at most: input, cache and output together.")
+    commands: MaybeCommands = key(None, "How many commands the agent may run in any run.")
+    output: MaybeOutput = key(None, "What the agent's commands may print in any run, in MiB.")
+    runs_a_day: MaybeRuns = key(None, "Runs of everybody together within a day.")
+    check_minutes: MaybeMinutes = key(None, "How long the checks of a run may take, all rounds together.")

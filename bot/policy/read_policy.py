@@ -1,0 +1,60 @@
+"""Read the policy file by its model (`bot.policy.values`), and make the JSON Schema from the same model."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from bot.parsing.parser import Parser
+from bot.policy.json_schema import json_schema
+from bot.policy.problems import Problem, Reading
+from bot.policy.reading import read_document
+from bot.policy.values import Policy
+
+
+class CheckedPolicy(NamedTuple):
+    """`warnings` are about rules that may allow more than intended. `reading` has the positions; `None` for a file that
+    says nothing."""
+
+    policy: Policy
+    warnings: tuple[Problem, ...] = ()
+    reading: Reading | None = None
+
+
+def check_policy(text: str, source: str, parser: Parser | None = None) -> CheckedPolicy:
+    """Return the policy in `text`, with defaults for missing keys. Raises `PolicyError` with all problems."""
+    policy, reading = read_document(_adapter(), text, source, parser, {"source": source})
+    return CheckedPolicy(policy, tuple(sorted(reading.warnings)) if reading else (), reading)
+
+
+@cache
+def _adapter() -> TypeAdapter[Policy]:
+    """Cached: it takes 0.1 s."""
+    return TypeAdapter(Policy)
+
+
+_SCHEMA_URL = "https://raw.githubusercontent.com/slash-agent/slash-agent/v0/docs/agent.schema.json"
+EDITOR_LINE = f"# yaml-language-server: $schema={_SCHEMA_URL}"
+"""The first line of a policy file, with which editors complete and check it."""
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12). The loader refuses what it refuses; an empty file is valid."""
+    return {
+        "$schema": _DIALECT,
+        "$id": _SCHEMA_URL,
+        "title": "Slash Agent policy",
+        "description": "What the agent may do in a repository: .github/agent.yml, read from the base commit.",
+        **json_schema(_adapter()),
+        "type": ["object", "null"],
+    }
+
+
+def schema_text() -> str:
+    """Return the text of `docs/agent.schema.json`."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"

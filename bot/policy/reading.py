@@ -1,0 +1,169 @@
+"""Validate a YAML document by pydantic: plain values in, and every problem out, each with its line and column.
+
+The words of a message come from the JSON Schema of the place, the same that editors use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from bot.events.nearest import nearest
+from bot.parsing.compose_yaml import YamlError
+from bot.parsing.parser import Parser
+from bot.parsing.yaml_nodes import Node, read_yaml
+from bot.policy.json_schema import alternatives, json_schema, resolved, words_of
+from bot.policy.kinds import JsonSchema, Scalar
+from bot.policy.problems import KEY, Location, PolicyError, Problem, Reading
+
+Model = TypeVar("Model")
+_DEFINITION = "#/$defs/"
+_MOST = 100
+"""Problems that are worded; a file with more is no policy, and each takes a search for the nearest word."""
+_NAMES = "names"
+
+
+def read_document(
+    adapter: TypeAdapter[Model],
+    text: str,
+    source: str,
+    parser: Parser | None,
+    given: Mapping[str, object],
+) -> tuple[Model, Reading | None]:
+    """Return the model of the document in `text`, with the fields `given`, which no document has. An empty document has
+    the defaults, and no `Reading`. Raises `PolicyError` with all problems."""
+    try:
+        root = read_yaml(text, parser).root
+    except YamlError as error:
+        raise PolicyError(source, [Problem(error.line, error.column, error.message)]) from error
+    if root is None:
+        return adapter.validate_python(dict(given)), None
+    reading = Reading(root, source)
+    problems: list[Problem] = []
+    value = _plain(root, problems)
+    if isinstance(value, dict):
+        problems += [
+            reading.problem((name, KEY), _unknown_key((name,), json_schema(adapter)))
+            for name in given
+            if name in value
+        ]
+        value |= given
+    try:
+        model = adapter.validate_python(value, extra="forbid", context=reading)
+    except ValidationError as error:
+        schema = json_schema(adapter)
+        described = (_problem(one, reading, schema) for one in error.errors(include_url=False)[:_MOST])
+        problems += filter(None, described)
+    if problems:
+        raise PolicyError(source, problems)
+    return model, reading
+
+
+def _plain(node: Node, problems: list[Problem]) -> Any:
+    """Return lists, dictionaries, scalars as they are written, and `None`."""
+    if node.tag:
+        problems.append(
+            Problem(node.line, node.column, f"the tag {node.tag} means nothing here; leave it out")
+        )
+    if node.kind == "sequence":
+        return [_plain(item, problems) for item in node.items]
+    if node.kind == "mapping":
+        return _mapping(node, problems)
+    if node.is_null:
+        return None
+    scalar = Scalar(node.text)
+    scalar.is_plain = not node.quotes
+    return scalar
+
+
+def _mapping(node: Node, problems: list[Problem]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in node.pairs:
+        if key.kind != "scalar" or key.tag or key.is_null:
+            problems.append(Problem(key.line, key.column, f"expected text, found {_found(key)}"))
+        elif key.text in values:
+            problems.append(Problem(key.line, key.column, f"`{key.text[:60]}` is given twice"))
+        else:
+            values[key.text] = _plain(value, problems)
+    return values
+
+
+def _problem(error: ErrorDetails, reading: Reading, schema: JsonSchema) -> Problem | None:
+    where = tuple(step for step in error["loc"] if not _is_definition(step, schema))
+    if error["type"] == "unexpected_keyword_argument":
+        return reading.problem((*where, KEY), _unknown_key(error["loc"], schema))
+    if where[-1:] == (KEY,) and any("properties" in one for one in _at(error["loc"][:-2], schema)):
+        return reading.problem(where, _unknown_key(error["loc"][:-1], schema))
+    message = _message(error, reading.node(where), schema)
+    return reading.problem(where, message) if message else None
+
+
+def _unknown_key(where: Location, schema: JsonSchema) -> str:
+    name = str(where[-1])
+    owners = [one for place in _at(where[:-1], schema) for one in alternatives(place, schema)]
+    near = nearest(
+        name, sorted({known for owner in owners for known in owner.get("properties", ())} - {name})
+    )
+    return f"unknown key `{name[:40]}`; the nearest known one is `{near}`"
+
+
+def _message(error: ErrorDetails, node: Node, schema: JsonSchema) -> str:
+    where, kind = error["loc"], error["type"]
+    if kind == "problem":
+        return error["msg"]
+    if node.tag:
+        return ""  # reported already
+    if kind == "too_short":
+        # Of a list with items, each of which is reported already.
+        return "" if node.items else "an empty list matches nothing"
+    if kind == "too_long":
+        return "at most {max_length} are listed, and not {actual_length}".format(**error["ctx"])
+    places = _at(where, schema)
+    words = ", or ".join(dict.fromkeys(words_of(place, schema) for place in places))
+    if kind == "missing":
+        return f"this has no `{where[-1]}`: {words}"
+    known = [str(word) for place in places for word in resolved(place, schema).get("enum", ())]
+    if len(known) > 1 and node.kind == "scalar" and not node.is_null:
+        near = nearest(node.text, known)
+        return f"`{node.text[:40]}` is not {words}; the nearest is `{near}`"
+    return f"expected {words}, found {_found(node)}"
+
+
+def _found(node: Node) -> str:
+    if node.tag:
+        return f"the tag {node.tag}"
+    if node.is_null:
+        return "nothing"
+    if node.kind != "scalar":
+        return "a mapping" if node.kind == "mapping" else "a list"
+    return f"`{node.text[:40]}`" + (" in quotes" if node.quotes in ("'", '"') else "")
+
+
+def _at(where: Location, schema: JsonSchema) -> list[JsonSchema]:
+    """Return the schemas of the place `where`."""
+    places = [schema]
+    for step in where:
+        if _is_definition(step, schema):
+            places = [{"$ref": step}]
+            continue
+        inner = (_inside(one, step) for place in places for one in alternatives(place, schema))
+        places = [resolved(one, schema) for one in inner if isinstance(one, dict)]
+    return places
+
+
+def _is_definition(step: str | int, schema: JsonSchema) -> bool:
+    """Whether a step of pydantic's location is no key but one of several models."""
+    return str(step).startswith(_DEFINITION) and str(step)[len(_DEFINITION) :] in schema["$defs"]
+
+
+def _inside(place: JsonSchema, step: str | int) -> object:
+    if isinstance(step, int):
+        return place.get("items")
+    if step == KEY:
+        return place.get(_NAMES)
+    named = place.get("additionalProperties")
+    named = {**named, _NAMES: place.get("propertyNames")} if isinstance(named, dict) else None
+    return place.get("properties", {}).get(step, named)

@@ -1,0 +1,149 @@
+"""A-99 and A-103 to A-105: YAML of a policy, a task file or a SKILL.md that attacks its reader."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bot.maintenance.task_file import read_task
+from bot.parsing.compose_yaml import YamlError
+from bot.parsing.parser import Parser
+from bot.parsing.yaml_nodes import read_yaml
+from bot.policy.load import load_policy
+from bot.policy.problems import PolicyError
+from bot.session.event.maintain import _tasks
+from bot.skills.rules import check_document
+
+BOMBS = {
+    "lists": "a: " + "[" * 30_000,
+    "keys": "? " * 15_000 + "x",
+    "mappings": "a: {" * 10_000,
+    "aliases that multiply": "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
+    + "".join(f"a{n + 1}: &a{n + 1} [{','.join([f'*a{n}'] * 9)}]\n" for n in range(9)),
+    "aliases that nest": "a0: &a0 [x]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}]\n" for n in range(1_500)),
+    "merge keys": "a0: &a0 {k: 1}\n"
+    + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(40)),
+    "an anchor in itself": "a: &a {b: [*a]}",
+    "more values than anybody writes": "a: [" + "," * 25_000 + "]",
+    "over 64 kB": "a: b # " + "x" * 70_000,
+    "two documents": "a: b\n---\nc: d",
+    "a control character": "a: \x01",
+    "half a surrogate pair": "a: \ud800",
+}
+
+
+def _policy(text: str, parser: Parser) -> object:
+    return load_policy(text, "agent.yml", parser)
+
+
+def _task(text: str, parser: Parser) -> object:
+    return read_task(f"---\n{text}\n---\nDo it.", "links.md", parser)
+
+
+def _skill(text: str, parser: Parser) -> object:
+    data = f"---\n{text}\n---\nDo it.".encode("utf-8", "surrogatepass")
+    checked = check_document(data, "skills", "a", "SKILL.md", "repository", parser=parser)
+    if checked.skill is None:
+        raise PolicyError("a", ())
+    return checked
+
+
+GOOD = {_policy: "version: 1", _task: "schedule: daily", _skill: "name: 'a'\ndescription: b"}
+
+
+@pytest.mark.parametrize("read", GOOD)
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a99_a_bomb_is_an_error_and_the_next_file_is_read(
+    kind: str, read: Callable[[str, Parser], object]
+) -> None:
+    with Parser() as parser:
+        with pytest.raises(PolicyError):
+            read(BOMBS[kind], parser)
+        assert read(GOOD[read], parser)
+
+
+def test_a99_the_error_of_a_bomb_has_its_line() -> None:
+    for kind, line in {"lists": 1, "aliases that nest": 15, "two documents": 2}.items():
+        with Parser() as parser, pytest.raises(PolicyError, match=rf"^agent\.yml:{line}:\d+: "):
+            _policy(BOMBS[kind], parser)
+
+
+SCALAR = ["scalar", "str", 1, 1, "", "x"]
+ANSWERS: dict[str, Any] = {
+    "nothing": None,
+    "text": "nodes",
+    "no nodes": {"problem": None},
+    "an entry that is too short": {"problem": None, "nodes": [["scalar"]], "uses": []},
+    "a circle": {"problem": None, "nodes": [["sequence", "seq", 1, 1, "", [0]]], "uses": []},
+    "a child that comes later": {
+        "problem": None,
+        "nodes": [["sequence", "seq", 1, 1, "", [1]], SCALAR],
+        "uses": [],
+    },
+    "a child before the first": {
+        "problem": None,
+        "nodes": [SCALAR, ["sequence", "seq", 1, 1, "", [-1]]],
+        "uses": [],
+    },
+    "half a pair": {"problem": None, "nodes": [SCALAR, ["mapping", "map", 1, 1, "", [0]]], "uses": []},
+    "a kind of its own": {"problem": None, "nodes": [["scalars", "str", 1, 1, "", []]], "uses": []},
+    "nodes that multiply": {
+        "problem": None,
+        "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n] * 9] for n in range(9))],
+        "uses": [],
+    },
+    "nodes that nest": {
+        "problem": None,
+        "nodes": [SCALAR, *(["sequence", "seq", 1, 1, "", [n]] for n in range(5_000))],
+        "uses": [],
+    },
+    "a line that is none": {"problem": None, "nodes": [["scalar", "str", "x", 1, "", "x"]], "uses": []},
+    "a problem that is none": {"problem": ["x"], "nodes": [], "uses": []},
+}
+
+
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_a103_the_answer_of_a_child_that_a_text_took_over_is_checked(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Parser() as parser:
+        monkeypatch.setattr(parser, "parse", lambda function, text: ANSWERS[kind])
+        with pytest.raises(YamlError, match="its parser answered with no document"):
+            read_yaml("a: b", parser)
+
+
+def test_a104_no_process_with_secrets_parses_yaml() -> None:
+    code = (
+        "import sys; from bot.policy.load import load_policy; from bot.maintenance.task_file import read_task;"
+        "from bot.skills.front_matter import read_front_matter;"
+        "assert load_policy('on_deny: stop').on_deny == 'stop';"
+        "assert read_task('---\\npaths: [a]\\n---\\nDo it.', 'a.md').paths == ('a',);"
+        "assert read_front_matter('---\\nname: \"a\"\\n---\\n').fields == {'name': 'a'};"
+        "print([name for name in sys.modules if name.split('.')[0] in ('yaml', '_yaml')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+class Host:
+    """A repository's folder of tasks."""
+
+    def folder(self, repository: str, path: str, ref: str) -> list[str]:
+        return ["a.md", "bomb.md", "c.md"]
+
+    def file(self, repository: str, path: str, ref: str) -> str:
+        front = BOMBS["aliases that multiply"] if "bomb" in path else "schedule: daily"
+        return f"---\n{front}\n---\nDo it."
+
+
+def test_a105_a_hostile_task_file_is_named_and_the_others_are_due() -> None:
+    said: list[str] = []
+    with Parser() as parser:
+        tasks = _tasks("o/r", "main", Host(), said.append, parser)
+    assert list(tasks) == ["a", "c"]
+    assert len(said) == 1
+    assert "bomb.md:" in said[0]
