@@ -55,11 +55,12 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     root = arguments.repo.resolve()
     if not (root / ".git").exists():
         raise UsageError(f"{root} is not the root of a git repository: give one with --repo DIR.")
-    detected = detect_environment(root)
+    detected = detect_environment(root, os.environ)
     proposed = propose(detected, arguments.provider, tasks=arguments.tasks, reviews=arguments.reviews)
     missing = [file for file in proposed if not (root / file.path).exists()]
     printer = Printer(sys.stdout, os.environ)
     if arguments.dry_run or not arguments.yes:
+        _print_steps(detected, printer)
         for file in proposed:
             printer.line(f"{'write' if file in missing else 'there'}  {file.path}  ({file.why})")
     if arguments.dry_run:
@@ -78,6 +79,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     there = [file for file in proposed if file not in missing]
     _print_result(_Result(detected, missing, there, trials, notes), arguments, printer)
     return ExitCode.DONE
+
+
+def _print_steps(detected: Detection, printer: Printer) -> None:
+    """Print each step of CI as taken or left out, with the reason."""
+    for check in detected.checks:
+        printer.line(f"taken     {check.name}  ({check.source})")
+    for one in (*detected.unread, *detected.omissions):
+        printer.line(f"left out  {one.what}: {one.reason}  ({one.source})")
 
 
 def _agreed(number: int) -> bool:
@@ -102,7 +111,7 @@ def _write(root: Path, file: ProposedFile) -> None:
 def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
     """Run each check of the new policy once, and make comments of those that cannot run here."""
     try:
-        trials = try_with_progress(root, policy_text(detected), sys.stdout)
+        trials = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
     except AgentError as error:
         return [], [f"The checks were not tried: {error}"]
     unfit = {
@@ -110,10 +119,13 @@ def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
         for trial in trials
         if trial.run.state in (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
     }
-    if not unfit:
+    fallbacks = {check.name for check in detected.checks if check.fallback}
+    untested = not any(trial.tests for trial in trials if trial.name not in fallbacks)
+    trials = [trial for trial in trials if untested or trial.name not in fallbacks]
+    if not unfit and not (untested and fallbacks):
         return trials, []
-    (root / POLICY_FILE).write_text(policy_text(detected, unfit), encoding="utf-8")
-    return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."]
+    (root / POLICY_FILE).write_text(policy_text(detected, unfit, fallback=untested), encoding="utf-8")
+    return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."] if unfit else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +146,8 @@ def _print_result(result: _Result, arguments: argparse.Namespace, printer: Print
     _print_next(result, arguments, printer)
     printer.line()
     _print_checks(result, printer)
+    for one in (*result.detected.unread, *result.detected.omissions) if arguments.yes else ():
+        printer.field("left out", f"{one.what} (from {one.source}): {one.reason}")
     for note in result.notes:
         printer.field("note", note, "yellow")
     for file in result.written:

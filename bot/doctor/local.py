@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from bot.contracts.errors import AgentError, NoSandboxError
 from bot.contracts.sandbox import Canary, SandboxInfo
 from bot.doctor.finding import Finding, State
 from bot.environment.detect import detect
-from bot.environment.detection import Detection
+from bot.environment.detection import Detection, Step
 from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
@@ -46,9 +47,6 @@ _NOT_SOURCE = {
     ".nox",
     "target",
     "vendor",
-    ".cargo-home",
-    ".m2",
-    ".npm-tools",
 }
 
 
@@ -59,7 +57,7 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
         *sandbox(verbose=verbose),
         *models(environment, _used_models(root, policy, environment)),
         policy,
-        *_checks(root, policy),
+        *_checks(root, policy, environment),
         workflow(root),
         *maintenance(root),
         *leftovers(root, environment),
@@ -197,9 +195,18 @@ def leftovers(root: Path, environment: Mapping[str, str]) -> list[Finding]:
     return [Finding("credentials", State.WARNING, " ".join(message), FIX)] if message else []
 
 
-def detect_environment(root: Path) -> Detection:
-    """How the checkout is set up and checked, by its files."""
-    return detect(_paths(root), lambda path: read_text(root / path))
+def detect_environment(root: Path, environment: Mapping[str, str]) -> Detection:
+    """How the checkout is checked, by its files, and the setup that it lacks: none where an environment is there."""
+    detected = detect(_paths(root), lambda path: read_text(root / path))
+    setup = tuple(step for step in detected.setup if not _is_set_up(step, root, environment))
+    return replace(detected, setup=setup)
+
+
+def _is_set_up(step: Step, root: Path, environment: Mapping[str, str]) -> bool:
+    has_python = "python" in step.egress and bool(
+        environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
+    )
+    return has_python or bool(step.makes and (root / step.makes).is_dir())
 
 
 def _policy(root: Path) -> Finding:
@@ -220,7 +227,7 @@ def _policy(root: Path) -> Finding:
     return Finding(name, State.WARNING, f"{POLICY_FILE} gives away more than it says: {message}{more}.", fix)
 
 
-def _checks(root: Path, policy: Finding) -> list[Finding]:
+def _checks(root: Path, policy: Finding, environment: Mapping[str, str]) -> list[Finding]:
     """Which there are; nothing if the policy cannot be read."""
     if policy.state is State.MISSING:
         return []
@@ -228,11 +235,11 @@ def _checks(root: Path, policy: Finding) -> list[Finding]:
     if read.checks:
         named = ", ".join(f"`{check.command}`" for check in read.checks)
         return [Finding("checks", State.UNKNOWN, f"The policy names {named}; not tried.")]
-    detected = detect_environment(root)
+    detected = detect_environment(root, environment)
     fix = f"name the checks under `checks:` in {POLICY_FILE}"
     unread = [Finding("checks", State.WARNING, f"{one.what}: {one.reason}.", fix) for one in detected.unread]
     if detected.checks:
-        named = ", ".join(f"`{check.plain}`" for check in detected.checks)
+        named = ", ".join(f"`{check.name}`" for check in detected.checks)
         message = f"The policy names none; detected {named}; not tried."
         return [Finding("checks", State.UNKNOWN, message), *unread]
     message = "No check was found: a pull request will carry no evidence."

@@ -87,19 +87,24 @@ def propose(detected: Detection, provider: str, *, tasks: bool, reviews: bool = 
     return files
 
 
-def policy_text(detected: Detection, unfit: Mapping[str, str] = MappingProxyType({})) -> str:
+def policy_text(
+    detected: Detection, unfit: Mapping[str, str] = MappingProxyType({}), *, fallback: bool = False
+) -> str:
     """A policy file that loads, without what the built-in policy has already. Checks in `unfit` become comments with
-    its reason."""
-    able = [one for one in detected.checks if one.name not in unfit]
+    its reason. With `fallback`, the checks for when no test of CI can run are in it."""
+    checks = [one for one in detected.checks if fallback or not one.fallback]
+    able = [one for one in checks if one.name not in unfit]
     parts = [_POLICY, _CHECKS if able else _NO_CHECKS]
     parts += [
-        f"  - name: {_quoted(one.name)} # from {_comment(one.source)}\n    command: {_quoted(one.command)}\n"
+        f"  - name: {_quoted(one.name)} # from {_comment(one.source)}\n{_command(one.command)}"
         for one in able
     ]
     parts += [
         f"#  cannot run here: {_comment(unfit[one.name])}\n"
-        f"#  - name: {_quoted(one.name)}\n#    command: {_quoted(one.command)}\n"
-        for one in detected.checks
+        + "".join(
+            f"#{line}\n" for line in f"  - name: {_quoted(one.name)}\n{_command(one.command)}".splitlines()
+        )
+        for one in checks
         if one.name in unfit
     ]
     parts.append(_SETUP if detected.setup else _NO_SETUP)
@@ -130,6 +135,13 @@ def _filled(template: str, provider: str) -> str:
 
 def _comment(text: str) -> str:
     return source_of(text)
+
+
+def _command(command: str) -> str:
+    """Return the `command` of a check: one line is quoted, a script stays as it is written."""
+    if "\n" not in command:
+        return f"    command: {_quoted(command)}\n"
+    return "    command: |-\n" + "".join(f"      {line}\n" if line else "\n" for line in command.splitlines())
 
 
 def _quoted(command: str) -> str:

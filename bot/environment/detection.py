@@ -1,23 +1,17 @@
-"""Results of detection: setup steps, checks, and omissions with their reasons."""
+"""Results of detection: checks, the setup that they need where nothing is installed, and what was left out, and why."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
+from bot.ecosystems.record import Use
 from bot.parsing.parser import ParseError, Parser
 
-LONGEST_COMMAND = 1_500
-_SOURCE = re.compile(r"[^\w ./,:()\[\]-]")
-
-
-class Kind(StrEnum):
-    TESTS = "tests"
-    TYPES = "types"
-    LINT = "lint"
+LONGEST_COMMAND = 4_000
+_SOURCE = re.compile(r"[^\w ./,:()\[\]@${}-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +32,19 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class DetectedCheck:
-    """`command` works after our setup; `plain` is for an environment with the tools on PATH."""
+    """`command` is CI's own; `source` names the file. A `fallback` is the usual command for a manifest, for when no
+    test of CI can run here."""
 
     name: str
     command: str
-    plain: str
-    kind: Kind
+    use: Use
     source: str
+    fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A command or step that detection skipped, and why."""
+    """A step of CI that is no check here, and why."""
 
     what: str
     reason: str
@@ -58,25 +53,33 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Reads the files of one commit below `prefix`. A call returns the text of one, `None` if there is none."""
+    """The files of one commit below `prefix`: a `bot.ecosystems.record.Files`."""
 
-    text: Callable[[str], str | None]
+    paths: frozenset[str]
+    read: Callable[[str], str | None]
     parser: Parser
     prefix: str = ""
     unread: dict[str, Omission] = field(default_factory=dict)
     """Files that could not be parsed, by path."""
     _values: dict[tuple[str, str], Any] = field(default_factory=dict)
 
-    def __call__(self, path: str) -> str | None:
-        return self.text(self.prefix + path)
+    def text(self, path: str) -> str | None:
+        return self.read(self.prefix + path)
 
     def below(self, folder: str) -> Read:
-        return replace(self, prefix=f"{folder}/" if folder else "")
+        prefix = f"{folder}/"
+        paths = frozenset(path.removeprefix(prefix) for path in self.paths if path.startswith(prefix))
+        return replace(self, paths=paths, prefix=prefix)
 
-    def parsed(self, path: str, function: Callable[[str], Any], text: str | None = None) -> Any:
-        """Return what `function` returns for the file, or for `text`, which stands in it; `None` if there is no file or
-        it cannot be parsed. The value is the repository's, and may be anything that JSON can hold."""
-        path, content = self.prefix + path, self(path) if text is None else text
+    def without(self, folders: Collection[str]) -> Read:
+        return replace(
+            self, paths=frozenset(path for path in self.paths if path.partition("/")[0] not in folders)
+        )
+
+    def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
+        """Return what `function` returns for the file; `None` if there is no file or it cannot be parsed. The value is
+        the repository's, and may be anything that JSON can hold."""
+        content, path = self.text(path), self.prefix + path
         if not content:
             return None
         key = (path, function.__qualname__)
@@ -95,29 +98,12 @@ class Read:
 @dataclass(frozen=True, slots=True)
 class Detection:
     setup: tuple[Step, ...] = ()
-    bring: tuple[str, ...] = ()
-    """Folders that the setup creates. `bring:` can provide them instead."""
     checks: tuple[DetectedCheck, ...] = ()
     omissions: tuple[Omission, ...] = ()
     unread: tuple[Omission, ...] = ()
     """Files that could not be parsed. The rest is as if they were not there."""
     history: str = ""
     """The tool that computes the version from git tags and needs the whole history; empty for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One command of CI or of a manifest. `words` are without leading assignments; `folder` is relative to the root;
-    `source` names the file. `text` is the original text."""
-
-    words: tuple[str, ...]
-    source: str
-    folder: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    text: str = ""
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
 
 
 def guarded_folder(command: str) -> str:
@@ -132,5 +118,6 @@ def source_of(file: str, detail: str = "") -> str:
 
 
 def is_writable(command: str) -> bool:
-    """Whether a command can go into a policy: printable, on one line, without expressions of Actions."""
-    return 0 < len(command) <= LONGEST_COMMAND and command.isprintable() and "${{" not in command
+    """Whether a command can go into a policy: printable, of a sensible length, without expressions of Actions."""
+    text = command.replace("\n", "").replace("\t", "")
+    return 0 < len(command) <= LONGEST_COMMAND and text.isprintable() and "${{" not in command

@@ -19,7 +19,8 @@ DEFAULT_TIMEOUT = 600.0
 @dataclass(frozen=True, slots=True)
 class Check:
     """A command of the repository whose exit code is evidence. `timeout` is in seconds. `junit` and `coverage` are
-    paths or patterns of its reports in the tree, if the policy names them."""
+    paths or patterns of its reports in the tree, if the policy names them. A `fallback` runs only if no check before it
+    counted tests."""
 
     name: str
     command: str
@@ -27,6 +28,7 @@ class Check:
     detected: bool = False
     junit: tuple[str, ...] = ()
     coverage: tuple[str, ...] = ()
+    fallback: bool = False
 
 
 TAIL_LIMIT = 4_000

@@ -6,15 +6,15 @@ fixed lines for a few kinds of projects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import Tier
-from bot.environment.commands import Use, commands_of, use_of
-from bot.environment.workflows import Script
+from bot.ecosystems.record import Use
+from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS
 from bot.evidence.failing_checks import failing
 from bot.evidence.labels import as_they_were, confirms, number_of
@@ -125,7 +125,7 @@ def verifies(check: CheckResult) -> bool:
 
 def may_run_tests(command: str) -> bool:
     """Whether the command is not known to be only a linter or a type checker."""
-    uses = {use_of(words) for words in _commands(command)}
+    uses = _uses(command)
     return not uses or not uses <= {Use.LINT, Use.TYPES}
 
 
@@ -133,17 +133,11 @@ def _runs_tests(check: CheckResult) -> bool:
     """Whether tests were counted, or the command is known to run some."""
     if check.tests is not None:
         return True
-    return any(use_of(words) is Use.TESTS for words in _commands(check.command))
+    return Use.TESTS in _uses(check.command)
 
 
-def _commands(text: str) -> Iterator[Sequence[str]]:
-    """Yield the words of each command in `text`, also of those in `sh -c`."""
-    for command in commands_of(Script(text), ""):
-        words = command.words
-        if len(words) > 2 and words[0].rpartition("/")[2] in ("sh", "bash") and words[1].endswith("c"):
-            yield from _commands(words[2])
-        elif words:
-            yield words
+def _uses(command: str) -> set[Use]:
+    return {use for part in statements(command) for use in part.uses}
 
 
 def _is_related(check: CheckResult) -> bool:

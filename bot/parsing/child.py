@@ -70,8 +70,9 @@ def plain(value: Any) -> Any:
     return copied(value, 0)
 
 
-def yaml_values(text: str) -> Any:
-    """Parse one document of YAML 1.1."""
+def yaml_texts(text: str) -> Any:
+    """Parse one document of YAML with every scalar as text, as readers of YAML 1.2 and 1.1 see it alike: `on` is a name
+    and `false` is "false"."""
     import yaml
 
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe loaders
+    return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 - makes text alone

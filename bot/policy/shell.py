@@ -65,7 +65,7 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
     """Parse `command` by the grammar above. Never raises."""
     if len(command.encode("utf-8", "surrogatepass")) > MAX_COMMAND:
         return ShellCommand(None, ())
-    tree = _parse(command, seconds)
+    tree = syntax_tree(command, seconds)
     if tree is None:
         return ShellCommand(None, ())
     root = tree.root_node
@@ -78,7 +78,10 @@ def parse_shell(command: str, *, seconds: float = MAX_PARSING) -> ShellCommand:
 def _seen(tree: Tree, command: str, seconds: float) -> tuple[Words, ...]:
     """Return the visible commands, then the commands in their words, level by level."""
     plain = _in_tree(tree, command)
-    if "\\\n" in command and (joined := _parse(whole := command.replace("\\\n", ""), seconds)) is not None:
+    if (
+        "\\\n" in command
+        and (joined := syntax_tree(whole := command.replace("\\\n", ""), seconds)) is not None
+    ):
         plain += [words for words in _in_tree(joined, whole) if words not in plain]
     commands, end = list(plain), time.thread_time() + seconds
     ahead = deque((words, 1) for words in plain)
@@ -101,11 +104,11 @@ def _in_tree(tree: Tree, command: str) -> list[Words]:
 def _inner_commands(words: Words, seconds: float) -> Iterator[Words]:
     yield from filter(None, inner_commands(words))
     for text in inner_shell_texts(words):
-        if (tree := _parse(text, seconds)) is not None:
+        if (tree := syntax_tree(text, seconds)) is not None:
             yield from _in_tree(tree, text)
 
 
-def _parse(command: str, seconds: float) -> Tree | None:
+def syntax_tree(command: str, seconds: float) -> Tree | None:
     """Return the syntax tree, with byte offsets equal to character offsets in `command`; `None` if parsing took too
     long.
 

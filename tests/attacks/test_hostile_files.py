@@ -23,10 +23,7 @@ from tests.support.repositories import commit_all, git, make_repository
 from tests.support.stage import Stage, command
 from tests.support.verb_runs import fork_pull
 
-CI = (
-    "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {}\n      - run: tox\n"
-    "      - run: nox\n"
-)
+CI = "on: pull_request\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {}\n"
 NESTED = "[" * 180_000
 ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)
@@ -37,18 +34,10 @@ HOSTILE = {
     "nested JSON": ("package.json", NESTED),
     "nested TOML": ("pyproject.toml", f"a = {NESTED}"),
     "one key of TOML": ("pyproject.toml", "a." * 90_000 + "a=1"),
-    "nested Python": ("noxfile.py", "-" * 100_000 + "1"),
-    "sections of INI": (
-        "tox.ini",
-        "[DEFAULT]\n"
-        + "".join(f"k{n}=\n" for n in range(20_000))
-        + "".join(f"[s{n}]\n" for n in range(20_000)),
-    ),
-    "nested devcontainer": (".devcontainer.json", NESTED),
 }
 
 
-SLOW = {"nested YAML", "one key of TOML", "sections of INI"}  # each takes its parser a second or two
+SLOW = {"nested YAML", "one key of TOML"}  # each takes its parser a second or two
 
 
 @pytest.mark.parametrize(
@@ -56,12 +45,11 @@ SLOW = {"nested YAML", "one key of TOML", "sections of INI"}  # each takes its p
 )
 def test_a94_a_file_that_breaks_its_parser_is_left_out_and_the_others_are_read(kind: str) -> None:
     path, text = HOSTILE[kind]
-    own = "true" if path in (".devcontainer.json", "package.json") else "pytest -q"
-    files = {".github/workflows/ci.yml": CI.format(own), path: text}
+    files = {".github/workflows/ci.yml": CI.format("pytest -q"), "test_a.py": "", path: text}
     detected = detect(files, files.get)
     assert [one.what for one in detected.unread] == [path]
     assert detected.unread[0].reason.startswith("it could not be parsed, and was left out: it")
-    assert [check.plain for check in detected.checks] == (["pytest -q"] if own != "true" else [])
+    assert [check.command for check in detected.checks] == ["pytest -q", "python3 -m unittest"]
 
 
 def test_a94_the_head_of_a_pull_request_names_no_check(tmp_path: Path) -> None:

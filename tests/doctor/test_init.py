@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bot.doctor.propose import KEYS, MAINTENANCE, REVIEW, WORKFLOW, policy_text, propose, workflow_text
+from bot.ecosystems.record import Use
 from bot.environment.detect import detect
-from bot.environment.detection import DetectedCheck, Detection, Kind, Omission, Step
+from bot.environment.detection import DetectedCheck, Detection, Omission, Step
 from bot.maintenance.task_file import read_task
 from bot.policy.load import load_policy
 from tests.support import warm
@@ -49,7 +50,7 @@ def repo(tmp_path: Path) -> Path:
 def test_it_writes_a_policy_with_the_checks_that_were_found(repo: Path) -> None:
     assert init(repo, "--yes").code == 0
     policy = load_policy((repo / ".github" / "agent.yml").read_text())
-    assert [check.command for check in policy.checks] == [".venv/bin/python -m pytest -q"]
+    assert [check.command for check in policy.checks] == ["python3 -m pytest -q"]
 
 
 def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -> None:
@@ -65,7 +66,7 @@ def test_where_no_check_was_found_the_policy_says_so_and_loads(tmp_path: Path) -
 @given(st.lists(st.text(min_size=1).filter(str.strip), max_size=3, unique=True))
 def test_any_command_survives_being_written_down(commands: list[str]) -> None:
     printable = [command for command in commands if command.isprintable()]
-    checks = tuple(DetectedCheck(one, one, one, Kind.TESTS, "a file") for one in printable)
+    checks = tuple(DetectedCheck(f"{n}", one, Use.TESTS, "a file") for n, one in enumerate(printable))
     policy = load_policy(
         policy_text(Detection(checks=checks, setup=tuple(Step(one, "x") for one in printable)))
     )
@@ -238,59 +239,57 @@ def test_the_workflow_to_copy_is_our_own_written_out() -> None:
 
 
 TOX = "[tox]\nenvlist = py311,lint\n[testenv]\ndeps = -rrequirements/test.txt\ncommands = pytest {posargs}\n"
-SHAPES: dict[str, tuple[dict[str, str], list[str], list[str], list[str]]] = {
+PNPM = (
+    "npx --yes pnpm@8 install --frozen-lockfile && "
+    "npm install --silent --global --prefix node_modules/.manager pnpm@8 && "
+    "mkdir -p node_modules/.bin && ln -sf ../.manager/bin/pnpm node_modules/.bin/pnpm"
+)
+VENV = "python3 -m venv .venv && . .venv/bin/activate && python -m pip install -q"
+SHAPES: dict[str, tuple[dict[str, str], list[str], list[str]]] = {
     "python with requirements": (
         {"tox.ini": TOX, "requirements/test.txt": "pytest\n", "tests/unit/test_x.py": "", "setup.py": ""},
-        [".venv/bin/python -m pytest -q"],
-        ["[ -d .venv ] || (python3 -m venv .venv && .venv/bin/python -m pip install -q -e . -r requirements/test.txt)"],
-        [".venv"],
+        ["python3 -m pytest -q"],
+        [f"[ -d .venv ] || ({VENV} -e . -r requirements/test.txt)"],
     ),
     "python without anything to install": (
-        {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [], [],
+        {"stats.py": "", "test_stats.py": "import unittest\n"}, ["python3 -m unittest"], [],
     ),
     "node with pnpm": (
         {"package.json": '{"scripts": {"test": "vitest run", "lint": "x"}, "devDependencies": {"vitest": "1"}}',
          "pnpm-lock.yaml": "lockfileVersion: '6.0'"},
-        ['PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm test',
-         'PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm run lint'],
-        [("[ -d node_modules ] || (npm install --no-save --no-package-lock --prefix .npm-tools pnpm@8 && "
-         'PATH="$PWD/.npm-tools/node_modules/.bin:$PATH" pnpm install --frozen-lockfile)')],
-        ["node_modules"],
+        ["pnpm test", "pnpm run lint"],
+        [("[ -d node_modules ] || (if command -v pnpm >/dev/null; then pnpm install --frozen-lockfile; "
+          f"else {PNPM}; fi)")],
     ),
     "node with its own lock": (
         {"package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "package-lock.json": "{}"},
-        ["npm test"], ["[ -d node_modules ] || (npm ci)"], ["node_modules"],
+        ["npm test"], ["[ -d node_modules ] || (npm ci)"],
     ),
     "go": ({"go.mod": "module x\n\nrequire a.b/c v1.0.0\n", "main_test.go": ""}, ["go test ./..."],
-           ["[ -d vendor ] || (go mod vendor)", "timeout 600 go test -exec true ./... || true"], ["vendor"]),
-    "go that is vendored": ({"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""},
-                            ["go test ./..."], ["timeout 600 go test -exec true ./... || true"], []),
+           ["[ -d vendor ] || (go mod vendor)"]),
+    "go that is vendored": (
+        {"go.mod": "module x\nrequire a.b/c v1\n", "vendor/modules.txt": ""}, ["go test ./..."], [],
+    ),
     "rust": ({"Cargo.toml": "[workspace]\nmembers = ['a']\n", "a/Cargo.toml": "", "a/src/lib.rs": ""},
-             ['CARGO_HOME="$PWD/.cargo-home" CARGO_NET_OFFLINE=true cargo test'],
-             ['[ -d .cargo-home ] || (CARGO_HOME="$PWD/.cargo-home" cargo fetch)',
-              'CARGO_HOME="$PWD/.cargo-home" CARGO_NET_OFFLINE=true timeout 600 cargo test --no-run || true'],
-             [".cargo-home"]),
+             ["cargo test --workspace"], ["cargo fetch"]),
     "mixed": (
         {"backend/pyproject.toml": "[project]\nname = 'x'\n", "backend/tests/test_a.py": "import pytest\n",
          "frontend/package.json": '{"scripts": {"test": "jest"}, "dependencies": {"jest": "1"}}', "README.md": "",
          "odd $(touch x)/package.json": '{"scripts": {"test": "jest"}}'},
-        ["cd backend && .venv/bin/python -m pytest -q", "cd frontend && npm test"],
-        [("[ -d backend/.venv ] || (cd backend && python3 -m venv .venv && "
-         ".venv/bin/python -m pip install -q -e . pytest)"),
+        ["cd backend && python3 -m pytest -q", "cd frontend && npm test"],
+        [f"[ -d backend/.venv ] || (cd backend && {VENV} -e . pytest)",
          "[ -d frontend/node_modules ] || (cd frontend && npm install --no-package-lock)"],
-        ["backend/.venv", "frontend/node_modules"],
     ),
-    "nothing that is known": ({"main.zig": "", "package.json": "no JSON"}, [], [], []),
+    "nothing that is known": ({"main.zig": "", "package.json": "no JSON"}, [], []),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_each_shape_of_repository_gets_its_checks_and_what_they_need(shape: str) -> None:
-    files, checks, setup, bring = SHAPES[shape]
+    files, checks, setup = SHAPES[shape]
     found = detect(files, files.get)
     assert [check.command for check in found.checks] == checks
     assert [step.guarded for step in found.setup] == setup
-    assert list(found.bring) == bring
     policy = load_policy(policy_text(found))
     assert [check.command for check in policy.checks] == checks
     assert [step.command for step in policy.setup] == setup
@@ -312,7 +311,7 @@ def test_no_source_or_reason_becomes_a_line_of_the_policy() -> None:
     """A file's name or a step's title may hold anything: in the policy it is a comment, and stays one."""
     hostile = "x\nsetup:\n  - touch /tmp/x\r\u2028# "
     found = Detection(
-        checks=(DetectedCheck("a", "true", "true", Kind.TESTS, hostile),),
+        checks=(DetectedCheck("a", "true", Use.TESTS, hostile),),
         setup=(Step("true", hostile),),
         omissions=(Omission(hostile, hostile, hostile),),
     )

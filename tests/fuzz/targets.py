@@ -17,13 +17,11 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from bot.contracts.errors import UsageError
-from bot.environment.candidate_checks import json_with_comments
-from bot.environment.tox import ini_sections, nox_calls
 from bot.events.event import read_event
 from bot.events.hygiene import clean
 from bot.events.page_text import page_text
 from bot.gate.redact import Redactor
-from bot.parsing.child import plain, yaml_values
+from bot.parsing.child import plain, yaml_texts
 from bot.parsing.compose_yaml import compose
 from bot.parsing.parser import ParseError, Parser
 from bot.policy import globs
@@ -143,7 +141,7 @@ _FIELDS = [
 ]
 
 
-_PARSERS = [json.loads, tomllib.loads, yaml_values, compose, ini_sections, nox_calls, json_with_comments]
+_PARSERS = [json.loads, tomllib.loads, yaml_texts, compose]
 _DATA = [
     *[
         "[",

@@ -18,7 +18,7 @@ from bot.evidence.check import Check
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
-from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, CheckRunner, RunOptions, not_run
+from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, UNNEEDED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background
 from bot.session.workspaces.build_caches import is_compiling
@@ -92,6 +92,8 @@ class AfterRound(Round):
                 for check, future in zip(self.checks, self._before.executions, strict=True)
             ]
         for check, pair in zip(self.checks, self._pairs, strict=True):
+            if pair.after.run.note == UNNEEDED:
+                continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
         changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
         self._rerun_failed()
@@ -129,6 +131,8 @@ class AfterRound(Round):
 
     def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
         before = self._before.executions[number]
+        if check.fallback and self._before.execution_of(number).run.note == UNNEEDED:
+            return CheckPair(check, before.result(), not_run(UNNEEDED))
         narrowed = self._too_long(check, before.result()) if self.context.cores < 2 or before.done() else ""
         if narrowed:
             return CheckPair(check, before.result(), not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)

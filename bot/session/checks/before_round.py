@@ -18,7 +18,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
-from bot.session.checks.runner import SKIPPED, CheckRunner, RunOptions, not_run
+from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background, Waits
 from bot.session.workspaces.trees import Trees
@@ -190,6 +190,9 @@ class BeforeRound(Round):
         )
         runner = CheckRunner(workspace, self._cancel, options, self.context.origin)
         for number, check in enumerate(self.checks):
+            if check.fallback and any(counts_tests(one.result()) for one in self.executions[:number]):
+                self.executions[number].set_result(not_run(UNNEEDED))
+                continue
             execution = runner.run(number, check)
             if self._is_stopped and execution.run.state is CheckState.NOT_RUN:
                 execution = not_run(self._stop_reason)

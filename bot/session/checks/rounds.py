@@ -21,7 +21,7 @@ from bot.session.checks.after_round import AfterRound, BaseRuns, CheckPair
 from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
 from bot.session.checks.check_time import TimeBudget
-from bot.session.checks.runner import not_run
+from bot.session.checks.runner import UNNEEDED, not_run
 
 SLOW_SECONDS = 240.0
 """A vendor keeps a cached prefix for five minutes."""
@@ -72,7 +72,11 @@ class Rounds:
             self._before.stop(reason)
             none = not_run(reason)
             before = [future.result() if future.done() else none for future in self._before.executions]
-            return tuple(map(reruns.check_result, self.checks, before, [none] * len(before)))
+            return tuple(
+                reruns.check_result(check, execution, none)
+                for check, execution in zip(self.checks, before, strict=True)
+                if execution.run.note != UNNEEDED
+            )
         if not self.has_work:
             return ()
         self.start_before()
@@ -83,7 +87,9 @@ class Rounds:
             AsTheyWereRound(*arguments, self._after[tree_sha]).run()
             self._context.waits.end()
         return tuple(
-            pair.result(check) for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
+            pair.result(check)
+            for check, pair in zip(self.checks, self._after[tree_sha], strict=False)
+            if pair.after.run.note != UNNEEDED
         )
 
     def coverage(self, tree_sha: str | None) -> Coverage | None:

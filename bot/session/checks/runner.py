@@ -36,6 +36,8 @@ from bot.workspace.client import Workspace
 
 NO_TIME_LEFT = "the time for checks is spent"
 SKIPPED = "skipped by you"
+UNNEEDED = "the tests of another check ran"
+"""Why a fallback does not run."""
 _CANCELLED = "the run was cancelled during this check"
 _HIGHEST_EXIT_CODE = 255
 _SEARCH_SECONDS = 30
@@ -87,6 +89,12 @@ def run_checks(
     """
     runner = CheckRunner(workspace, cancel, options, origin)
     return tuple(runner.run(number, check) for number, check in enumerate(checks))
+
+
+def counts_tests(execution: CheckExecution) -> bool:
+    """Whether tests that ran are known by name or number."""
+    counts = execution.suite.counts if execution.suite else None
+    return counts is not None and counts.passed + counts.failed > 0
 
 
 def not_run(why: str) -> CheckExecution:

@@ -98,7 +98,10 @@ def checks_of(
         return (*prepared.checks, *own)
     if policy.checks:
         return (*_as_checks(policy.checks), *own)
-    return (*(Check(check.name, check.plain, detected=True) for check in detected.checks), *own)
+    return (
+        *(Check(one.name, one.command, detected=True, fallback=one.fallback) for one in detected.checks),
+        *own,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,9 @@ def preparation_of(policy: Policy, checkout: Checkout, detected: Detection) -> P
     if policy.setup or policy.bring or policy.checks or not detected.setup:
         return None
     steps = tuple(SetupStep(one.guarded, SETUP_TIMEOUT, one.egress) for one in detected.setup)
-    checks = tuple(Check(one.name, one.command, detected=True) for one in detected.checks)
+    checks = tuple(
+        Check(one.name, one.command, detected=True, fallback=one.fallback) for one in detected.checks
+    )
     return Preparation(checkout.policy_sha or checkout.base_sha, steps, checks)
 
 

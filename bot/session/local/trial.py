@@ -111,11 +111,11 @@ def _try(
                 trees.environment()  # waits for it
                 progress.end("done", time.monotonic() - started)
             with trees.for_checks("try", stop) as workspace:
-                results = [
-                    _try_check(workspace, check, stop, origin, progress=progress, limit=limit)
-                    for check in checks
-                ]
-                return [trial for trial in results if trial is not None]
+                trials: list[Trial] = []
+                for check in checks:
+                    trial = _try_check(workspace, check, stop, origin, progress=progress, limit=limit)
+                    trials += [trial] if trial is not None else []
+                return trials
         except AgentError as error:
             progress.end("failed", 0)
             note = str(error)

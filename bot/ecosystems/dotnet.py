@@ -1,0 +1,29 @@
+"""C# and F#: the .NET command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+
+
+def _checks(files: Files) -> Iterator[str]:
+    yield "dotnet test"
+
+
+ECOSYSTEM = Ecosystem(
+    name="dotnet",
+    manifests=("*.sln", "*.slnx", "global.json"),
+    uses=uses(
+        NONE="dotnet publish; dotnet pack; dotnet nuget; dotnet --info",
+        INSTALL="dotnet restore; dotnet tool; dotnet workload",
+        LINT="dotnet format",
+        TESTS="dotnet test",
+        BUILD="dotnet build",
+    ),
+    runs_no_test=re.compile(r"--list-tests\b|(\s|^)-t\b"),
+    checks=_checks,
+    setup=own_lines("dotnet", "dotnet restore"),
+    compiles=True,
+)

@@ -1,0 +1,36 @@
+"""Go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+
+
+def _checks(files: Files) -> Iterator[str]:
+    yield "go test ./..."
+
+
+def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+    """Put dependencies into `vendor`, which Go uses by default."""
+    if "require" not in (files.text("go.mod") or "") or "vendor/modules.txt" in files.paths:
+        return None
+    return Setup("go work vendor" if "go.work" in files.paths else "go mod vendor", ("go",), "vendor")
+
+
+ECOSYSTEM = Ecosystem(
+    name="go",
+    manifests=("go.mod",),
+    uses=uses(
+        NONE="go fmt; gofmt -w; go clean; go run; goreleaser",
+        INSTALL="go get; go install; go mod; go env; go version; go generate; go work",
+        LINT="go vet; staticcheck; golangci-lint; gofmt; gofumpt",
+        TESTS="go test; richgo test; gotestsum",
+        BUILD="go build; go list",
+    ),
+    runs_no_test=re.compile(r"-run[= ]'?(\^\$|NONE|XXX|\^#)'?(?=\s|$)|\s--?(list|c)\b|-exec[= ]true"),
+    checks=_checks,
+    setup=_setup,
+    compiles=True,
+)

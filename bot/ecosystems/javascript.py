@@ -1,0 +1,121 @@
+"""JavaScript and TypeScript."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+
+MODULES = "node_modules"
+_PLACEHOLDER = "no test specified"
+_LOCKS = {
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "package-lock.json": "npm",
+    "npm-shrinkwrap.json": "npm",
+}
+_GLOBAL = re.compile(r" (-g|--global|--location=global)\b")
+
+
+def _manifest(files: Files) -> dict[str, Any]:
+    content = files.parsed("package.json", json.loads)
+    return content if isinstance(content, dict) else {}
+
+
+def _manager(files: Files) -> tuple[str, str]:
+    """Return the package manager, and the version that the manifest pins or an empty string."""
+    named = _manifest(files).get("packageManager")
+    if isinstance(named, str) and (match := re.match(r"(npm|pnpm|yarn)@(\d+(?:\.\d+){0,2})", named)):
+        return match[1], match[2]
+    return next((name for lock, name in _LOCKS.items() if lock in files.paths), "npm"), ""
+
+
+def _checks(files: Files) -> Iterator[str]:
+    scripts = _manifest(files).get("scripts")
+    scripts = scripts if isinstance(scripts, dict) else {}
+    manager, _ = _manager(files)
+    if isinstance(scripts.get("test"), str) and _PLACEHOLDER not in scripts["test"]:
+        yield f"{manager} test"
+    for names in (("typecheck", "type-check", "types", "tsc"), ("lint",)):
+        yield from [f"{manager} run {name}" for name in names if name in scripts][:1]
+
+
+def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+    content = _manifest(files)
+    if not any(content.get(key) for key in ("dependencies", "devDependencies", "workspaces")):
+        return None
+    manager, version = _manager(files)
+    own = [line for line in installs if line.split()[0] == manager and not _GLOBAL.search(line)]
+    if manager == "npm":
+        locked = not {"package-lock.json", "npm-shrinkwrap.json"}.isdisjoint(files.paths)
+        return Setup(
+            own[0] if own else f"npm {'ci' if locked else 'install --no-package-lock'}", ("node",), MODULES
+        )
+    is_berry = ".yarnrc.yml" in files.paths
+    frozen = "--immutable" if is_berry else "--frozen-lockfile"
+    locked = any(lock in files.paths for lock in _LOCKS)
+    otherwise = f" {frozen}" if locked else "" if is_berry else " --no-lockfile"
+    install = (own[0] if own else f"{manager} install{otherwise}").removeprefix(manager)
+    package = _package(manager, version, files, is_berry=is_berry)
+    # Without the manager on PATH it is put beside the packages, where checks find it.
+    get = (
+        f"npx --yes {package}{install} && npm install --silent --global --prefix {MODULES}/.manager {package} && "
+        f"mkdir -p {MODULES}/.bin && ln -sf ../.manager/bin/{manager} {MODULES}/.bin/{manager}"
+    )
+    return Setup(
+        f"if command -v {manager} >/dev/null; then {manager}{install}; else {get}; fi", ("node",), MODULES
+    )
+
+
+def _package(manager: str, version: str, files: Files, *, is_berry: bool) -> str:
+    if manager == "yarn" and (is_berry or version[:1] not in ("", "0", "1")):
+        return f"@yarnpkg/cli-dist@{version or '4'}"
+    if manager == "pnpm" and not version:
+        lock = re.match(r"lockfileVersion:\s*'?(\d+)", files.text("pnpm-lock.yaml") or "")
+        version = {"5": "7", "6": "8"}.get(lock[1] if lock else "", "10")
+    return f"{manager}@{version or '1.22.22'}"
+
+
+ECOSYSTEM = Ecosystem(
+    name="javascript",
+    manifests=("package.json",),
+    uses=uses(
+        NONE="""
+            npm publish; npm version; npm pack; npm audit; npm outdated; playwright; cypress; prettier;
+            tsd --help""",
+        INSTALL="""
+            npm ci; npm install; npm i; npm config; npm install-ci-test; pnpm install; pnpm i; pnpm add;
+            pnpm config; yarn install; yarn add; yarn config; bun install; bun add; corepack; nvm; yarn""",
+        LINT="""
+            prettier --check; prettier -c; prettier -l; prettier --list-different; eslint; xo; oxlint; standard;
+            biome; stylelint; tslint""",
+        TYPES="tsc; vue-tsc; tsd; svelte-check",
+        TESTS="""
+            vitest; jest; mocha; ava; tap; jasmine; uvu; karma; borp; node --test; deno test; bun test;
+            npm test; npm t; npm tst; pnpm test; pnpm t; yarn test""",
+    ),
+    scripts=(
+        "npm run",
+        "npm run-script",
+        "pnpm run",
+        "pnpm -r",
+        "pnpm -r run",
+        "pnpm",
+        "yarn run",
+        "yarn",
+        "bun run",
+        "nr",
+        "turbo run",
+        "turbo",
+        "nx run-many -t",
+        "nx",
+    ),
+    launchers=("npx", "bunx", "pnpm exec", "pnpm dlx", "yarn exec", "yarn dlx", "c8", "nyc", "cross-env"),
+    values=frozenset(("-p", "--package", "--filter", "-w", "--workspace")),
+    runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
+    checks=_checks,
+    setup=_setup,
+)

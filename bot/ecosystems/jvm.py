@@ -1,0 +1,59 @@
+"""Java, Kotlin and Scala: Maven and Gradle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+
+_TEST_CLASS = re.compile(r"(?:^|/)src/test/java/(?:[\w/]+/)?(\w+Test)\.java$")
+_ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+
+
+def _checks(files: Files) -> Iterator[str]:
+    if "pom.xml" in files.paths:
+        yield f"{_program(files, 'mvn')} -B test"
+    elif not {"build.gradle", "build.gradle.kts"}.isdisjoint(files.paths):
+        yield f"{_program(files, 'gradle')} test"
+
+
+def _program(files: Files, name: str) -> str:
+    wrapper = {"mvn": "mvnw", "gradle": "gradlew"}[name]
+    return f"./{wrapper}" if wrapper in files.paths else name
+
+
+def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+    """Run one test class: Maven resolves some plugins only when a test runs. Gradle reads the sandbox's proxy from
+    Maven's options."""
+    if "pom.xml" not in files.paths:
+        return Setup(f"{_program(files, 'gradle')} testClasses $MAVEN_OPTS", ("java",))
+    found = (match[1] for path in files.paths if (match := _TEST_CLASS.search(path)))
+    tests = sorted(found, key=lambda name: (len(name), name))
+    chosen = f" -Dtest={tests[0]}" if tests else ""
+    return Setup(f"{_program(files, 'mvn')} -B verify{chosen} {_ONE_TEST}", ("java",))
+
+
+ECOSYSTEM = Ecosystem(
+    name="jvm",
+    manifests=("pom.xml", "build.gradle", "build.gradle.kts"),
+    uses=uses(
+        NONE="""
+            mvn deploy; mvnw deploy; mvn site; mvnw site; gradle publish; gradlew publish; mvn --version;
+            gradle --version""",
+        INSTALL="mvn dependency:go-offline; mvnw dependency:go-offline; mvn dependency:resolve",
+        LINT="""
+            mvn checkstyle:check; mvnw checkstyle:check; mvn spotless:check; mvnw spotless:check;
+            gradle spotlessCheck; gradlew spotlessCheck""",
+        TESTS="""
+            mvn test; mvn verify; mvn install; mvn package; mvnw test; mvnw verify; mvnw install; mvnw package;
+            gradle test; gradle check; gradle build; gradlew test; gradlew check; gradlew build; sbt test; sbt""",
+        BUILD="mvn; mvnw; gradle; gradlew",
+    ),
+    runs_no_test=re.compile(
+        r"-D(skipTests|maven\.test\.skip)\b(?!=false)|-x (:\S+:)?test\b|--(dry-run|test-dry-run)\b| -m\b"
+    ),
+    checks=_checks,
+    setup=_setup,
+    compiles=True,
+)

@@ -1,0 +1,30 @@
+"""C and C++: CMake, Meson, Autotools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bot.ecosystems.record import Ecosystem, Files, uses
+
+_CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
+
+
+def _checks(files: Files) -> Iterator[str]:
+    if "CMakeLists.txt" in files.paths and _CMAKE_TESTS.search(files.text("CMakeLists.txt") or ""):
+        yield "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
+    elif "meson.build" in files.paths:
+        yield "meson setup build && meson test -C build"
+
+
+ECOSYSTEM = Ecosystem(
+    name="native",
+    manifests=("CMakeLists.txt", "meson.build"),
+    uses=uses(
+        TESTS="ctest; meson test; ninja test; cmake test",
+        LINT="clang-tidy; clang-format --dry-run; cppcheck",
+        BUILD="cmake; ninja; meson; configure; autogen.sh; bootstrap; autoreconf; bazel build",
+    ),
+    runs_no_test=re.compile(r"\bctest\b.*\s(-N|--show-only)\b"),
+    checks=_checks,
+)

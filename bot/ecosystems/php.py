@@ -1,0 +1,37 @@
+"""PHP."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+
+
+def _checks(files: Files) -> Iterator[str]:
+    content = files.parsed("composer.json", json.loads)
+    scripts = content.get("scripts") if isinstance(content, dict) else None
+    if isinstance(scripts, dict) and "test" in scripts:
+        yield "composer test"
+    elif not {"phpunit.xml", "phpunit.xml.dist"}.isdisjoint(files.paths):
+        yield "vendor/bin/phpunit"
+
+
+ECOSYSTEM = Ecosystem(
+    name="php",
+    manifests=("composer.json",),
+    uses=uses(
+        NONE="composer validate",
+        INSTALL="composer install; composer update; composer require; composer global; composer config",
+        LINT="phpcs; php-cs-fixer; pint; ecs; parallel-lint",
+        TYPES="phpstan; psalm",
+        TESTS="phpunit; simple-phpunit; pest; paratest; codecept; phpspec; behat; composer test",
+    ),
+    scripts=("composer run-script", "composer run", "composer"),
+    launchers=("php",),
+    values=frozenset(("-d", "-c")),
+    runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
+    checks=_checks,
+    setup=own_lines("php", "composer install --no-interaction", "vendor"),
+)

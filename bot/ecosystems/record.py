@@ -1,0 +1,145 @@
+"""`Ecosystem`: what one language, or one family of build tools, brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Protocol
+
+Words = Sequence[str]
+
+
+class Use(IntEnum):
+    """What a command is for. Of several commands, the highest decides."""
+
+    SYSTEM = 1
+    INSTALL = 2
+    BUILD = 3
+    LINT = 4
+    TYPES = 5
+    TESTS = 6
+
+
+class Files(Protocol):
+    """The files of one commit, below one folder."""
+
+    @property
+    def paths(self) -> Collection[str]: ...
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a file, `None` if there is none."""
+        ...
+
+    def parsed(self, path: str, function: Callable[[str], Any]) -> Any:
+        """Return what `function` makes of a file, as values of JSON; `None` if there is none or it does not parse."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The command that installs what checks need, the registries it reaches (presets of egress), and the folder that
+    it creates; if that is there, it need not run."""
+
+    command: str
+    egress: tuple[str, ...] = ()
+    makes: str = ""
+
+
+def no_checks(files: Files) -> Iterator[str]:
+    return iter(())
+
+
+def no_setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+    return None
+
+
+def own_lines(egress: str, otherwise: str, makes: str = "") -> Callable[..., Setup]:
+    """Return the `setup` of an ecosystem whose installs work as CI writes them; `otherwise` is the usual command."""
+
+    def setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup:
+        return Setup(" && ".join(installs) or otherwise, (egress,), makes)
+
+    return setup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ecosystem:
+    """`manifests` are the files that show it, names or suffixes such as `*.sln`. `uses` maps "program" and "program
+    argument" to a use, the first match counts; `None` says that it is no check. `scripts` are the prefixes of commands
+    that run a script or target by its name, as `npm run`. `launchers` run the command that follows them, as `uv run`;
+    `values` are their options that take a value. `runs_no_test` matches words by which a test runner only compiles or
+    lists. `checks` yields the commands that manifests suggest where CI runs no tests. `setup` takes the installs of CI
+    and the checks, and returns the command that makes the environment where none is there. `compiles`: its test command
+    builds what it needs."""
+
+    name: str
+    manifests: tuple[str, ...] = ()
+    uses: Mapping[str, Use | None] = field(default_factory=dict)
+    scripts: tuple[str, ...] = ()
+    launchers: tuple[str, ...] = ()
+    values: frozenset[str] = frozenset()
+    runs_no_test: re.Pattern[str] | None = None
+    checks: Callable[[Files], Iterable[str]] = no_checks
+    setup: Callable[[Files, Sequence[str], Sequence[str]], Setup | None] = no_setup
+    compiles: bool = False
+
+    def is_in(self, files: Files) -> bool:
+        """Whether a manifest of it is at the top."""
+        return any(
+            name in files.paths if name[0] != "*" else any(path.endswith(name[1:]) for path in files.paths)
+            for name in self.manifests
+        )
+
+
+def uses(**groups: str) -> dict[str, Use | None]:
+    """Return a table for `Ecosystem.uses`: `uses(TESTS="pytest; coverage run", NONE="ruff format")`."""
+    return {
+        command.strip(): Use[name] if name != "NONE" else None
+        for name, commands in groups.items()
+        for command in commands.split(";")
+        if command.strip()
+    }
+
+
+_BY_NAME = tuple(
+    (use, re.compile(pattern, re.IGNORECASE | re.VERBOSE))
+    for use, pattern in (
+        (
+            Use.TYPES,
+            r"""mypy | pyright | typing | (vue-)?tsc | typescript | types | check-?types?
+            | ((ts|check|test|lint|validate)[-:_]?)?(type-?check|types?|ts|tsc|dts) | ts[-:]check""",
+        ),
+        (
+            Use.LINT,
+            r"""lint([-:_]\w+)? | eslint | prettier | standard | xo | oxlint | biome | style | vet | ruff | flake8
+            | clippy | pre-commit | (fmt|format|style)[-:_]?check
+            | (check|test)[-:_]?(fmt|format|lint|style|eslint|prettier)""",
+        ),
+        (
+            Use.TESTS,
+            r"""(run[-_])?tests? | (run[-_])?unit([-:_]?tests?)? | tests?[\w:.-]+ | specs? | check | verify
+            | ci([-:_]tests?)? | cov(erage)? | richtest | py[\d.]*([-:_].*)? | pytest | vitest | jest | mocha""",
+        ),
+        (Use.BUILD, r"all | (build|compile|prepare|generate|configure)([-:_].*)?"),
+    )
+)
+_OTHER = re.compile(
+    r"(?i)docs?\b|site\b|publish|release|deploy|bench|e2e|playwright|cypress|browser|perf\b|fuzz|watch|storybook|preview|"
+    r"serve|start\b|docker|integration|nightly|audit|upload|dist\b|wasm|deno|update"
+)
+
+
+def use_of_name(name: str) -> Use | None:
+    """Classify a script, target or session by its name."""
+    return (
+        next((use for use, pattern in _BY_NAME if pattern.fullmatch(name)), None)
+        if not is_other_name(name)
+        else None
+    )
+
+
+def is_other_name(name: str) -> bool:
+    """Whether a script of this name checks no change, or needs more than a sandbox has."""
+    return bool(_OTHER.search(name))

@@ -1,0 +1,128 @@
+"""Find ecosystems by name, and read commands with all of them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import import_module
+from typing import cast
+
+from bot.ecosystems.record import Ecosystem, Use, Words, is_other_name, use_of_name
+
+NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
+"""The files beside this one, in the order of their checks."""
+
+_VERSIONED = re.compile(r"(python|pip|py)[\d.]*")
+_OPTION = re.compile(r"-|[A-Za-z_]\w*=|\d+[smh]?$")
+_SCRIPT = re.compile(r"^[\w.][\w./-]*/[\w.-]+$|^[\w-]+\.(sh|bash|py|[cm]?js)$")
+_MOST_OPTIONS = 5
+
+
+@cache
+def named(name: str) -> Ecosystem:
+    """Import one ecosystem."""
+    return cast("Ecosystem", import_module(f"bot.ecosystems.{name}").ECOSYSTEM)
+
+
+def ecosystems() -> tuple[Ecosystem, ...]:
+    return tuple(map(named, NAMES))
+
+
+def use_of(words: Words) -> Use | None:
+    """Return what a command is for; `None` if that is unknown, or no check."""
+    inner = unwrapped(words)
+    for ecosystem in ecosystems() if inner else ():
+        known, use = _use_in(ecosystem, inner)
+        if known:
+            return use
+    # A script of the repository, such as `./ci/test.sh` or `python tools/run_tests.py`.
+    script = next((word for word in (*words[:2], *inner[1:2]) if _SCRIPT.search(word)), "")
+    return use_of_name(script.rpartition("/")[2].partition(".")[0]) if script else None
+
+
+def ecosystem_of(words: Words) -> str:
+    """Return the name of the ecosystem that a command belongs to, empty if unknown."""
+    inner = unwrapped(words)
+    return next((one.name for one in ecosystems() if inner and _use_in(one, inner)[0]), "")
+
+
+def unwrapped(words: Words) -> tuple[str, ...]:
+    """Return program and arguments without launchers such as `uv run`, `npx`, `bundle exec` and `python -m`. The
+    program is without its folder and version."""
+    remaining = _named_program(words)
+    while launched := next((inner for one in ecosystems() if (inner := _launched(remaining, one))), None):
+        remaining = _named_program(launched)
+    return remaining
+
+
+def _named_program(words: Words) -> tuple[str, ...]:
+    if not words:
+        return ()
+    program = words[0].rpartition("/")[2]
+    versioned = _VERSIONED.fullmatch(program)
+    return (versioned[1] if versioned else program, *words[1:])
+
+
+def _launched(words: Words, ecosystem: Ecosystem) -> list[str]:
+    """Return the command that a launcher of `ecosystem` runs, empty if it is none. Options may stand in between."""
+    for launcher in ecosystem.launchers:
+        program, *rest = launcher.split()
+        end = 1
+        for word in rest:
+            end = (
+                list(words).index(word, end, end + _MOST_OPTIONS) + 1
+                if word in words[end : end + _MOST_OPTIONS]
+                else 0
+            )
+            if not end:
+                break
+        if words[:1] == (program,) and end:
+            return _without_options(words[end:], ecosystem.values)
+    return []
+
+
+def _without_options(words: Words, values: frozenset[str]) -> list[str]:
+    remaining = list(words)
+    while remaining and _OPTION.match(remaining[0]):
+        option = remaining.pop(0)
+        if option == "--":
+            break
+        if option in values and remaining:
+            remaining.pop(0)
+    return remaining
+
+
+def _use_in(ecosystem: Ecosystem, inner: Words) -> tuple[bool, Use | None]:
+    """Return whether `ecosystem` knows the command, and its use."""
+    line = " ".join(inner)
+    known, use = _use_by_name(ecosystem, line)
+    if not known:
+        # Of the keys that fit, the longest, then the one whose argument comes first.
+        program, arguments = inner[0], inner[1:]
+        keys = [f"{program} {first} {second}" for first in arguments[:1] for second in arguments[1:]]
+        keys += [*(f"{program} {word}" for word in arguments), program]
+        key = next((key for key in keys if key in ecosystem.uses), None)
+        if key is None:
+            return False, None
+        use = ecosystem.uses[key]
+    runs_none = use is Use.TESTS and ecosystem.runs_no_test and ecosystem.runs_no_test.search(line)
+    return True, Use.BUILD if runs_none else use
+
+
+def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
+    """Return whether the command runs a script or target by its name, and the use of that."""
+    for script in sorted(ecosystem.scripts, key=len, reverse=True):
+        if line != script and not line.startswith(f"{script} "):
+            continue
+        words = line[len(script) :].split()
+        name = next((word for word in words if not word.startswith(("-", "+")) and "=" not in word), "")
+        if f"{script} {name}" in ecosystem.uses:
+            break
+        if not name:
+            return True, ecosystem.uses.get(script, Use.BUILD)
+        if is_other_name(name):
+            return True, None
+        use = use_of_name(name) or use_of_name(name.partition(":")[0]) or ecosystem.uses.get(name)
+        if use or script in ecosystem.uses:
+            return True, use or ecosystem.uses[script]
+    return False, None

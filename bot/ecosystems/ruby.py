@@ -1,0 +1,38 @@
+"""Ruby."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+
+
+def _checks(files: Files) -> Iterator[str]:
+    prefix = "bundle exec " if "Gemfile" in files.paths else ""
+    if ".rspec" in files.paths or any(
+        path.startswith("spec/") and path.endswith("_spec.rb") for path in files.paths
+    ):
+        yield f"{prefix}rspec"
+    elif "Rakefile" in files.paths and any(path.startswith("test/") for path in files.paths):
+        yield f"{prefix}rake test"
+
+
+ECOSYSTEM = Ecosystem(
+    name="ruby",
+    manifests=("Gemfile", "*.gemspec"),
+    uses=uses(
+        NONE="gem push; gem build",
+        INSTALL="bundle install; bundle config; bundle lock; gem install; bundle",
+        LINT="rubocop; standardrb; reek; brakeman",
+        TYPES="srb; steep",
+        TESTS="rspec; minitest; cucumber; rake; rails test; m",
+    ),
+    scripts=("rake", "thor"),
+    launchers=("bundle exec",),
+    runs_no_test=re.compile(r"--dry-run\b|\brake (-T|--tasks|-n|--dry-run)\b"),
+    checks=_checks,
+    setup=own_lines(
+        "ruby", "bundle config set --local path vendor/bundle && bundle install", "vendor/bundle"
+    ),
+)

@@ -1,0 +1,40 @@
+"""Rust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+
+
+def _checks(files: Files) -> Iterator[str]:
+    is_workspace = re.search(r"^\[workspace\]", files.text("Cargo.toml") or "", re.MULTILINE)
+    yield "cargo test --workspace" if is_workspace else "cargo test"
+
+
+def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setup | None:
+    tools = [line for line in installs if line.startswith("cargo install ")]
+    return Setup(
+        " && ".join((f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}", *tools)), ("rust",)
+    )
+
+
+ECOSYSTEM = Ecosystem(
+    name="rust",
+    manifests=("Cargo.toml",),
+    uses=uses(
+        NONE="""
+            cargo publish; cargo doc; cargo bench; cargo miri; cargo fuzz; cargo audit; cargo deny;
+            cargo outdated; cargo semver-checks; cargo llvm-cov report; cargo run""",
+        INSTALL="cargo install; cargo fetch; cargo generate-lockfile; cargo update; cargo binstall",
+        SYSTEM="rustup",
+        LINT="cargo clippy; cargo fmt",
+        TESTS="cargo test; cargo nextest; cargo llvm-cov; cargo tarpaulin",
+        BUILD="cargo build; cargo check",
+    ),
+    runs_no_test=re.compile(r"--(no-run|list|help)\b|nextest list|-- --list"),
+    checks=_checks,
+    setup=_setup,
+    compiles=True,
+)

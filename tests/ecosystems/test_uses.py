@@ -1,0 +1,128 @@
+"""What commands are for, by the tables of the ecosystems."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from bot.ecosystems.record import Use
+from bot.ecosystems.registry import NAMES, ecosystem_of, named, use_of
+
+TESTS = """
+pytest -x
+python -m pytest
+python3.12 -W error -m pytest
+uv run --group dev pytest -q
+uv --quiet run pytest
+poetry run pytest
+coverage run -m pytest
+env A=1 pytest
+timeout 60 pytest
+nbdev-test
+tox
+tox -epy39-marshmallow3
+nox -s tests
+hatch run test
+molecule test
+npm test
+npm run test:unit
+pnpm -r test
+pnpm vitest run
+yarn test --ci
+nr test
+node --import tsx --test x.ts
+xvfb-run -a npm test
+go test ./...
+cargo hack --feature-powerset test
+cargo nextest run
+./mvnw verify
+mvn clean install -DskipTests=false
+bundle exec rake
+bundle exec thor spec
+composer test
+composer phpunit
+php vendor/bin/phpunit
+dotnet test
+ctest --test-dir build
+make test
+make testci
+just check
+bash ci/test.sh
+./scripts/run-tests.sh
+python tools/run_tests.py
+"""
+RUN_NO_TEST = """
+cargo test --workspace --no-run
+cargo nextest list
+go test -run=^$ ./...
+go test -run '^$' ./...
+go test -run NONE ./...
+go test -list . ./...
+go test -exec true ./...
+pytest --collect-only
+pytest --co -q
+mvn -B -DskipTests package
+mvn verify -Dmaven.test.skip=true
+./gradlew build -x test
+./gradlew test --dry-run
+npx jest --listTests
+npx vitest list --dry-run
+dotnet test --list-tests
+ctest -N
+make -n test
+vendor/bin/phpunit --list-tests
+tox --notest
+"""
+OTHERS = {
+    Use.INSTALL: """
+        pip install -e '.[dev]'; pip3 install yamllint; python -m pip install -e .; uv sync --group test;
+        uv pip install x; poetry install
+        npm ci; yarn; pnpm install --frozen-lockfile; bundle install; composer install; cargo install cargo-hack;
+        go mod download
+    """,
+    Use.SYSTEM: "sudo apt-get install x; apt-get update; rustup component add clippy",
+    Use.BUILD: "make; cmake -S . -B build; cargo build; go build ./...; npm run build; meson setup out; ./configure",
+    Use.LINT: """
+        ruff check .; ruff format --check .; black --check .; npx prettier --check .; pnpm lint; tox -e lint;
+        make lint; cargo clippy -- -D warnings
+        hatch run lint:style; pre-commit run -a; golangci-lint run; bundle exec rubocop; composer phpcs;
+        yamllint .
+    """,
+    Use.TYPES: "mypy src; npx tsc --noEmit; npm run test:types; composer phpstan -- --no-progress; pnpm typecheck",
+    None: """
+        ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
+        cargo publish; cargo doc
+        coverage xml; echo hi; npm run test:e2e; npm run test:watch; gem push x; curl https://example.com
+    """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TESTS.strip().splitlines())
+def test_a_command_that_runs_tests_is_known(command: str) -> None:
+    assert use_of(tuple(shlex.split(command))) is Use.TESTS
+
+
+@pytest.mark.parametrize("command", RUN_NO_TEST.strip().splitlines())
+def test_a_runner_that_only_compiles_or_lists_runs_no_tests(command: str) -> None:
+    assert use_of(tuple(shlex.split(command))) is not Use.TESTS
+
+
+@pytest.mark.parametrize(
+    ("command", "use"),
+    [
+        (one.strip(), use)
+        for use, lines in OTHERS.items()
+        for one in lines.replace("\n", ";").split(";")
+        if one.strip()
+    ],
+)
+def test_other_commands(command: str, use: Use | None) -> None:
+    assert use_of(tuple(shlex.split(command))) is use
+
+
+def test_each_ecosystem_has_the_name_of_its_file_and_knows_its_own_tests() -> None:
+    assert [named(name).name for name in NAMES] == list(NAMES)
+    assert [ecosystem_of(shlex.split(line)) for line in ("uv run pytest", "npx jest", "cargo test", "make x", "")] == [
+        "python", "javascript", "rust", "general", "",
+    ]  # fmt: skip
