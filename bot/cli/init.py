@@ -163,12 +163,14 @@ def headline(detected: Detection, trials: Sequence[Trial], written: int) -> tupl
         return "good", files
     if not detected.checks:
         return "doubt", f"{files}, no check was found"
+    written_down = [check for check in detected.checks if not check.fallback]
     if not trials:
-        return "good", f"{files}, {count_of(detected.checks, 'check')} found, not tried"
+        return "good", f"{files}, {count_of(written_down, 'check')} found, not tried"
     passed = sum(trial.run.state is CheckState.PASSED for trial in trials)
-    mark: Mark = "good" if passed == len(detected.checks) else "doubt"
-    words = "check passes" if len(detected.checks) == 1 else "checks pass"
-    return mark, f"{files}, {passed} of {len(detected.checks)} {words}"
+    every = max(len(trials), len(written_down))
+    mark: Mark = "good" if passed == every else "doubt"
+    words = "check passes" if every == 1 else "checks pass"
+    return mark, f"{files}, {passed} of {every} {words}"
 
 
 def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer) -> None:

@@ -26,4 +26,11 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=own_lines("dotnet", "dotnet restore"),
     compiles=True,
+    suffixes=(".cs", ".fs", ".vb"),
+    test="dotnet test",
+    install="dotnet restore",
+    egress="dotnet",
+    counts=(
+        r"(Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), .*",
+    ),
 )

@@ -31,4 +31,5 @@ ECOSYSTEM = Ecosystem(
     launchers=("time", "exec", "command", "nice", "env", "xvfb-run", "retry", "timeout", "bash", "sh"),
     runs_no_test=re.compile(r"(^| )(-n|--dry-run|--just-print)( |$)"),
     checks=_checks,
+    test="make test",
 )

@@ -33,4 +33,8 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     compiles=True,
+    suffixes=(".go",),
+    test="go test ./...",
+    install="go mod download",
+    egress="go",
 )

@@ -118,4 +118,15 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"--(listTests|list|dry-run|showConfig|passWithNoTests --listTests)\b"),
     checks=_checks,
     setup=_setup,
+    suffixes=(".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"),
+    test="npm test",
+    install="npm ci",
+    egress="node",
+    counts=(
+        r"(?P<ran>\d+) specs?, (?P<failed>\d+) failures?(, (?P<skipped>\d+) pending specs?)?.*",
+        r"  Total: +(?P<ran>\d+)",
+        r" *(?P<passed>\d+) pass",
+        r" *(?P<failed>\d+) fail",
+        r"(ok|FAILED) \| (?P<passed>\d+) passed.*? \| (?P<failed>\d+) failed.*",
+    ),
 )

@@ -56,4 +56,19 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     compiles=True,
+    suffixes=(".java", ".kt", ".kts", ".scala", ".groovy"),
+    test="mvn test",
+    install="mvn test-compile",
+    egress="java",
+    reports=(
+        "**/target/surefire-reports/TEST-*.xml",
+        "**/target/failsafe-reports/TEST-*.xml",
+        "**/build/test-results/**/TEST-*.xml",
+    ),
+    counts=(
+        (
+            r"(\[\w+\] )?Tests run: (?P<ran>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), "
+            r"Skipped: (?P<skipped>\d+)"
+        ),
+    ),
 )

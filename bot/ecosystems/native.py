@@ -27,4 +27,12 @@ ECOSYSTEM = Ecosystem(
     ),
     runs_no_test=re.compile(r"\bctest\b.*\s(-N|--show-only)\b"),
     checks=_checks,
+    suffixes=(".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx"),
+    test="ctest --test-dir build",
+    counts=(
+        r"\[  PASSED  \] (?P<passed>\d+) tests?\.",
+        r"\[  FAILED  \] (?P<failed>\d+) tests?, listed below:",
+        r"All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)",
+        r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
+    ),
 )

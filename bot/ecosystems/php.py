@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+from bot.ecosystems.record import Ecosystem, Files, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -33,5 +33,14 @@ ECOSYSTEM = Ecosystem(
     values=frozenset(("-d", "-c")),
     runs_no_test=re.compile(r"--list-(tests|suites|groups)\b|--dry-run\b"),
     checks=_checks,
-    setup=own_lines("php", "composer install --no-interaction", "vendor"),
+    suffixes=(".php",),
+    test="vendor/bin/phpunit",
+    install="composer install",
+    counts=(
+        r" *Tests: +((?P<failed>\d+) failed, )?((?P<skipped>\d+) [a-z]+, )*(?P<passed>\d+) passed \(\d+ assertions?\)",
+        (
+            r"(OK|FAILURES!|Failures!) \((?P<ran>\d+) tests?(, (?P<failed>\d+) failures?)?"
+            r"(, (?P<skipped>\d+) skipped)?, .*\)"
+        ),
+    ),
 )

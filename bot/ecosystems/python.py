@@ -178,4 +178,12 @@ ECOSYSTEM = Ecosystem(
     ),
     checks=_checks,
     setup=_setup,
+    suffixes=(".py", ".pyi"),
+    test="python3 -m pytest",
+    install="python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest",
+    egress="python",
+    counts=(
+        r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
+        r"(PASSED|FAILED) \((failures=(?P<failed>\d+), )?(errors=(?P<errors>\d+), )?successes=(?P<passed>\d+)\)",
+    ),
 )

@@ -72,7 +72,9 @@ class Ecosystem:
     `values` are their options that take a value. `runs_no_test` matches words by which a test runner only compiles or
     lists. `checks` yields the commands that manifests suggest where CI runs no tests. `setup` takes the installs of CI
     and the checks, and returns the command that makes the environment where none is there. `compiles`: its test command
-    builds what it needs."""
+    builds what it needs. `suffixes` are those of its sources. `test`, `install` and `egress` are for advice to people.
+    `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
+    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -84,6 +86,12 @@ class Ecosystem:
     checks: Callable[[Files], Iterable[str]] = no_checks
     setup: Callable[[Files, Sequence[str], Sequence[str]], Setup | None] = no_setup
     compiles: bool = False
+    suffixes: tuple[str, ...] = ()
+    test: str = ""
+    install: str = ""
+    egress: str = ""
+    reports: tuple[str, ...] = ()
+    counts: tuple[str, ...] = ()
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

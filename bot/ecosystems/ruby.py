@@ -35,4 +35,14 @@ ECOSYSTEM = Ecosystem(
     setup=own_lines(
         "ruby", "bundle config set --local path vendor/bundle && bundle install", "vendor/bundle"
     ),
+    suffixes=(".rb",),
+    test="bundle exec rake test",
+    install="bundle install",
+    egress="ruby",
+    counts=(
+        (
+            r"(?P<ran>\d+) (runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors, "
+            r"(?P<skipped>\d+) .*"
+        ),
+    ),
 )

@@ -37,4 +37,8 @@ ECOSYSTEM = Ecosystem(
     checks=_checks,
     setup=_setup,
     compiles=True,
+    suffixes=(".rs",),
+    test="cargo test",
+    install="cargo fetch",
+    egress="rust",
 )

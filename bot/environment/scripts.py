@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.ecosystems.record import Use
-from bot.ecosystems.registry import use_of
+from bot.ecosystems.registry import ecosystem_of, named, use_of
 from bot.policy.shell import parse_shell, syntax_tree
 
 if TYPE_CHECKING:
@@ -83,3 +83,9 @@ def _word(node: Node, script: str) -> str | None:
         parts = [_word(child, script) for child in node.children]
         return None if None in parts else "".join(part for part in parts if part is not None)
     return text if _PLAIN.fullmatch(text) else None
+
+
+def reports_of(command: str) -> list[str]:
+    """Return the patterns of the reports that the tools of a command write by themselves."""
+    names = {ecosystem_of(part.words) for part in statements(command) if part.words} - {""}
+    return [pattern for name in sorted(names) for pattern in named(name).reports]

@@ -13,7 +13,8 @@ from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
 from bot.contracts.request import Tier
-from bot.ecosystems.record import Use
+from bot.ecosystems.record import Ecosystem, Use
+from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS
 from bot.evidence.failing_checks import failing
@@ -55,54 +56,22 @@ class CheckSummary:
         return f"{self.advice}: {self.remedy}" if self.remedy else self.advice
 
 
-@dataclass(frozen=True, slots=True)
-class _Tool:
-    """One kind of project: words of its commands, suffixes of its sources, and how its tests run."""
-
-    words: tuple[str, ...]
-    suffixes: tuple[str, ...]
-    check: str
-    setup: str
-    egress: str
-    install: str
-
-
-_TOOLS = (
-    _Tool(
-        ("pytest", "unittest", "python", "tox", "nox", "py.test"),
-        (".py",),
-        "python3 -m pytest",
-        "python3 -m pip install -e . pytest",
-        "python",
-        "python3 -m venv .venv && .venv/bin/python -m pip install -e . pytest",
-    ),
-    _Tool(
-        ("npm", "npx", "yarn", "pnpm", "node", "jest", "vitest", "mocha", "ava"),
-        (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".vue"),
-        "npm test",
-        "npm ci",
-        "node",
-        "npm ci",
-    ),
-    _Tool(("go",), (".go",), "go test ./...", "go mod download", "go", "go mod download"),
-    _Tool(("cargo",), (".rs",), "cargo test", "cargo fetch", "rust", "cargo fetch"),
-)
-_OTHER = _Tool((), (), "make test", "", "", "")
-
-
 def summarize_checks(outcome: Outcome) -> CheckSummary:
     """Return the summary of a run; empty if it changed nothing."""
     if not outcome.files:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
-    tests = [check for check in outcome.checks if _runs_tests(check)]
     if not known:
         return _unverified(outcome, outcome.checks)
-    if tests and not bad and not any(check in known for check in tests):
-        # A formatter that passes does not speak for tests that gave no result.
-        summary = _unverified(outcome, tests)
-        return replace(summary, headline=", ".join([summary.headline, *_without_tests(known, "other ")]))
+    if not bad and not any(counts_tests(check) and is_near(check, outcome) for check in known):
+        # A formatter that passes does not speak for tests, nor do the tests of another language.
+        tests = [
+            check for check in outcome.checks if may_run_tests(check.command) and is_near(check, outcome)
+        ]
+        summary = _unverified(outcome, tests or outcome.checks)
+        other = "other " if len(known) < len(outcome.checks) else ""
+        return replace(summary, headline=", ".join([summary.headline, *_counted(known, other)]))
     silent = len(outcome.checks) - len(known)
     parts = [
         *_counted([check for check in known if not check.related]),
@@ -129,11 +98,23 @@ def may_run_tests(command: str) -> bool:
     return not uses or not uses <= {Use.LINT, Use.TYPES}
 
 
-def _runs_tests(check: CheckResult) -> bool:
-    """Whether tests were counted, or the command is known to run some."""
-    if check.tests is not None:
-        return True
-    return Use.TESTS in _uses(check.command)
+def counts_tests(check: CheckResult) -> bool:
+    """Whether a number of tests ran with the change, by the runner's report or output."""
+    counts = check.tests.after if check.tests else None
+    return counts is not None and counts.passed + counts.failed > 0
+
+
+def is_near(check: CheckResult, outcome: Outcome) -> bool:
+    """Whether tests of the check may be about a changed file: they are of its language, or of any."""
+    named = {ecosystem_of(part.words) for part in statements(check.command) if part.words}
+    changed = [
+        one
+        for one in ecosystems()
+        if any(file.path.endswith(one.suffixes) for file in outcome.files if one.suffixes)
+    ]
+    return not changed or not named <= {
+        one.name for one in ecosystems() if one.suffixes and one not in changed
+    }
 
 
 def _uses(command: str) -> set[Use]:
@@ -156,8 +137,9 @@ def _related(check: CheckResult) -> str:
     )
 
 
-def _counted(checks: Sequence[CheckResult]) -> list[str]:
-    """Return broken tests, new failing ones, how many pass, and checks without known tests."""
+def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
+    """Return broken tests, new failing ones, how many pass, and checks without known tests. `other` stands before
+    the checks if there is something to tell them from."""
     parts = []
     if broken := sum(_number(check, "broken") for check in checks):
         parts.append(f"{count_of(broken, 'test')} {'fails' if broken == 1 else 'fail'} that passed before")
@@ -170,7 +152,9 @@ def _counted(checks: Sequence[CheckResult]) -> list[str]:
         parts.append(f"{passed:,} of {count_of(passed + failed, 'test')} pass{_fixed(with_tests)}")
     return [
         *parts,
-        *_without_tests([check for check in checks if check not in with_tests], "other " if parts else ""),
+        *_without_tests(
+            [check for check in checks if check not in with_tests], other or ("other " if parts else "")
+        ),
     ]
 
 
@@ -203,12 +187,12 @@ def _number(check: CheckResult, kind: str) -> int:
 
 def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary:
     check = min(checks, key=_state_rank, default=None)
-    tool = _tool_for(outcome, check)
-    named = f'checks: ["{tool.check}"]'
+    tool = _ecosystem_for(outcome, check)
+    remedy = f'checks: ["{tool.test}"]'
     if check is None:
         explanation = "no check is configured, and none was found in the repository"
-        return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", named)
-    reason = f"`{check.command}`: {check.after.note or check.before.note or 'no reason is known'}"
+        return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", remedy)
+    reason = f"`{check.name}`: {check.after.note or check.before.note or 'no reason is known'}"
     match check.after.state:
         case CheckState.TIMED_OUT | CheckState.NOT_RUN if (
             check.after.state is CheckState.TIMED_OUT or check.scope_note
@@ -219,23 +203,28 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
                 "the tests did not end in time", "No test run ended", reason, advice, minutes
             )
         case CheckState.FAILED:
-            explanation = f"`{check.command}` fails, and no test in it is known to pass"
+            explanation = f"`{check.name}` fails, and no test in it is known to pass"
             return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
+        case CheckState.PASSED if check.tests and check.tests.after:
+            return _not_run_summary(f"`{check.name}` passed, and every test in it was skipped")
         case CheckState.PASSED:
-            return _not_run_summary(f"`{check.command}` passed, and every test in it was skipped")
+            explanation = f"`{check.name}` passed, and it names no test that ran"
+            return _not_run_summary(
+                explanation, f"Name the command that runs your tests in {POLICY_FILE}", remedy
+            )
         case CheckState.NO_SOCKETS:
             advice = f"Name a command that needs no network in {POLICY_FILE}"
-            return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, named)
+            return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, remedy)
         case CheckState.NOT_RUNNABLE if NO_TESTS in reason:
-            return _not_run_summary(reason, f"Name the command that runs your tests in {POLICY_FILE}", named)
+            return _not_run_summary(reason, f"Name the command that runs your tests in {POLICY_FILE}", remedy)
         case CheckState.NOT_RUNNABLE:
             return _not_run_summary(reason, *_install_advice(outcome, tool))
         case _:
             return _not_run_summary(reason)
 
 
-def _install_advice(outcome: Outcome, tool: _Tool) -> tuple[str, str]:
-    if not tool.setup:
+def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:
+    if not tool.egress:
         return f"Say in `setup:` of {POLICY_FILE} how what it needs is installed", ""
     if outcome.request.actor.tier is Tier.LOCAL:
         return "Install what the tests need in your checkout", tool.install
@@ -244,11 +233,11 @@ def _install_advice(outcome: Outcome, tool: _Tool) -> tuple[str, str]:
 
 def setup_line(command: str) -> str:
     """Return the policy line that installs what such a command usually needs; empty if unknown."""
-    return _setup_line(_tool_named(command) or _OTHER)
+    return _setup_line(_ecosystem_named(command) or named("general"))
 
 
-def _setup_line(tool: _Tool) -> str:
-    return f'setup: [{{command: "{tool.setup}", egress: [{tool.egress}]}}]' if tool.setup else ""
+def _setup_line(tool: Ecosystem) -> str:
+    return f'setup: [{{command: "{tool.install}", egress: [{tool.egress}]}}]' if tool.egress else ""
 
 
 def _not_run_summary(why: str, advice: str = "", remedy: str = "") -> CheckSummary:
@@ -277,16 +266,18 @@ def _state_rank(check: CheckResult) -> int:
     return _STATE_ORDER.index(check.after.state)
 
 
-def _tool_for(outcome: Outcome, check: CheckResult | None) -> _Tool:
-    """Return the tool by the words of the command, else by the changed files."""
-    if check is not None and (tool := _tool_named(check.command)) is not None:
-        return tool
-    for tool in _TOOLS:
-        if any(file.path.endswith(tool.suffixes) for file in outcome.files):
-            return tool
-    return _OTHER
+def _ecosystem_for(outcome: Outcome, check: CheckResult | None) -> Ecosystem:
+    """Return the ecosystem by the words of the command, else by the changed files."""
+    if check is not None and (one := _ecosystem_named(check.command)) is not None:
+        return one
+    changed = (
+        one
+        for one in ecosystems()
+        if any(file.path.endswith(one.suffixes or ("/",)) for file in outcome.files)
+    )
+    return next(changed, named("general"))
 
 
-def _tool_named(command: str) -> _Tool | None:
-    words = {word.rpartition("/")[2].rstrip("0123456789.") for word in command.split()}
-    return next((tool for tool in _TOOLS if words & set(tool.words)), None)
+def _ecosystem_named(command: str) -> Ecosystem | None:
+    names = (ecosystem_of(part.words) for part in statements(command) if part.words)
+    return next((named(name) for name in names if name not in ("", "general")), None)

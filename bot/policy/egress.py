@@ -62,6 +62,8 @@ _HOSTS = MappingProxyType(
             "plugins.gradle.org",
             "plugins-artifacts.gradle.org",
         ),
+        "ruby": ("rubygems.org", "index.rubygems.org"),
+        "dotnet": ("api.nuget.org",),
     }
 )
 

@@ -45,7 +45,7 @@ TMP = f"{_INSIDE}/tmp"  # noqa: S108 - ours alone
 PROGRAMS = f"{_INSIDE}/programs"
 """The folder of our own programs inside."""
 
-_MODULES = ("__init__.py", "contracts", "toolhost")
+_MODULES = ("__init__.py", "contracts", "ecosystems", "toolhost")
 """The parts of this package that are visible inside."""
 
 CHECKERS = ("ruff", "ty")

@@ -76,7 +76,7 @@ def test_any_command_survives_being_written_down(commands: list[str]) -> None:
 
 @pytest.mark.bubblewrap
 def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path: Path) -> None:
-    steps = "[{run: python -m unittest}, {run: make lint}, {run: pytest --absent $UNKNOWN}]"
+    steps = "[{run: python -m unittest}, {run: make lint}, {run: 'pytest --absent ${{ inputs.x }}'}]"
     files = {
         "test_a.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self): pass\n",
         "Makefile": "lint:\n\tno-such-linter .\n",
@@ -87,11 +87,11 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert done.returncode == 0, done.stdout + done.stderr
     source = "(from .github/workflows/test.yml, job test)"
     assert "! 2 files written, 1 of 2 checks pass\n" in done.stdout
-    assert f"  check     unittest {source}: passed, 1 test, " in done.stdout
+    assert f"  check     python -m unittest {source}: passed, 1 test, " in done.stdout
     assert f"  check     make lint {source}: could not run here: " in done.stdout
     assert "no-such-linter: No such file or directory\n" in done.stdout
     text = (repo / ".github" / "agent.yml").read_text()
-    assert [check.name for check in load_policy(text).checks] == ["unittest"]
+    assert [check.name for check in load_policy(text).checks] == ["python -m unittest"]
     assert '#    command: "make lint"' in text
     assert "add .github/agent.yml .github/workflows/agent.yml && git" in done.stdout
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout

@@ -270,7 +270,6 @@ def test_no_more_than_three_of_a_kind_are_taken_and_the_others_are_named() -> No
         ({"Cargo.toml": "", "Cargo.lock": ""}, "- run: cargo install cargo-hack\n- run: cargo hack test",
          "cargo fetch --locked && cargo install cargo-hack"),
         ({"Gemfile": ""}, "- run: bundle exec rspec", "bundle config set --local path vendor/bundle && bundle install"),
-        ({"composer.json": "{}"}, "- run: composer install\n- run: vendor/bin/phpunit", "composer install"),
         ({"pom.xml": "", "src/test/java/org/x/ATest.java": ""}, "- run: mvn verify",
          f"mvn -B verify -Dtest=ATest {ONE_TEST}"),
     ],

@@ -119,7 +119,7 @@ HOSTILE = {
         + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 9)}]\n" for n in range(9)),
         "over 200,000 values",
     ),
-    "an alias of itself": (yaml_texts, "a: &a [*a]", "nested over 50 levels"),
+    "an alias of itself": (yaml_texts, "a: &a [*a]", "recursive|nested over 50 levels"),
     "two documents": (yaml_texts, "a: 1\n---\nb: 2", "single document"),
     "nesting in JSON": (json.loads, NESTED, "nested too deeply"),
     "nesting in TOML": (tomllib.loads, "a = " + NESTED, "nested too deeply"),

@@ -14,6 +14,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckRun, CheckState
 from bot.contracts.tools import ToolOutcome
+from bot.environment.scripts import reports_of
 from bot.evidence.check import (
     Check,
     classify_run,
@@ -127,7 +128,8 @@ class CheckRunner:
             return not_run("the run was cancelled before this check")
         if self.origin and may_import_package(check.command) and (note := self._editable_install_note()):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
-        reports = {"junit": list(check.junit), "coverage": list(check.coverage)}
+        places = reports_of(check.command)
+        reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
         stamps = self._query_reports(reports).get("stamps", {})
         report = _REPORT.format(self._commands)
         selected = rerun_command(check.command, only, report, fresh=True) if only is not None else None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from bot.ecosystems.registry import ecosystems
 from bot.toolhost.reports import compiled_output, javascript_output, python_output, reasons
 from bot.toolhost.reports.test_results import FAILED, PASSED, SKIPPED, ParsedTests, path_of
 
@@ -33,7 +34,27 @@ def parse(text: str, drop: str = "") -> ParsedTests | None:
             whole = tests
         else:
             whole.merge(tests)
-    return whole
+    return whole or _counted(lines)
+
+
+def _counted(lines: Sequence[str]) -> ParsedTests | None:
+    """The numbers by the lines in which runners that are not read otherwise sum up; no test is named."""
+    patterns = [re.compile(pattern) for one in ecosystems() for pattern in one.counts]
+    totals = dict.fromkeys((PASSED, FAILED, SKIPPED), 0)
+    for line in lines:
+        match = next((match for pattern in patterns if (match := pattern.fullmatch(line))), None)
+        if match is None:
+            continue
+        found = {name: int(number or 0) for name, number in match.groupdict().items()}
+        failed, skipped = found.get("failed", 0) + found.get("errors", 0), found.get("skipped", 0)
+        totals[FAILED] += failed
+        totals[SKIPPED] += skipped
+        totals[PASSED] += found.get("passed", max(found.get("ran", 0) - failed - skipped, 0))
+    if not any(totals.values()):
+        return None
+    tests = ParsedTests("the output's numbers", whole=False)
+    tests.totals = totals
+    return tests
 
 
 def sessions_of_pytest(text: str) -> int:

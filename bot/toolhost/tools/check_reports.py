@@ -18,8 +18,6 @@ PLACES = (
     "test-results.xml",
     "test-results/*.xml",
     "reports/junit.xml",
-    "target/surefire-reports/TEST-*.xml",
-    "build/test-results/**/TEST-*.xml",
     "target/nextest/**/junit.xml",
 )
 """Default paths of JUnit XML; a file is read if the check has written it."""
@@ -28,12 +26,15 @@ _DATABASE = ".coverage"
 
 
 def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
-    """`junit` and `coverage` are patterns from the policy. With `spill`, the check's output, the reports that are new
-    since `stamps` are read; with `lines`, the new coverage of those. `asked` and `converted` are files in the temporary
-    folder: the report that pytest was told to write, and converted coverage."""
+    """`junit` and `coverage` are patterns from the policy, `places` where the tools of the check write reports. With
+    `spill`, the check's output, the reports that are new since `stamps` are read; with `lines`, the new coverage of
+    those. `asked` and `converted` are files in the temporary folder: the report that pytest was told to write, and
+    converted coverage."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
     coverage_patterns = [str(one) for one in arguments.get("coverage", ())]
-    junit_stamps = files.find(context.root, junit_patterns or PLACES)
+    junit_stamps = files.find(
+        context.root, junit_patterns or (*PLACES, *map(str, arguments.get("places", ())))
+    )
     coverage_stamps = files.find(context.root, coverage_patterns or (*coverage.PLACES, _DATABASE))
     before = arguments.get("stamps", {})
     new_coverage = _new(coverage_stamps, before)

@@ -44,7 +44,7 @@ def test_a_label_may_have_63_characters_and_a_name_253() -> None:
 
 
 def test_presets_lead_to_registries_alone() -> None:
-    assert PRESETS == ("python", "node", "go", "rust", "java")
+    assert PRESETS == ("python", "node", "go", "rust", "java", "ruby", "dotnet")
     hosts = {target.host for target in targets(PRESETS)}
     assert {target.port for target in targets(PRESETS)} == {443}
     assert not any(target.private for target in targets(PRESETS))
@@ -72,7 +72,7 @@ def test_a_mirror_is_named_by_preset_and_address() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("ruby=https://gems.example/", "no preset"),
+        ("perl=https://cpan.example/", "no preset"),
         ("https://packages.example/", "no preset"),
         ("python=http://packages.example/simple", "https://host/path"),
         ("python=packages.example", "https://host/path"),
