@@ -118,6 +118,8 @@ class Workspace:
         bring: Sequence[Path] = (),
         skills: Path | None = None,
         history: Path | None = None,
+        tmp: Path | None = None,
+        caches_shown: bool = False,
         archives: Sequence[Path] = (),
         egress: EgressAccess | None = None,
         limits: Mapping[str, int] | None = None,
@@ -130,7 +132,8 @@ class Workspace:
         """Start a host on `tree` and check with canaries that it is confined.
 
         `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
-        unless the file history of another workspace is continued. `mount` is the path of the tree inside, its own by
+        unless the file history, or the `tmp`, of another workspace is continued. With `caches_shown` the user's
+        downloads are linked in a new HOME. `mount` is the path of the tree inside, its own by
         default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
         folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_path`;
         `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
@@ -142,7 +145,7 @@ class Workspace:
         Raises `NoSandboxError` without a sandbox, or with one that cannot give `egress`, and `WorkspaceError` when the
         host does not start.
         """
-        folders = make_folders(folder, history)
+        folders = make_folders(folder, history, tmp)
         if egress is not None and not confinement.supports_egress:
             raise NoSandboxError(
                 f"The policy gives this run egress ({', '.join(egress.presets)}), and the sandbox at hand "
@@ -161,6 +164,7 @@ class Workspace:
             egress=egress,
             dependencies=dependencies,
             own_git=own_git,
+            caches_shown=caches_shown,
         )
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes, process.is_stopped)

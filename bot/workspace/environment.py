@@ -66,6 +66,11 @@ def build(
     return variables, toolset
 
 
+def not_shown(source: Mapping[str, str], tree: Path) -> tuple[str, ...]:
+    """Return a sentence for each entry of PATH that commands do not get, since others can write there."""
+    return toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools(), tree=tree).notes
+
+
 def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
     """The variables that differ between the model's commands and checks.
 

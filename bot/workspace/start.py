@@ -67,18 +67,23 @@ class StartPlan:
 
 
 class Folders(NamedTuple):
-    """The folders of one workspace, outside the tree."""
+    """The folders of one workspace, outside the tree. `continued`: commands of another one wrote in `tmp`."""
 
     own: Path
     tmp: Path
     spill: Path
     history: Path
+    continued: bool = False
+
+    @property
+    def writable(self) -> tuple[Path, ...]:
+        return self.tmp, self.spill, self.history
 
 
-def make_folders(own: Path, history: Path | None) -> Folders:
-    """Make the folders in `own`, except the `history` of a workspace that is continued."""
-    folders = Folders(own, own / "tmp", own / "spill", history or own / "history")
-    for folder in (folders.tmp, folders.spill, folders.history, folders.tmp / "home"):
+def make_folders(own: Path, history: Path | None, tmp: Path | None = None) -> Folders:
+    """Make the folders in `own`, except the `history` and the `tmp` of a workspace that is continued."""
+    folders = Folders(own, tmp or own / "tmp", own / "spill", history or own / "history", tmp is not None)
+    for folder in (folders.spill, folders.history, *(() if tmp else (folders.tmp, folders.tmp / "home"))):
         folder.mkdir(mode=0o700, exist_ok=True)
     return folders
 
@@ -97,6 +102,7 @@ def plan_start(
     egress: EgressAccess | None,
     dependencies: Dependencies,
     own_git: bool,
+    caches_shown: bool,
 ) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
     tmp = folders.tmp
@@ -106,15 +112,26 @@ def plan_start(
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
+    for name in ("MAVEN_OPTS", "GRADLE_OPTS"):  # Java takes the home from the list of users
+        variables[name] = f"-Duser.home={variables['HOME']}"
     variables |= environment.of_tree(tree, root, variables["PATH"])
-    toolchains = (*tools.folders, *environment.behind(dependencies.folders))
+    caches = [folder for folder, _ in tools.caches] if caches_shown else []
+    if caches_shown and not folders.continued:
+        link_caches(tools.caches, tmp / "home")
+    toolchains = (*tools.folders, *caches, *environment.behind(dependencies.folders))
     own: dict[str, str] = {}
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}
         variables |= own
     elif egress is not None:
-        variables |= egress.variables()
-    own_programs = find_own_programs(PROGRAMS, moved=confinement.moves, writable=(tree, *folders[1:]))
+        added = egress.variables()
+        java = {
+            name: f"{variables[name]} {added[name]}"
+            for name in ("MAVEN_OPTS", "GRADLE_OPTS")
+            if name in added
+        }
+        variables |= {**added, **java}
+    own_programs = find_own_programs(PROGRAMS, moved=confinement.moves, writable=(tree, *folders.writable))
     certificates = egress.files() if egress is not None and confinement.confines else ()
     program = (*host_program(), *own_programs.mounts, *((file, str(file)) for file in certificates))
     readable: list[str] = []
@@ -128,7 +145,7 @@ def plan_start(
     mounts = Mounts(
         tree,
         mount or str(tree),
-        folders[1:],
+        folders.writable,
         tuple(bring),
         toolchains,
         program,
@@ -148,6 +165,13 @@ def plan_start(
         "environment": variables,
     }
     return StartPlan(host_command(moved=confinement.moves), mounts, own, start_message)
+
+
+def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:
+    """Link the user's caches from a new HOME, in which no command has written yet."""
+    for folder, name in caches:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).symlink_to(folder)
 
 
 def skills_path(confinement: Confinement, folder: Path) -> str:

@@ -72,6 +72,7 @@ OUTCOME = Outcome(
             "python3 -m unittest",
             CheckRun(CheckState.FAILED, 1, 0.41, "FAILED (failures=1)"),
             CheckRun(CheckState.PASSED, 0, 0.38, "OK"),
+            tests=TestChanges(before=TestCounts(passed=2, failed=1), after=TestCounts(passed=3)),
         ),
     ),
     files=(ChangedFile("invoice.py", "modified", "100644", "0" * 64, 3, 1),),

@@ -24,6 +24,7 @@ from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.workspace.dependencies.folders import environment_folders
+from bot.workspace.environment import not_shown
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 
 _NOT_PREPARED = (
@@ -76,6 +77,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         journal=inputs.journal,
         network=network,
         limits=policy.sandbox.limits,
+        has_setup=bool(setup),
     )
     trees = Trees(
         checkout,
@@ -100,7 +102,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         workspaces=workspaces,
         trees=trees,
         checks=checks,
-        notes=(*unprepared, *unset, *unread),
+        notes=(*unprepared, *unset, *unread, *not_shown(spec.environment, checkout.tree)),
     )
 
 

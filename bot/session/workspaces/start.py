@@ -42,7 +42,8 @@ LIMIT_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Workspaces:
     """Starts workspaces. `root` is the folder that each tree is mounted at, if the sandbox can; `skills` is the
-    folder of loaded skills, `network` what workspaces may reach, `limits` the resource limits of commands."""
+    folder of loaded skills, `network` what workspaces may reach, `limits` the resource limits of commands. Where
+    `has_setup`, HOME holds what setup downloaded and nothing of the user's."""
 
     checkout: Checkout
     confinement: Confinement
@@ -54,6 +55,7 @@ class Workspaces:
     journal: Journal
     network: Network
     limits: SandboxLimits
+    has_setup: bool = False
     _started: list[Workspace] = field(default_factory=list, init=False)
 
     def start_agent(
@@ -63,9 +65,10 @@ class Workspaces:
         ask: Callable[[Question], Answer],
         diagnostics: Mapping[str, Any] | None = None,
     ) -> Workspace:
-        """Start the agent's n-th workspace. All of them share one history of files, and see the spilled output of those
-        before."""
+        """Start the agent's n-th workspace. All of them share one history of files, and HOME and temporary folder; they
+        see the spilled output of those before."""
         folder = self.folder.workspace(f"agent-{number}")
+        first = self.folder.home("agent-0").parent
         spilled = (self.folder.root / f"workspace-agent-{before}" / "spill" for before in range(number))
         return self._register(
             Workspace.start(
@@ -76,6 +79,8 @@ class Workspaces:
                 environment=self.environment,
                 ask=ask,
                 history=self.folder.root / "versions",
+                tmp=first if number and first.is_dir() else None,
+                caches_shown=not self.has_setup,
                 bring=environment_of_tree.read_only,
                 dependencies=environment_of_tree.dependencies,
                 skills=self.skills,
@@ -104,6 +109,7 @@ class Workspaces:
                 dependencies=environment_of_tree.dependencies,
                 egress=None if runs_nothing else self.network.for_commands(name),
                 checks=True,
+                caches_shown=not self.has_setup,
                 limits=in_bytes(self.limits),
             )
         )
@@ -144,10 +150,12 @@ class AgentStarter:
     def __call__(self, number: int) -> Workspace:
         """Waits for what prepares the tree: at the first tool call, not before the first request."""
         environment = self.trees.environment()
+        continued = bool(number) and self.workspaces.folder.home("agent-0").is_dir()
         workspace = self.workspaces.start_agent(number, environment, self.answer, self.diagnostics(number))
         self.links.update(links(environment.dependencies.folders, moves=self.moves))
         self.workspaces.folder.write_prepared(self.links, self.trees.setup_files())
-        self.trees.copy_prepared(workspace, self.stop, home_only=number > 0)
+        if not continued:
+            self.trees.copy_prepared(workspace, self.stop)
         return workspace
 
 

@@ -157,18 +157,17 @@ class Trees:
         workspace: Workspace,
         cancel: CancelToken,
         environment: TreeEnvironment | None = None,
-        *,
-        home_only: bool = False,
     ) -> None:
         """Copy what setup left, and the caches of builds, into the tree and the HOME of `workspace`."""
         environment = environment or self.environment()
-        if environment.setup_output is not None and not home_only:
+        if environment.setup_output is not None:
             command = build_caches.copy_all(environment.setup_output)
             outcome = workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
             if outcome.metadata.get("exit_code") != 0:
                 raise SetupError(f"what setup made could not be copied: {outcome.content.strip()[-_TAIL:]}")
-        if caches := [one for one in environment.caches if one.in_home or not home_only]:
-            workspace.call("bash", command_arguments(build_caches.command_for(caches), _COPY_LIMIT), cancel)
+        if environment.caches:
+            command = build_caches.command_for(environment.caches)
+            workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
 
     def notes(self) -> tuple[str, ...]:
         """A sentence for people if the environment could not be prepared: the command and its last lines."""

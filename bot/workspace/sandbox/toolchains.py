@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import grp
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from bot.toolhost.programs import SYSTEM_PATH as SYSTEM_PATH
 from bot.workspace.sandbox.hidden_paths import is_below
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
-NEVER = ("/proc", "/sys", "/dev", "/run", "/tmp", "/var")  # noqa: S108
+NEVER = ("/proc", "/sys", "/dev", "/run")
+_NEVER_WHOLE = ("/", "/tmp", "/var", "/var/tmp")  # noqa: S108
 
 _NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
 """Variables that name a folder of tools, on PATH or not."""
@@ -26,10 +30,21 @@ _HOMES = set(
 """Folders of version managers: their programs need the whole folder, not only the one on PATH. In a person's home they
 are visible even if PATH does not contain them."""
 
-_IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python")
+_IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python", ".local/share/mise")
 """Also the Pythons that uv downloads, which its virtual environments link to."""
 
+_CACHES = (
+    ".m2/repository",
+    ".m2/wrapper",
+    ".gradle/wrapper",
+    ".local/share/gem",
+    ".gem/ruby",
+    ".nuget/packages",
+)
+"""Folders in a home with what package managers downloaded: read-only, and linked from the HOME inside."""
+
 _LARGEST_SETTINGS = 1 << 16
+_MOST_PROGRAMS = 500
 
 _FINDS_ITSELF = {
     ".rustup": "RUSTUP_HOME",
@@ -45,11 +60,14 @@ _FINDS_ITSELF = {
 @dataclass(frozen=True, slots=True)
 class Toolchains:
     """`path` is the PATH inside, `folders` are the ones to mount read-only for it, `variables` those by which tools
-    find their folders."""
+    find their folders. `caches` are shown as well, each with its path in the HOME inside. `notes` say what is not
+    shown, and why."""
 
     path: str
     folders: tuple[Path, ...]
     variables: Mapping[str, str]
+    caches: tuple[tuple[Path, str], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def find(
@@ -66,6 +84,8 @@ def find(
     visible anyway: nothing is mounted for it."""
     entries: list[str] = []
     folders: list[Path] = []
+    notes: list[str] = []
+    is_runner = "RUNNER_TEMP" in (source or {})  # of one user, and no command ran yet
     written = (str(tree),) if tree else ()
     never = (*never, *written)
     excluded = {os.path.realpath(folder) for folder in leave_out}
@@ -77,12 +97,52 @@ def find(
             needed = list(_needed(Path(entry), never))
             if not needed:
                 continue
+            if not is_runner and (why := who_may_write(needed[0])):
+                notes.append(f"{entry} of PATH is not shown to commands: {why}.")
+                continue
             folders += needed
         entries.append(entry)
     folders += _elsewhere(source or {}, excluded, never)
     defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
     unique = tuple(dict.fromkeys(folders))
-    return Toolchains(":".join([*dict.fromkeys(entries), *defaults]), unique, _variables(unique))
+    path = ":".join([*dict.fromkeys(entries), *defaults])
+    caches = tuple(_caches(source or {}, never))
+    return Toolchains(path, unique, _variables(unique), caches, tuple(notes))
+
+
+def who_may_write(folder: Path) -> str:
+    """Return, as a clause, who else can write a part of the way to `folder`; empty if only this user and root can."""
+    for part in (folder, *folder.parents):
+        found = os.stat(part)
+        if found.st_uid not in (0, os.geteuid()):
+            return f"{part} belongs to another user"
+        if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+            continue
+        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and _has_others(found.st_gid)):
+            return f"others can write in {part}"
+    return ""
+
+
+def _has_others(group: int) -> bool:
+    """Whether a group that is neither root's nor the user's own has members."""
+    if group in (0, os.getegid()):
+        return False
+    try:
+        return bool(grp.getgrgid(group).gr_mem)
+    except KeyError:
+        return True
+
+
+def _caches(source: Mapping[str, str], never: Sequence[str]) -> Iterator[tuple[Path, str]]:
+    home = os.path.expanduser("~")
+    for name in _CACHES if "HOME" in source else ():
+        folder = os.path.join(home, name)
+        if (
+            os.path.isdir(folder)
+            and os.path.realpath(folder) == folder
+            and _may_be_shown(Path(folder), never)
+        ):
+            yield Path(folder), name
 
 
 def needed_by(programs: Path) -> Iterator[Path]:
@@ -118,6 +178,10 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
     whole = _whole(real)
     yield whole or real
     environment = whole or real
+    if not whole:
+        yield from _linked(real, never)
+    if real == Path(os.path.expanduser("~/.local/bin")):  # what `pip install --user` installed
+        yield from sorted(real.parent.glob("lib/python3*/site-packages"))
     if environment.name == ".cargo" and (rustup := environment.parent / ".rustup").is_dir():
         yield rustup
     # A virtual environment can name any folder as its Python: only a real one is made visible.
@@ -127,9 +191,37 @@ def _needed(entry: Path, never: Sequence[str]) -> Iterator[Path]:
         yield entry  # the entry is behind a link: it must exist under this name too
 
 
+def _linked(folder: Path, never: Sequence[str]) -> Iterator[Path]:
+    """The smallest installations that the links in a folder of programs lead to: a tool of pipx or uv with its Python,
+    a package of npm, or one program."""
+    with os.scandir(folder) as entries:
+        links = [entry.path for entry in islice(entries, _MOST_PROGRAMS) if entry.is_symlink()]
+    for link in links:
+        target = Path(os.path.realpath(link))
+        if not target.is_file() or is_below(str(target), (*_SYSTEM, str(folder))):
+            continue
+        installation = _installation(target)
+        if _may_be_shown(installation, never):
+            yield installation
+            if (base := _base_of(installation)) and _may_be_shown(base, never) and (python := _whole(base)):
+                yield python
+
+
+def _installation(program: Path) -> Path:
+    package = None
+    for up in program.parents:
+        if (up / "pyvenv.cfg").is_file() or (up.name in _HOMES and _is_toolchain(up)):
+            return up
+        holder = up.parent.parent if up.parent.name.startswith("@") else up.parent
+        if holder.name == "node_modules" and not up.name.startswith("@"):
+            package = up
+    return package or program
+
+
 def _may_be_shown(real: Path, never: Sequence[str]) -> bool:
     home = Path(os.path.expanduser("~"))
-    return not (is_below(str(real), never) or real in (Path("/"), home) or real in home.parents)
+    private = (home, home / ".local", home / ".config", *home.parents, *map(Path, _NEVER_WHOLE))
+    return not is_below(str(real), never) and real not in private
 
 
 def _whole(folder: Path) -> Path | None:
@@ -166,11 +258,14 @@ def _is_toolchain(folder: Path) -> bool:
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
     """The variables by which tools find their folders and earlier downloads. They write to HOME, as usual."""
     variables: dict[str, str] = {}
+    home = Path(os.path.expanduser("~"))
     for folder in folders:
         if name := _FINDS_ITSELF.get(folder.name):
             variables[name] = str(folder)
         elif folder.name == ".cargo" and (folder / "registry").is_dir():
             variables["CARGO_HOME"] = str(folder)
+        elif folder == home / ".local/bin" and any((home / ".local/lib").glob("python3*/site-packages")):
+            variables["PYTHONUSERBASE"] = str(home / ".local")
         elif folder.name == "go" and (downloads := folder / "pkg/mod/cache/download").is_dir():
             # Used as a proxy: as a cache it would have to be writable.
             variables["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"

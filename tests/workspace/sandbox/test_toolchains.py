@@ -14,7 +14,6 @@ from tests.support.sandbox_commands import bubblewrap_command
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A home beneath /tmp, so tests of what is found there say `never=()`."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
@@ -36,14 +35,14 @@ def test_the_usual_folders_are_on_the_path_even_when_it_is_empty() -> None:
 
 def test_a_version_manager_is_shown_whole(home: Path) -> None:
     shims = made(home / ".pyenv/shims")
-    found = toolchains.find(f"{shims}:/usr/bin", never=())
+    found = toolchains.find(f"{shims}:/usr/bin")
     assert found.folders == (home / ".pyenv",)
     assert found.path.startswith(f"{shims}:")
 
 
 def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
     made(home / ".rustup")
-    found = toolchains.find(str(made(home / ".cargo/bin")), never=())
+    found = toolchains.find(str(made(home / ".cargo/bin")))
     assert found.folders == (home / ".cargo", home / ".rustup")
     assert found.variables == {"RUSTUP_HOME": str(home / ".rustup")}
 
@@ -51,7 +50,7 @@ def test_cargo_brings_rustup_and_the_variable_to_find_it(home: Path) -> None:
 def test_a_virtual_environment_is_shown_whole(home: Path) -> None:
     entry = made(home / "project/.venv/bin")
     (home / "project/.venv/pyvenv.cfg").touch()
-    assert toolchains.find(str(entry), never=()).folders == (home / "project/.venv",)
+    assert toolchains.find(str(entry)).folders == (home / "project/.venv",)
 
 
 @pytest.mark.parametrize(
@@ -61,14 +60,14 @@ def test_what_a_folder_of_programs_belongs_to_is_shown_whole(home: Path, sign: s
     entry = made(home / "tools/bin")
     made((home / "tools" / sign).parent)
     (home / "tools" / sign).touch()
-    assert toolchains.find(str(entry), never=()).folders == (home / "tools",)
+    assert toolchains.find(str(entry)).folders == (home / "tools",)
 
 
 @pytest.mark.parametrize("folder", [".local/bin", "bin", "tools/sbin"])
 def test_a_folder_of_somebody_s_own_is_not_shown_with_it(home: Path, folder: str) -> None:
     entry = made(home / folder)
     made(entry.parent / "lib/node_modules/npm")
-    assert toolchains.find(str(entry), never=()).folders == (entry,)
+    assert toolchains.find(str(entry)).folders == (entry,)
 
 
 def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Path) -> None:
@@ -77,28 +76,90 @@ def test_a_virtual_environment_brings_the_python_that_it_was_made_with(home: Pat
     (home / "python/lib/python3.12/os.py").touch()
     environment = made(home / "project/.venv")
     (environment / "pyvenv.cfg").write_text(f"home = {base}\nversion = 3.12.1\n")
-    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
     assert found.folders == (environment, home / "python")
 
 
 def test_a_virtual_environment_brings_nothing_else(home: Path) -> None:
     environment = made(home / "project/.venv")
     (environment / "pyvenv.cfg").write_text(f"home = {made(home / '.ssh')}\n")
-    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)}, never=())
+    found = toolchains.find("", source={"VIRTUAL_ENV": str(environment)})
     assert found.folders == (environment,)
 
 
 def test_the_pythons_of_uv_are_shown(home: Path) -> None:
     folder = made(home / ".local/share/uv/python")
-    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == (folder,)
+    assert toolchains.find("", source={"HOME": str(home)}).folders == (folder,)
 
 
 def test_any_other_folder_is_shown_alone(home: Path) -> None:
     entry = made(home / "project/bin")
-    assert toolchains.find(str(entry), never=()).folders == (entry,)
+    assert toolchains.find(str(entry)).folders == (entry,)
 
 
-@pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/proc/self", "/no/such/folder"])
+@pytest.mark.parametrize(
+    ("target", "shown"),
+    [
+        (".local/share/pipx/venvs/tox/bin/tox", ".local/share/pipx/venvs/tox"),
+        (".local/share/uv/tools/ruff/bin/ruff", ".local/share/uv/tools/ruff"),
+        (".local/lib/node_modules/pnpm/bin/pnpm.cjs", ".local/lib/node_modules/pnpm"),
+        (".local/lib/node_modules/@antfu/ni/bin/nr.mjs", ".local/lib/node_modules/@antfu/ni"),
+        (".local/lib/node_modules/x/node_modules/y/bin/y.js", ".local/lib/node_modules/x"),
+        (".nvm/versions/node/v22/bin/node", ".nvm"),
+        ("programs/one", "programs/one"),
+    ],
+)
+def test_a_link_on_path_shows_the_smallest_installation_behind_it(
+    home: Path, target: str, shown: str
+) -> None:
+    entry = made(home / ".local/bin")
+    program = home / target
+    made(program.parent)
+    program.touch()
+    if "venvs" in target or "tools" in target:
+        (home / shown / "pyvenv.cfg").touch()
+    (entry / "program").symlink_to(program)
+    assert toolchains.find(str(entry)).folders == (entry, home / shown)
+
+
+def test_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
+    entry = made(home / ".local/bin")
+    made(home / ".ssh")
+    (entry / "home").symlink_to(home)
+    (entry / "keys").symlink_to(home / ".ssh")
+    (entry / "gone").symlink_to(home / "nowhere")
+    assert toolchains.find(str(entry)).folders == (entry,)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
+    home: Path, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(toolchains, "_has_others", lambda group: True)
+    entry = made(home / "shared/tools/bin")
+    (home / "shared").chmod(mode)
+    found = toolchains.find(str(entry))
+    assert found.folders == ()
+    assert found.notes == (f"{entry} of PATH is not shown to commands: others can write in {home}/shared.",)
+    assert toolchains.find(str(entry), source={"RUNNER_TEMP": "/x"}).folders == (entry,)
+
+
+def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path) -> None:
+    made(home / ".m2/repository")
+    made(home / ".gem/ruby")
+    (home / ".m2/settings.xml").write_text("<password>x</password>")
+    found = toolchains.find("", source={"HOME": str(home)})
+    assert found.caches == ((home / ".m2/repository", ".m2/repository"), (home / ".gem/ruby", ".gem/ruby"))
+
+
+def test_packages_installed_for_the_user_are_found(home: Path) -> None:
+    packages = made(home / ".local/lib/python3.12/site-packages")
+    found = toolchains.find(str(made(home / ".local/bin")))
+    assert found.folders == (home / ".local/bin", packages)
+    assert found.variables == {"PYTHONUSERBASE": str(home / ".local")}
+
+
+@pytest.mark.parametrize("entry", ["bin", ".", "", "/", "/tmp", "/var/tmp", "/proc/self", "/no/such/folder"])
 def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) -> None:
     found = toolchains.find(f"{entry}:/usr/bin")
     assert found.folders == ()
@@ -106,12 +167,12 @@ def test_entries_that_are_relative_missing_or_private_are_dropped(entry: str) ->
 
 
 def test_the_home_itself_is_never_shown(home: Path) -> None:
-    assert toolchains.find(f"{home}:{home.parent}", never=()).folders == ()
+    assert toolchains.find(f"{home}:{home.parent}").folders == ()
 
 
 def test_what_is_left_out_is_left_out(home: Path) -> None:
     entry = made(home / "agent/bin")
-    assert toolchains.find(str(entry), leave_out=(entry,), never=()).folders == ()
+    assert toolchains.find(str(entry), leave_out=(entry,)).folders == ()
 
 
 def masked(command: list[str]) -> set[str]:
@@ -148,7 +209,7 @@ def test_an_old_bubblewrap_is_not_given_options_it_does_not_know(home: Path) -> 
 @pytest.mark.parametrize("name", ["RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV"])
 def test_a_folder_of_tools_that_a_variable_names_is_shown(home: Path, name: str) -> None:
     folder = made(home / "tools")
-    assert toolchains.find("", source={name: str(folder)}, never=()).folders == (folder,)
+    assert toolchains.find("", source={name: str(folder)}).folders == (folder,)
 
 
 @pytest.mark.parametrize("value", ["", "tools", "/no/such/folder", "/", "/tmp"])
@@ -158,28 +219,26 @@ def test_a_variable_that_names_no_folder_of_tools_shows_nothing(value: str) -> N
 
 def test_the_agent_s_own_virtual_environment_is_not_shown_by_its_variable(home: Path) -> None:
     own = made(home / "own/bin")
-    assert (
-        toolchains.find("", source={"VIRTUAL_ENV": str(own.parent)}, leave_out=(own,), never=()).folders == ()
-    )
+    assert toolchains.find("", source={"VIRTUAL_ENV": str(own.parent)}, leave_out=(own,)).folders == ()
 
 
 def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None:
     for name in (".cargo", ".rustup", ".nvm", "go", "other"):
         made(home / name)
-    found = toolchains.find("", source={"HOME": str(home)}, never=())
+    found = toolchains.find("", source={"HOME": str(home)})
     assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm", "go"}
     assert found.variables["NVM_DIR"] == str(home / ".nvm")
 
 
 def test_a_version_manager_that_is_a_link_is_not_followed(home: Path) -> None:
     (home / ".nvm").symlink_to(made(home / "elsewhere"))
-    assert toolchains.find("", source={"HOME": str(home)}, never=()).folders == ()
+    assert toolchains.find("", source={"HOME": str(home)}).folders == ()
 
 
 def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewhere(home: Path) -> None:
     made(home / ".cargo/registry")
     downloads = made(home / "go/pkg/mod/cache/download")
-    variables = toolchains.find("", source={"HOME": str(home)}, never=()).variables
+    variables = toolchains.find("", source={"HOME": str(home)}).variables
     assert variables["CARGO_HOME"] == str(home / ".cargo")
     assert variables["GOPROXY"].startswith(f"file://{downloads},")
     assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()
@@ -200,5 +259,5 @@ def test_a88_an_environment_in_the_work_tree_leads_to_no_other(home: Path, varia
         (venv / "pyvenv.cfg").write_text(f"home = {other}/bin\n")
     value = f"{venv}/bin" if variable == "PATH" else str(venv)
     path = value if variable == "PATH" else ""
-    found = toolchains.find(path, source={variable: value}, never=(), tree=home / "tree")
+    found = toolchains.find(path, source={variable: value}, tree=home / "tree")
     assert found.folders == ()
