@@ -16,6 +16,7 @@ def _checks(files: Files) -> Iterator[str]:
         yield "composer test"
     elif not {"phpunit.xml", "phpunit.xml.dist"}.isdisjoint(files.paths):
         yield "vendor/bin/phpunit"
+        yield "phpunit"
 
 
 ECOSYSTEM = Ecosystem(

@@ -9,13 +9,16 @@ from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
-    prefix = "bundle exec " if "Gemfile" in files.paths else ""
-    if ".rspec" in files.paths or any(
-        path.startswith("spec/") and path.endswith("_spec.rb") for path in files.paths
-    ):
-        yield f"{prefix}rspec"
+    is_spec = any(path.startswith("spec/") and path.endswith("_spec.rb") for path in files.paths)
+    if is_spec or ".rspec" in files.paths:
+        command = "rspec"
     elif "Rakefile" in files.paths and any(path.startswith("test/") for path in files.paths):
-        yield f"{prefix}rake test"
+        command = "rake test"
+    else:
+        return
+    if "Gemfile" in files.paths:
+        yield f"bundle exec {command}"
+    yield command  # with the gems of the system
 
 
 ECOSYSTEM = Ecosystem(

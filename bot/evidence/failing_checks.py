@@ -31,7 +31,7 @@ def is_failing(result: CheckResult, instruction: str) -> bool:
         return True
     if after in (CheckState.PASSED, CheckState.NOT_RUN) or (result.flaky and not _broken(result)):
         return False
-    if before is CheckState.PASSED or _broken(result) or _displaced(result):
+    if before is CheckState.PASSED or _broken(result) or _displaced(result) or more_failing(result):
         return True
     return (after in _RAN or before in _RAN) and is_named(result, instruction)
 
@@ -52,6 +52,14 @@ def _displaced(result: CheckResult) -> bool:
     if tests is None or tests.before is None or tests.after is None:
         return False
     return bool(tests.new_failing and tests.vanished) and tests.after.passed < tests.before.passed
+
+
+def more_failing(result: CheckResult) -> int:
+    """Return how many more tests fail than before, where none is known by name: some runners give numbers only."""
+    tests = result.tests
+    if tests is None or tests.before is None or tests.after is None or tests.broken or tests.new_failing:
+        return 0
+    return max(tests.after.failed - tests.before.failed, 0)
 
 
 def is_named(result: CheckResult, instruction: str) -> bool:
@@ -100,7 +108,7 @@ def _state_before(result: CheckResult) -> str:
         return "passed before your change"
     return (
         "failed before your change with other tests"
-        if _broken(result) or _displaced(result)
+        if _broken(result) or _displaced(result) or more_failing(result)
         else "was asked for"
     )
 

@@ -17,7 +17,7 @@ from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS
-from bot.evidence.failing_checks import failing
+from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.labels import as_they_were, confirms, number_of
 
 POLICY_FILE = ".github/agent.yml"
@@ -145,6 +145,8 @@ def _counted(checks: Sequence[CheckResult], other: str = "") -> list[str]:
         parts.append(f"{count_of(broken, 'test')} {'fails' if broken == 1 else 'fail'} that passed before")
     if new := sum(_number(check, "new_failing") for check in checks):
         parts.append(f"{count_of(new, 'new test')} {'fails' if new == 1 else 'fail'}")
+    if more := sum(map(more_failing, checks)):
+        parts.append(f"{count_of(more, 'test')} more {'fails' if more == 1 else 'fail'} than before")
     with_tests = [check for check in checks if check.tests and check.tests.after]
     counts = [check.tests.after for check in with_tests if check.tests and check.tests.after]
     passed, failed = sum(one.passed for one in counts), sum(one.failed for one in counts)

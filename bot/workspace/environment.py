@@ -56,8 +56,11 @@ def build(
     variables.setdefault("LANG", "C.UTF-8")
     if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in toolset.folders:
         variables["VIRTUAL_ENV"] = environment
+    java = f"-Duser.home={home}"  # Java takes it from the list of users otherwise
     variables |= {
         **_ALWAYS,
+        "MAVEN_OPTS": java,
+        "GRADLE_OPTS": java,
         **toolset.variables,
         "PATH": toolset.path,
         "HOME": str(home),

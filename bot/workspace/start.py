@@ -112,8 +112,6 @@ def plan_start(
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
-    for name in ("MAVEN_OPTS", "GRADLE_OPTS"):  # Java takes the home from the list of users
-        variables[name] = f"-Duser.home={variables['HOME']}"
     variables |= environment.of_tree(tree, root, variables["PATH"])
     caches = [folder for folder, _ in tools.caches] if caches_shown else []
     if caches_shown and not folders.continued:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import yaml
@@ -30,13 +29,8 @@ PACKAGE = {
     "scripts": {"test": "jest", "lint; touch pwned": "eslint .", "lint\ntouch pwned": "eslint ."},
     "devDependencies": {"jest": "1", EVIL: "1"},
 }
-DEVCONTAINER = {
-    "onCreateCommand": "pip install good; touch pwned",
-    "updateContentCommand": ["npm", "ci", "--x=$(touch pwned)", EVIL],
-    "postCreateCommand": {EVIL: "pip install '$(touch pwned)'", "b": f"pip install -r {EVIL}", "c": TITLE},
-}
 PROJECT = f"[project]\nname = {json.dumps(EVIL)}\n[dependency-groups]\ntest = [{json.dumps(EVIL)}]\n"
-COMMANDS = ["npm test", ".venv/bin/python -m pytest -k 'a\" or b\\\\' -p 'c: #d'"]
+COMMANDS = [STEPS[0]["run"], "npm test", STEPS[2]["run"]]
 
 
 def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: Path) -> None:
@@ -57,19 +51,6 @@ def test_a07_no_name_becomes_a_line_or_a_command_of_what_init_writes(tmp_path: P
     assert [check.command for check in policy.checks] == COMMANDS
     assert set(yaml.safe_load(text)) == {"version", "checks", "setup"}
     assert not [step.command for step in policy.setup if "pwned" in step.command]
-    assert "${{" not in text and "\x1b" not in text
+    assert "${{" not in str(policy) and "\x1b" not in text
     assert (repo / ".github" / "workflows" / "agent.yml").read_text() == workflow_text("anthropic")
     assert "\x1b" not in completed.stdout
-
-
-def test_a07_nor_does_a_devcontainer_bring_more_than_its_installs(tmp_path: Path) -> None:
-    files = {"tests/test_a.py": "import pytest\n", ".devcontainer.json": json.dumps(DEVCONTAINER)}
-    repo = make_repository(tmp_path / "project", files)
-    completed = warm.run(command("init", "--repo", repo, "--yes", "--no-try"))
-    assert completed.returncode == 0, completed.stdout + completed.stderr
-    text = (repo / ".github" / "agent.yml").read_text()
-    [step] = load_policy(text).setup
-    assert "install -q good" in step.command
-    assert "pwned" not in re.sub("'[^']*'", "", step.command)
-    assert set(yaml.safe_load(text)) == {"version", "checks", "setup"}
-    assert "\x1b" not in text + completed.stdout

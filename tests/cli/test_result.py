@@ -51,8 +51,8 @@ FINDINGS = tuple(
 @pytest.mark.parametrize(
     ("outcome", "mark", "text"),
     [
-        (OUTCOME, "good", "1 file changed on agent/x, 1 of 1 check passes, $0.04"),
-        (replace(OUTCOME, cost=0.0), "good", "1 file changed on agent/x, 1 of 1 check passes"),
+        (OUTCOME, "good", "1 file changed on agent/x, 3 of 3 tests pass, $0.04"),
+        (replace(OUTCOME, cost=0.0), "good", "1 file changed on agent/x, 3 of 3 tests pass"),
         (EVIDENCE, "good", "2 files changed on agent/x, 43 of 43 tests pass (2 fixed, 1 flaky), $0.04"),
         (
             replace(OUTCOME, checks=(BROKEN,), stop_reason=StopReason.CHECKS_FAILING),
@@ -68,7 +68,7 @@ FINDINGS = tuple(
         ),
         (
             replace(OUTCOME, status=Status.PARTIAL, stop_reason=StopReason.BUDGET),
-            "doubt", "Not finished (the budget is spent): 1 file changed on agent/x, 1 of 1 check passes, $0.04",
+            "doubt", "Not finished (the budget is spent): 1 file changed on agent/x, 3 of 3 tests pass, $0.04",
         ),
         (replace(NOTHING, status=Status.NO_CHANGE), "doubt", "Nothing was changed, $0.04"),
         (replace(QUESTION, answer="Because."), "good", "Answered, no file was changed, $0.04"),
@@ -130,7 +130,7 @@ def test_after_the_headline_comes_what_to_do_and_last_what_is_for_the_reviewer()
         OUTCOME, where="on agent/x", next=[("look", "git diff HEAD...agent/x")], notes=["Mind."]
     )
     assert lines[:4] == [
-        "✔ 1 file changed on agent/x, 1 of 1 check passes, $0.04",
+        "✔ 1 file changed on agent/x, 3 of 3 tests pass, $0.04",
         "",
         "  look      git diff HEAD...agent/x",
         "",

@@ -92,6 +92,14 @@ def test_nothing_is_verified_without_a_counted_test(command: str) -> None:
     assert not summary.verified
 
 
+def test_more_failing_tests_than_before_are_red_though_none_is_named() -> None:
+    worse = _check(FAILED, FAILED, TestChanges(before=TestCounts(9, 1), after=TestCounts(8, 2)))
+    summary = summarize_checks(_of(worse))
+    assert (summary.headline, summary.failing) == ("1 test more fails than before, 8 of 10 tests pass", True)
+    same = _check(FAILED, FAILED, TestChanges(before=TestCounts(9, 1), after=TestCounts(9, 1)))
+    assert not summarize_checks(_of(same)).failing
+
+
 def test_tests_of_another_language_verify_nothing() -> None:
     passing = replace(_check(PASSED, PASSED, _counts(9)), command="go test ./...")
     summary = summarize_checks(_of(passing, _check(NOWHERE, NOWHERE)))

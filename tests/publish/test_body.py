@@ -223,9 +223,14 @@ def test_new_tests_that_fail_are_told_in_the_table_and_at_first_and_not_as_a_rem
     assert body.count("9 ") == 2, "in the table and at first"
 
 
+COUNTED = TestChanges(before=TestCounts(3), after=TestCounts(3))
+
+
 def test_a_check_that_is_only_flaky_is_called_so_and_neither_failing_nor_broken() -> None:
     body = render_body(
-        make_outcome(checks=(CheckResult("t", "make test", PASSED, FAILED, flaky=True),)), (), ()
+        make_outcome(checks=(CheckResult("t", "make test", PASSED, FAILED, flaky=True, tests=COUNTED),)),
+        (),
+        (),
     )
     (row,) = [line for line in body.splitlines() if line.startswith("| ⚪ `make test`")]
     assert row.startswith("| ⚪ `make test` | flaky |")
@@ -616,8 +621,9 @@ def test_a97_tests_that_fail_as_they_were_are_in_every_part_of_the_evidence() ->
 
 def test_a_result_that_the_tests_as_they_were_do_not_confirm_has_no_green_mark() -> None:
     late = TestsAsTheyWere(CheckRun(CheckState.NOT_RUN), note="no time left")
-    check = CheckResult("t", "pytest", FAILED, PASSED, as_they_were=late)
+    tests = TestChanges(before=TestCounts(2, 1), after=TestCounts(3))
+    check = CheckResult("t", "pytest", FAILED, PASSED, tests=tests, as_they_were=late)
     body = render_body(make_outcome(checks=(check,)), (), ())
-    assert "⚠️ **1 of 1 check passes; with the tests as they were: not run, no time left**" in body
+    assert "⚠️ **3 of 3 tests pass; with the tests as they were: not run, no time left**" in body
     assert "| ⚪ `pytest` with the tests as they were | not run |" in body
     assert not {"✅", "fixed"} & set(body.split())

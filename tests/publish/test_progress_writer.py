@@ -154,7 +154,7 @@ def test_publishing_finishes_the_progress_comment_of_its_request(world: World) -
     title = "Round totals once, at the end"
     assert (
         line
-        == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}), 1 of 1 check passes · $0.04"
+        == f"**Done:** pull request [#{published.pr_number} {title}]({published.pr_url}), 3 of 3 tests pass · $0.04"
     )
 
 

@@ -54,7 +54,7 @@ def assert_not_green(result: CheckResult) -> None:
     outcome = make_outcome(checks=(result,))
     summary = summarize_checks(outcome)
     assert not summary.good
-    assert "with the tests as they were" in summary.headline
+    assert "with the tests as they were" in summary.headline or not summary.verified
     assert "fixed" not in summary.headline
     assert "✅" not in "".join(table(outcome, 9)[0])
 
@@ -265,7 +265,8 @@ def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin) -> None
     source = (
         "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() { assert_eq!(1, 1) }\n}\n"
     )
-    cargo = "echo; echo running 1 test; echo test tests::f ... ok; echo; echo 'test result: ok. 1 passed'"
+    counts = "1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
+    cargo = f"echo; echo running 1 test; echo test tests::f ... ok; echo; echo 'test result: ok. {counts}'"
     trial = begin({"src/lib.rs": source}, cargo)
     [result] = trial.results({"src/lib.rs": source.replace("(1, 1)", "(2, 2)")})
     assert result_of(result).inside == ("src/lib.rs",)

@@ -18,6 +18,7 @@ from bot.contracts.evidence import (
 )
 from bot.contracts.formatting import count_of, duration, exit_text
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, TestsAsTheyWere
+from bot.evidence.failing_checks import more_failing
 from bot.evidence.labels import (
     AS_THEY_WERE,
     confirms,
@@ -137,13 +138,25 @@ def _run(run: CheckRun, tests: TestCounts | None) -> str:
 
 def _check_change(check: CheckResult) -> str:
     parts = ["related tests only"] if check.related else []
-    if check.tests is not None:
-        for kind in kinds_of(check.tests):
-            text = f"{kind.number:,} {kind.words}"
-            parts.append(f"**{text}**" if kind.grave else text)
-    elif check.before.state in FAILED and check.after.state is CheckState.PASSED and not check.flaky:
+    kinds = list(kinds_of(check.tests))
+    for kind in kinds:
+        text = f"{kind.number:,} {kind.words}"
+        parts.append(f"**{text}**" if kind.grave else text)
+    if (
+        not kinds
+        and check.before.state in FAILED
+        and check.after.state is CheckState.PASSED
+        and not check.flaky
+    ):
         parts += ["fixed"] if confirms(check.as_they_were) else []
-    elif check.before.state is CheckState.PASSED and check.after.state in FAILED and not check.flaky:
+    elif not kinds and (more := more_failing(check)):
+        parts.append(f"**{more:,} more fail**")
+    elif (
+        not kinds
+        and check.before.state is CheckState.PASSED
+        and check.after.state in FAILED
+        and not check.flaky
+    ):
         parts.append("**broken**")
     if check.flaky and not (check.tests and number_of(check.tests, "flaky")):
         parts.append("flaky")

@@ -2,7 +2,8 @@
 cargo's `target`.
 
 The tree is not walked: candidates are beside known manifests, and one call of git tells which are ignored. A folder
-that is not ignored belongs to the repository's content and is not used. No link is followed.
+that is not ignored and bears no mark of an environment belongs to the repository's content and is not used. No link is
+followed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _BESIDE = {
     "requirements.txt": _PYTHON,
     "go.mod": ("vendor",),
     "composer.json": ("vendor",),
-    "Gemfile": ("vendor",),
+    "Gemfile": ("vendor", "vendor/bundle", ".bundle"),
     "Cargo.toml": ("vendor", "target"),
 }
 
@@ -58,7 +59,8 @@ def folders_in(
     source = variables or {}
     inside = folders_of(tracked)
     there = [path for path in _candidates(tracked, inside) if _is_environment(top, path)]
-    paths = _ignored(git, top, there, source)
+    ignored = _ignored(git, top, [path for path in there if not _is_marked(top, path)], source)
+    paths = [path for path in there if path in ignored or _is_marked(top, path)]
     pythons = [path for path in paths if path.rpartition("/")[2] in _PYTHON]
     active = os.path.relpath(source.get("VIRTUAL_ENV") or top, top)
     python = active if active in pythons else next(iter(pythons), None)
@@ -91,6 +93,11 @@ def _is_environment(top: Path, path: str) -> bool:
     if not os.path.isdir(folder) or os.path.realpath(folder) != folder:
         return False
     return path.rpartition("/")[2] not in _PYTHON or is_python(folder)
+
+
+def _is_marked(top: Path, path: str) -> bool:
+    """Whether it is an environment whether git ignores it or not: the commit has no file in it."""
+    return path.rpartition("/")[2] == _NODE or is_python(top / path)
 
 
 def is_python(folder: str | Path) -> bool:

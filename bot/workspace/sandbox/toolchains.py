@@ -34,6 +34,7 @@ _IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python", ".local/share/mise")
 """Also the Pythons that uv downloads, which its virtual environments link to."""
 
 _CACHES = (
+    ".cache/node/corepack",
     ".m2/repository",
     ".m2/wrapper",
     ".gradle/wrapper",

@@ -47,9 +47,11 @@ def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path) -
     assert found(top) == {".venv": "bin", "node_modules": ".bin", "vendor": "", "web/node_modules": ""}
 
 
-def test_a_folder_that_git_does_not_ignore_is_never_used(top: Path) -> None:
-    virtual(top / "venv")
+def test_a_folder_that_git_does_not_ignore_is_used_only_if_it_is_marked_as_an_environment(top: Path) -> None:
+    (top / ".nox").mkdir()
     assert found(top) == {}
+    virtual(top / "venv")
+    assert found(top) == {"venv": "bin"}
 
 
 def test_nor_one_that_holds_a_file_of_the_commit(top: Path) -> None:
@@ -73,14 +75,15 @@ def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path) 
 
 
 def test_what_ignores_itself_or_is_ignored_by_the_person_counts(top: Path, tmp_path: Path) -> None:
-    """As uv and newer Pythons make environments, and as a global ignore file says."""
-    (virtual(top / "venv") / ".gitignore").write_text("*\n")
-    virtual(top / "env")
-    assert list(found(top)) == ["venv"]
+    """As a global ignore file says."""
+    (top / "vendor").mkdir()
+    (top / "vendor/.gitignore").write_text("*\n")
+    (top / ".tox").mkdir()
+    assert list(found(top)) == ["vendor"]
     (tmp_path / "home").mkdir()
-    (tmp_path / "home/ignore").write_text("env\n")
+    (tmp_path / "home/ignore").write_text(".tox\n")
     (tmp_path / "home/.gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
-    assert list(found(top, HOME=str(tmp_path / "home"))) == ["venv", "env"]
+    assert set(found(top, HOME=str(tmp_path / "home"))) == {"vendor", ".tox"}
 
 
 def test_the_active_environment_comes_first_and_only_one_is_on_path(top: Path) -> None:
