@@ -224,14 +224,14 @@ PROBLEMS = {
     "tiers: {bot: {turns: '5'}}": "1:22: expected a whole number from 0 to 1,000, found `5` in quotes",
     "budget: {usd: -1}": "1:15: expected a number from 0 to 1,000, found `-1`",
     "tiers: {bot: {egress: [pip]}}": (
-        "1:24: `pip` is not one of python, node, go, rust, java; the nearest is `python`"
+        "1:24: `pip` is not one of python, node, go, rust, java, ruby, dotnet; the nearest is `python`"
     ),
     "tiers: {bot: {egress: all}}": (
-        "1:23: expected none, or a list, each one of python, node, go, rust, java, found `all`"
+        "1:23: expected none, or a list, each one of python, node, go, rust, java, ruby, dotnet, found `all`"
     ),
     "tiers: {bot: {egress: [go, go]}}": "1:28: `go` is listed twice",
     "setup: [{command: a, egress: yes}]": (
-        "1:30: expected none, or a list, each one of python, node, go, rust, java, found `yes`"
+        "1:30: expected none, or a list, each one of python, node, go, rust, java, ruby, dotnet, found `yes`"
     ),
     "checks: [{command: a, egress: [go]}]": "1:23: unknown key `egress`; the nearest known one is `coverage`",
     "budget: {tokens: 0}": "1:18: expected a whole number from 1 to 1,000,000,000, found `0`",

@@ -121,7 +121,7 @@ def test_a_mirror_that_is_none_is_refused_before_the_model_is_asked(stage: Stage
             stage,
             request_in(stage, Verb.FIX),
             [Turn((Say("Done."),))],
-            more={"SLASH_AGENT_MIRRORS": "ruby=https://x.test/"},
+            more={"SLASH_AGENT_MIRRORS": "perl=https://x.test/"},
         )
 
 
