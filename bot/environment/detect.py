@@ -157,7 +157,9 @@ class _Detector:
             has_tests = any(check.use is Use.TESTS for check in self.checks)
             if not ecosystem.is_in(read) and (folder or ecosystem.name != "python"):
                 continue  # a test file is enough for Python
-            for line in ecosystem.checks(read) if not has_tests or ecosystem.name != "general" else ():
+            for line in (
+                ecosystem.checks(read) if not has_tests or fallback or ecosystem.name != "general" else ()
+            ):
                 use = use_of(shlex.split(line.rpartition(" && ")[2])) or Use.TESTS
                 command = f"cd {folder} && {line}" if folder else line
                 if (use is Use.TESTS or not fallback) and all(

@@ -121,7 +121,9 @@ def plan_start(
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}
         variables |= own
-    elif egress is not None:
+    elif egress is None:
+        variables |= _OFFLINE
+    else:
         added = egress.variables()
         java = {
             name: f"{variables[name]} {added[name]}"
@@ -175,6 +177,10 @@ def link_caches(caches: Sequence[tuple[Path, str]], home: Path) -> None:
 def skills_path(confinement: Confinement, folder: Path) -> str:
     """The path of a folder of skills inside: the same in every run if the sandbox can move paths."""
     return SKILLS if confinement.moves else str(folder)
+
+
+_OFFLINE = {"PIP_RETRIES": "0", "NPM_CONFIG_FETCH_RETRIES": "0"}
+"""Without a network, package managers give up at once."""
 
 
 class OwnPrograms(NamedTuple):

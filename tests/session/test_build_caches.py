@@ -3,6 +3,7 @@ cache reaches no other round. On both back ends."""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from bot.evidence.checkers import CHECKERS
 from bot.session.workspaces import build_caches
-from bot.session.workspaces.build_caches import is_compiling
+from bot.session.workspaces.build_caches import BuildCache, command_for, is_compiling
 from tests.session.conftest import Cli
 from tests.session.test_environment_run import both, fixed, states
 from tests.support.fix_script import DONE, shell
@@ -148,3 +149,31 @@ def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:
     [mypy] = [one for one in CHECKERS if one.name == "mypy"]
     folder = mypy.arguments[mypy.arguments.index("--cache-dir") + 1]
     assert folder.replace("{tmp}/home", "~") in build_caches._IN_HOME
+
+
+@both
+def test_downloads_of_the_home_are_there_and_never_written(cli: Cli, tmp_path: Path, sandbox: str) -> None:
+    check = (
+        "[ -e ~/.m2/repository/old ] && touch ~/.m2/repository/new && "
+        "[ -e ~/.gem/ruby/old ] && ! touch ~/.gem/ruby/new 2>/dev/null && [ ! -e ~/.m2/settings.xml ]"
+    )
+    repo = make_repository(tmp_path / "app", {**FILES, "pom.xml": "<project/>", "check.sh": check})
+    for name in (".m2/repository/old", ".gem/ruby/old", ".m2/settings.xml"):
+        (cli.home / name).parent.mkdir(parents=True, exist_ok=True)
+        (cli.home / name).write_text("x")
+    outcome = fixed(cli, repo, sandbox, change_to("changed"))
+    assert states(outcome) == ["passed", "passed"], outcome["checks"]
+    assert not (cli.home / ".m2/repository/new").exists()
+
+
+def test_a_repository_of_maven_that_is_too_large_is_linked_and_not_copied(tmp_path: Path) -> None:
+    source, home = tmp_path / "source", tmp_path / "home"
+    for folder in (source, home):
+        folder.mkdir()
+    (source / "a.jar").write_bytes(b"x" * 2_000_000)
+    command = command_for([BuildCache(source, "~/.m2/repository", 1, linked=True)])
+    subprocess.run(
+        ["bash", "-c", command], env={"HOME": str(home), "PATH": "/usr/bin:/bin"}, check=True, cwd=tmp_path
+    )
+    assert (home / ".m2/repository").is_symlink()
+    assert (home / ".m2/repository/a.jar").exists()

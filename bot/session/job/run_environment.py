@@ -19,6 +19,7 @@ from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import Profile, profile_of, without_commands
 from bot.session.job.spec import RunInputs, RunSpec
 from bot.session.progress.waits import Background
+from bot.session.workspaces import build_caches
 from bot.session.workspaces.environment_store import environment_store
 from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
@@ -88,6 +89,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         origin=spec.origin,
         say=spec.say,
         restrict=network.restrict,
+        downloads=lambda: build_caches.downloads(GitTrees(checkout).paths(), spec.environment),
         own=Background(partial(_package_folders, spec, checkout), "environment").result,
         share_all=inputs.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",

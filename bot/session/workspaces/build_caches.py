@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,9 @@ _IN_HOME = ("~/.cache/go-build", "~/.gradle/caches", "~/.cache/mypy")
 _LARGEST = 4096
 """MiB of one cache: to copy this takes about ten seconds."""
 
+_LARGEST_COPY = 500
+"""MiB of the user's own downloads."""
+
 _BUILDS = re.compile(r"(?<![\w-])(go|cargo|gradlew?|gotestsum)(?![\w-])")
 
 # A cache that cannot be copied is done without. Hard links would not do: a command could write in both names.
@@ -31,7 +34,7 @@ s={source}; t={target}
 [ ! -d {brought}"$s" ] || s={brought}"$s"
 if [ -d "$s" ] && [ "$(du -sm -- "$s" | cut -f1)" -le {largest} ]; then
   {clear}mkdir -p -- "$t" && cp -a --reflink=auto -- "$s"/. "$t"/ || {{ {clear}true; }}
-fi
+{otherwise}fi
 """
 # What commands left in HOME and in an environment changes none of the programs below.
 _OWN_PROGRAMS = f"export PATH={SYSTEM_PATH}:$PATH GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null\n"
@@ -60,6 +63,10 @@ class BuildCache:
 
     source: Path
     target_path: str
+    largest: int = _LARGEST
+    """MiB."""
+    linked: bool = False
+    """Whether a larger one is linked, read-only; any other is done without."""
 
     @property
     def in_home(self) -> bool:
@@ -80,6 +87,14 @@ def checkout_caches(folders: Sequence[EnvironmentFolder]) -> Iterator[BuildCache
             built = Path(f"{one.source}{name}")
             if one.created or not any(credentials_in(built, versions=False)):
                 yield from _if_plain([BuildCache(built, one.path + name)])
+
+
+def downloads(tracked: Collection[str], source: Mapping[str, str]) -> Iterator[BuildCache]:
+    """Maven's repository in the user's home, if the checkout has a project of Maven's, which writes beside what it
+    reads."""
+    if "HOME" in source and any(path.rpartition("/")[2] == "pom.xml" for path in tracked):
+        folder = Path(os.path.expanduser("~")) / ".m2/repository"
+        yield from _if_plain([BuildCache(folder, "~/.m2/repository", _LARGEST_COPY, linked=True)])
 
 
 def round_caches(home: Path, tree: Path, targets: Sequence[str]) -> Iterator[BuildCache]:
@@ -111,8 +126,14 @@ def _copy(cache: BuildCache) -> str:
         f'"$HOME"{shlex.quote(cache.target_path[1:])}' if cache.in_home else shlex.quote(cache.target_path)
     )
     clear = "" if cache.target_path == _HOME else 'rm -rf -- "$t"; '
+    link = 'else\n  mkdir -p -- "${t%/*}" && ln -s -- "$s" "$t"\n'
     return _COPY.format(
-        source=shlex.quote(str(cache.source)), target=target, brought=BROUGHT, largest=_LARGEST, clear=clear
+        source=shlex.quote(str(cache.source)),
+        target=target,
+        brought=BROUGHT,
+        largest=cache.largest,
+        clear=clear,
+        otherwise=link if cache.linked else "",
     )
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -99,7 +99,8 @@ class _BaseRound:
 class Trees:
     """`open` starts a workspace; `origin` is where `bring:` folders come from; `say` takes a line about each step of
     the preparation, on a thread of its own; `restrict` is called before each step. `own` are the package folders of the
-    checkout at `origin`: those that `bring:` names are shared, or all with `share_all`.
+    checkout at `origin`: those that `bring:` names are shared, or all with `share_all`. `downloads` are of the user's
+    home.
 
     `prepared_from` is the commit whose files setup sees, if not the base. Nobody wrote that setup for the bot: if it
     fails, `failure` says why, and the run continues without it. What is in `store` is not made again.
@@ -115,6 +116,7 @@ class Trees:
     say: Say = lambda line: None
     restrict: RestrictNetwork = lambda presets, workspace: None
     own: Callable[[], Sequence[EnvironmentFolder]] = tuple
+    downloads: Callable[[], Iterable[BuildCache]] = tuple
     share_all: bool = False
     prepared_from: str = ""
     store: EnvironmentStore | None = None
@@ -139,7 +141,7 @@ class Trees:
             return self._preparing.result().environment
         if self._shared is None:
             own = self._own_shared()
-            caches = tuple(build_caches.checkout_caches(own))
+            caches = (*build_caches.checkout_caches(own), *self.downloads())
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
 

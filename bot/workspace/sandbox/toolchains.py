@@ -35,7 +35,6 @@ _IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python", ".local/share/mise")
 
 _CACHES = (
     ".cache/node/corepack",
-    ".m2/repository",
     ".m2/wrapper",
     ".gradle/wrapper",
     ".local/share/gem",

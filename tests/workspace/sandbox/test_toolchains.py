@@ -122,7 +122,7 @@ def test_a_link_on_path_shows_the_smallest_installation_behind_it(
     assert toolchains.find(str(entry)).folders == (entry, home / shown)
 
 
-def test_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
+def test_a117_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
     entry = made(home / ".local/bin")
     made(home / ".ssh")
     (entry / "home").symlink_to(home)
@@ -132,7 +132,7 @@ def test_a_link_shows_neither_the_home_nor_its_secrets(home: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
+def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
     home: Path, mode: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(toolchains, "_has_others", lambda group: True)
