@@ -17,6 +17,13 @@ from bot.environment.workflows import CIStep, Workflows, read_workflows
 from bot.parsing.parser import Parser
 
 _LARGEST = 400_000
+_OF_RUNNER = {
+    "GITHUB_WORKSPACE": "$PWD",
+    "RUNNER_TEMP": "$TMPDIR",
+    "RUNNER_OS": "Linux",
+    "RUNNER_ARCH": "X64",
+}
+"""Variables of every runner, set where a script names them."""
 _MOST = {Use.TESTS: 3, Use.TYPES: 3, Use.LINT: 5}
 _TITLE = re.compile(
     r"(run )?((the|all|unit|our|full|python|js|backend|frontend) )*"
@@ -220,6 +227,12 @@ def _rendered(step: CIStep, kept: Sequence[Statement]) -> str:
     """Return a script as CI runs it: it ends with the first command that fails."""
     variables = [f"{name}={shlex.quote(value)}" for name, value in step.environment.items()]
     lines = [part.text for part in kept]
+    text = "\n".join((*variables, *lines))
+    variables += [
+        f'{name}="{value}"'
+        for name, value in _OF_RUNNER.items()
+        if f"${name}" in text or f"${{{name}}}" in text
+    ]
     if len(lines) == 1 and kept[0].words is not None:
         line = " ".join((*variables, lines[0]))
         return f"cd {shlex.quote(step.folder)} && {line}" if step.folder else line

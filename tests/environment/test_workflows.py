@@ -14,6 +14,7 @@ from bot.environment.expressions import UNKNOWN, evaluate, substitute
 
 VENV = "python3 -m venv .venv && . .venv/bin/activate"
 ONE_TEST = "-Dsurefire.failIfNoSpecifiedTests=false -DfailIfNoTests=false -Dmaven.test.failure.ignore=true"
+WORKSPACE = 'GITHUB_WORKSPACE="$PWD"'
 PYTEST = {"tests/test_a.py": "import pytest\n", "pyproject.toml": '[project]\nname = "x"\n'}
 
 
@@ -88,6 +89,7 @@ def test_the_usual_command_is_a_fallback_beside_the_tests_of_ci() -> None:
         ({}, "pytest  # all of them", ["pytest"]),
         ({}, "cat <<E > x\npip install y\nE\npytest", ["set -e\ncat <<E > x\npip install y\nE\npytest"]),
         ({}, "make test", ["make test"]),
+        ({}, "cd $GITHUB_WORKSPACE\nmake test", [f"set -e\nexport {WORKSPACE}\ncd $GITHUB_WORKSPACE\nmake test"]),
         ({}, "cargo hack test --feature-powerset", ["cargo hack test --feature-powerset"]),
         ({}, "nox -s 'tests-3.14(format)'", ["nox -s 'tests-3.14(format)'"]),
     ],

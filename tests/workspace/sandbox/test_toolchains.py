@@ -145,11 +145,11 @@ def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
 
 
 def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path) -> None:
-    made(home / ".m2/repository")
+    made(home / ".m2/wrapper")
     made(home / ".gem/ruby")
     (home / ".m2/settings.xml").write_text("<password>x</password>")
     found = toolchains.find("", source={"HOME": str(home)})
-    assert found.caches == ((home / ".m2/repository", ".m2/repository"), (home / ".gem/ruby", ".gem/ruby"))
+    assert found.caches == ((home / ".m2/wrapper", ".m2/wrapper"), (home / ".gem/ruby", ".gem/ruby"))
 
 
 def test_packages_installed_for_the_user_are_found(home: Path) -> None:
