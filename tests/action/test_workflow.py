@@ -74,7 +74,7 @@ def test_a_comment_becomes_a_draft_pull_request_in_two_jobs(stage: Stage, cold_r
     # The runner keeps these lines to itself, and from then on shows stars for what they hold.
     texts = "".join(job.log + job.summary for job in jobs.values())
     assert KEY not in "".join(line for line in texts.splitlines() if not line.startswith("::add-mask::"))
-    assert jobs["run"].summary.startswith("## Slash Agent: changed\n")
+    assert jobs["run"].summary.startswith("## Slash Agent: changed, not verified\n")
     assert pull["html_url"] in jobs["publish"].summary
 
 

@@ -101,9 +101,9 @@ def test_a94_init_and_doctor_survive_a_clone_of_somebody_else(tmp_path: Path) ->
     made = warm.run(command("init", "--repo", repo, "--dry-run"))
     assert made.returncode == 0, made.stdout + made.stderr
     assert "pytest -q" in made.stdout
-    assert re.search(r"# +noxfile\.py \(noxfile\.py\): it could not be parsed", made.stdout)
+    assert re.search(r"# +\.github/workflows/a\.yaml .*: it could not be parsed", made.stdout)
     told = warm.run(command("doctor", "--repo", repo, "--no-try"))
-    assert "noxfile.py: it could not be parsed, and was left out: " in told.stdout
+    assert ".github/workflows/a.yaml: it could not be parsed, and was left out: " in told.stdout
     assert "Traceback" not in told.stderr
 
 
