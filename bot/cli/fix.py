@@ -10,7 +10,7 @@ import shlex
 from dataclasses import asdict
 from pathlib import Path
 
-from bot.cli.options import add_instruction, add_local_run, instruction_of
+from bot.cli.options import add_instruction, add_local_run, check_minutes, check_options, instruction_of
 from bot.cli.result import Result, git_at, print_end
 from bot.cli.terminal.open_viewer import add_view_options, open_viewer
 from bot.contracts.errors import ExitCode
@@ -42,6 +42,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the change delete more than half of the repository's files",
     )
+    checks = parser.add_mutually_exclusive_group()
+    checks.add_argument("--check", metavar="NAME", help="run this check only, as in: --check 'unit tests'")
+    checks.add_argument("--no-checks", action="store_true", help="run no check")
+    parser.add_argument(
+        "--check-minutes",
+        type=check_minutes,
+        metavar="N",
+        help="the time for all checks (default: the policy's, or 5)",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_view_options(parser)
 
@@ -57,6 +66,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         out=arguments.out,
         resume=arguments.resume,
         allow_deletions=arguments.allow_deletions,
+        checks=check_options(arguments),
     )
     with cleaning_up_after(os.environ), open_viewer(arguments, "fix") as viewer:
         result = fix(options, os.environ, viewer)

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 from bot.contracts.errors import UsageError
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS
+from bot.events.command import MOST_CHECK_MINUTES
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]{1,100}/[A-Za-z0-9._-]{1,100}")
 _SANDBOXES = ("auto", "strict", "landlock", "off")
@@ -83,6 +85,19 @@ def add_local_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=usd, metavar="USD", help="the most that the model may cost")
     add_sandbox(parser, "default: auto; off is for what you trust")
     parser.add_argument("--out", type=Path, metavar="DIR", help=_OUT)
+
+
+def check_minutes(text: str) -> str:
+    """Minutes for checks, as `Request.options` has them."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= MOST_CHECK_MINUTES):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MOST_CHECK_MINUTES}")
+    return text
+
+
+def check_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """The options of a request about checks."""
+    given = {CHECK: arguments.check, NO_CHECKS: "true" if arguments.no_checks else None}
+    return {key: value for key, value in {**given, CHECK_MINUTES: arguments.check_minutes}.items() if value}
 
 
 def add_text(parser: argparse.ArgumentParser, option: str, variable: str, *, metavar: str, help: str) -> None:

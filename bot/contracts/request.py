@@ -83,6 +83,9 @@ class Trigger:
     at: str
 
 
+CHECK, NO_CHECKS, CHECK_MINUTES = "check", "no-checks", "check-minutes"
+"""Keys of `Request.options`: the one check to run, none at all, and the minutes for all."""
+
 ALLOW_DELETIONS = "allow-deletions"
 """A key of `Request.options` that no comment can set."""
 

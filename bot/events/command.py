@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.contracts.request import Verb
+from bot.contracts.request import CHECK, CHECK_MINUTES, NO_CHECKS, Verb
 from bot.events.hygiene import clean
 from bot.events.nearest import nearest
 from bot.events.quotation import split_quotation
@@ -33,11 +33,14 @@ OPTIONS: Mapping[str, str] = {
     "no-draft": "",
     "dry-run": "",
     "full": "",
+    CHECK: "the name of a check, with hyphens for blanks, as in `--check unit-tests`",
+    NO_CHECKS: "",
+    CHECK_MINUTES: "whole minutes from 1 to 120, as in `--check-minutes 15`",
     "sha": "the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository",
 }
 
 _RUN = ("model", "budget", "dry-run", "sha")
-_CHANGE = (*_RUN, "draft")
+_CHANGE = (*_RUN, "draft", CHECK, NO_CHECKS, CHECK_MINUTES)
 # The options that each verb accepts.
 OPTIONS_OF: Mapping[Verb, Sequence[str]] = {
     Verb.FIX: (*_CHANGE, "base"),
@@ -59,6 +62,8 @@ _ADDRESS = "/agent"
 _CODE_INDENT = re.compile(r" {4}| {0,3}\t")
 _BLANK_BRAILLE = "\u2800"  # looks like a space and is none to `str.strip`
 _WORD = re.compile(r"\S+")
+_CHECK_NAME = re.compile(r"[\w.:/@+-][\w .:/@+-]{0,79}")
+MOST_CHECK_MINUTES = 120
 _OPTION = re.compile(r"--([A-Za-z][A-Za-z-]*)(?:=(.*))?", re.DOTALL)
 # Some keyboards replace two hyphens by an en or em dash.
 _DASH = re.compile(r"[\u2013\u2014](?=[A-Za-z])")
@@ -310,6 +315,15 @@ def _option_value(name: str, value: str) -> str:
         return value
     if name == "sha" and _SHA.fullmatch(value):
         return value.lower()
+    if name == CHECK and _CHECK_NAME.fullmatch(value):
+        return value
+    if (
+        name == CHECK_MINUTES
+        and value.isascii()
+        and value.isdigit()
+        and 1 <= int(value[:4]) <= MOST_CHECK_MINUTES
+    ):
+        return value
     if name == "base" and value and len(value) <= 250 and not _NOT_A_BRANCH.search(value):
         return value
     raise _ProblemError(f"`--{name}` needs {OPTIONS[name]}.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bot.contracts.formatting import count_of, cut_short, sentence
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.contracts.plain_text import printable
-from bot.contracts.request import Tier
+from bot.contracts.request import NO_CHECKS, Tier
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
@@ -191,6 +191,8 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     check = min(checks, key=_state_rank, default=None)
     tool = _ecosystem_for(outcome, check)
     remedy = f'checks: ["{tool.test}"]'
+    if check is None and outcome.request.options.get(NO_CHECKS) == "true":
+        return _not_run_summary("the request says that no check is to run")
     if check is None:
         explanation = "no check is configured, and none was found in the repository"
         return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", remedy)

@@ -106,6 +106,7 @@ NO_COMMANDS = [
     "\uff0fagent fix it",
 ]
 
+MINUTES = "`--check-minutes` needs whole minutes from 1 to 120, as in `--check-minutes 15`."
 FULL_ID = "`--sha` needs the full id of the head commit: all 40 hex digits, or 64 in a SHA-256 repository."
 PROBLEMS = {
     "/agent revew": "`/agent revew` is not a verb; `/agent review` is the nearest.",
@@ -133,12 +134,17 @@ PROBLEMS = {
     "/agent fix --sha main": FULL_ID,
     "/agent review --ful": "There is no option `--ful`; `--full` is the nearest.",
     "/agent fix it --full": "`--full` means nothing to `/agent fix`, which takes "
-    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft` and `--base`.",
+    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft`, `--check`, `--no-checks`, `--check-minutes` and `--base`.",
     "/agent review --no-draft": "`--draft` means nothing to `/agent review`, which takes "
     "`--model`, `--budget`, `--dry-run`, `--sha` and `--full`.",
     "/agent stop --dry-run": "`--dry-run` means nothing to `/agent stop`, which takes no option.",
     "/agent approve --base main 1a2b3c4d": "`--base` means nothing to `/agent approve`, which takes "
-    "`--model`, `--budget`, `--dry-run`, `--sha` and `--draft`.",
+    "`--model`, `--budget`, `--dry-run`, `--sha`, `--draft`, `--check`, `--no-checks` and `--check-minutes`.",
+    "/agent fix --check-minutes 0": MINUTES,
+    "/agent fix --check-minutes 121": MINUTES,
+    "/agent fix --check-minutes 1e1": MINUTES,
+    "/agent fix --check=$(id)": "`--check` needs the name of a check, with hyphens for blanks, "
+    "as in `--check unit-tests`.",
     "/agent approve": "`/agent approve` needs the hash below the plan, as in `/agent approve 1a2b3c4d`.",
     "/agent approve the plan": "`/agent approve` needs the hash below the plan, "
     "as in `/agent approve 1a2b3c4d`.",
@@ -239,6 +245,8 @@ VALUES = {
     "budget": st.sampled_from(["1", "2.50", "0.0001"]),
     "base": st.sampled_from(["main", "release/1.x", "feature/#42", "it's-so", "a" * 250]),
     "sha": st.sampled_from(["a" * 40, "b" * 64]),
+    "check": st.sampled_from(["tests", "unit-tests", "web:lint", "a" * 80]),
+    "check-minutes": st.sampled_from(["1", "15", "120"]),
 }
 FREE_TEXT = st.lists(st.sampled_from(["the", "parser", "it's", "`--model`", "#42", "(all)", "ü"]), max_size=5)
 
@@ -285,7 +293,15 @@ def test_nothing_in_front_of_a_command_leaves_it_one(pair: tuple[str, Command], 
 
 @given(st.sampled_from(list(Verb)), st.sampled_from(sorted(OPTIONS)))
 def test_an_option_is_taken_or_named(verb: Verb, option: str) -> None:
-    value = {"model": " x", "budget": " 1", "base": " main", "sha": f" {'a' * 40}"}.get(option, "")
+    values = {
+        "model": "x",
+        "budget": "1",
+        "base": "main",
+        "sha": "a" * 40,
+        "check": "x",
+        "check-minutes": "1",
+    }
+    value = f" {values[option]}" if option in values else ""
     command = parse_command(f"/agent {verb} --{option}{value} {'1a2b3c4d' if verb is Verb.APPROVE else ''}")
     assert command is not None
     key = "draft" if option == "no-draft" else option

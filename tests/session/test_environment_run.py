@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +80,25 @@ def editable(repo: Path, style: str) -> None:
         (site / ("_app.pth" if style == "uv" else "__editable__.app-0.pth")).write_text(f"{repo}/src\n")
 
 
-def fixed(cli: Cli, repo: Path, sandbox: str, *steps: Step) -> dict[str, Any]:
+def fixed(cli: Cli, repo: Path, sandbox: str, *steps: Step, options: Sequence[str] = ()) -> dict[str, Any]:
     with ModelServer([*steps, DONE, DONE]) as server:
         chosen = "auto" if sandbox == "bubblewrap" else sandbox
-        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
+        ran = cli(
+            "fix",
+            "--repo",
+            repo,
+            "--model",
+            MODEL,
+            "--sandbox",
+            chosen,
+            "--json",
+            *options,
+            "x",
+            model=server,
+        )
     assert ran.code == 0, ran.output
     outcome: dict[str, Any] = ran.json["outcome"]
-    assert outcome["sandbox"].lower().startswith(sandbox)
+    assert sandbox == "auto" or outcome["sandbox"].lower().startswith(sandbox)
     return outcome
 
 

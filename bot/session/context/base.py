@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
-from bot.contracts.request import Request
+from bot.contracts.request import CHECK, NO_CHECKS, Request
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
 from bot.gate.secrets import Finder
@@ -146,6 +147,27 @@ def detected_at(checkout: Checkout, policy: Policy) -> Detection:
         return _read_at(checkout, sha, path)
 
     return detect(paths, read)
+
+
+def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tuple[Check, ...]:
+    """Return the checks that a request chose: all, none, or the one that it named; blanks, hyphens and case do not
+    matter. Raises `UsageError` for a name that none has."""
+    if options.get(NO_CHECKS) == "true":
+        return ()
+    wanted = options.get(CHECK)
+    if wanted is None:
+        return checks
+    found = tuple(
+        replace(one, fallback=False) for one in checks if _plain_name(one.name) == _plain_name(wanted)
+    )
+    if not found:
+        named = ", ".join(f"`{one.name}`" for one in checks) or "none at all"
+        raise UsageError(f"There is no check `{wanted}` here. There are: {named}.")
+    return found
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[\W_]+", "-", name.lower()).strip("-")
 
 
 def _as_checks(specs: Sequence[CheckSpec]) -> tuple[Check, ...]:

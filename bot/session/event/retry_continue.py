@@ -31,6 +31,7 @@ _FLAGS: Mapping[tuple[str, str], str] = {
     ("draft", "false"): "--no-draft",
     ("dry-run", "true"): "--dry-run",
     ("full", "true"): "--full",
+    ("no-checks", "true"): "--no-checks",
 }
 
 

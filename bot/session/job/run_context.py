@@ -13,7 +13,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.model import Provider
-from bot.contracts.request import Request, Tier
+from bot.contracts.request import CHECK_MINUTES, Request, Tier
 from bot.policy.values import Policy
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
@@ -200,6 +200,10 @@ def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) ->
     minutes = policy.budget.check_minutes
     if minutes is None:
         minutes = LOCAL_MINUTES if inputs.tier is Tier.LOCAL else ACTIONS_MINUTES
+    if wanted := spec.request.options.get(CHECK_MINUTES):
+        # In a thread the policy's own number is the most.
+        is_limit = policy.budget.check_minutes is not None and inputs.tier is not Tier.LOCAL
+        minutes = min(float(wanted), minutes) if is_limit else float(wanted)
     context = RoundsContext(
         environment.trees,
         inputs.journal.write,

@@ -14,7 +14,7 @@ from bot.environment.detection import Detection, guarded_folder
 from bot.evidence.check import Check
 from bot.policy.decide import allows_commands
 from bot.policy.values import SetupStep
-from bot.session.context.base import Preparation, checks_of, detected_at, preparation_of
+from bot.session.context.base import Preparation, checks_of, chosen_checks, detected_at, preparation_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import Profile, profile_of, without_commands
 from bot.session.job.spec import RunInputs, RunSpec
@@ -97,7 +97,8 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         if preparation
         else None,
     )
-    checks = () if profile.read_only else checks_of(policy, inputs.task, detected, preparation)
+    every = () if profile.read_only else checks_of(policy, inputs.task, detected, preparation)
+    checks = chosen_checks(every, spec.request.options)
     unread = (f"{one.what}: {one.reason}." for one in detected.unread)
     return RunEnvironment(
         network=network,

@@ -6,7 +6,7 @@ The checked-out branch, the index, the work tree and dirty files are never touch
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
@@ -35,7 +35,8 @@ from bot.workspace.sandbox.backends import Setting
 @dataclass(frozen=True, slots=True)
 class FixOptions:
     """Options of the command line. `out` is the folder for the bundle, `patch` a file in place of a branch, `resume`
-    the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files."""
+    the folder of the run to continue; `allow_deletions` lets the run delete more than half of the files. `checks` are
+    options of the request: which checks run, and for how long."""
 
     repo: Path
     instruction: str
@@ -46,6 +47,7 @@ class FixOptions:
     out: Path | None = None
     resume: Path | None = None
     allow_deletions: bool = False
+    checks: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
     """Return what the person allows the run. It also holds for the runs that continue it."""
     recording = own_recording(last, folder.root.parent)
     was_allowed = recording is not None and recording.header.request.allows_deletions
-    return {ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {}
+    return {**options.checks, **({ALLOW_DELETIONS: "true"} if options.allow_deletions or was_allowed else {})}
 
 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:

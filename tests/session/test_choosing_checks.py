@@ -1,0 +1,61 @@
+"""Which checks run, and for how long, as a request says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bot.contracts.errors import UsageError
+from bot.evidence.check import Check
+from bot.session.context.base import chosen_checks
+from tests.session.conftest import Cli
+from tests.session.test_environment_run import fixed
+from tests.support.fix_script import shell
+from tests.support.repositories import make_repository
+
+CHECKS = (
+    Check("Unit tests", "pytest"),
+    Check("lint", "ruff check ."),
+    Check("pytest", "pytest", fallback=True),
+)
+POLICY = """\
+version: 1
+diagnostics: {checkers: []}
+checks: [{name: Unit tests, command: 'true'}, {name: lint, command: 'false'}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, ["Unit tests", "lint", "pytest"]),
+        ({"no-checks": "true"}, []),
+        ({"check": "Unit tests"}, ["Unit tests"]),
+        ({"check": "unit-tests"}, ["Unit tests"]),
+        ({"check": "LINT"}, ["lint"]),
+    ],
+)
+def test_a_request_chooses_checks_by_name(options: dict[str, str], names: list[str]) -> None:
+    assert [check.name for check in chosen_checks(CHECKS, options)] == names
+
+
+def test_a_fallback_that_is_chosen_runs() -> None:
+    assert not chosen_checks(CHECKS, {"check": "pytest"})[0].fallback
+
+
+def test_a_name_that_no_check_has_is_an_error_with_those_there_are() -> None:
+    with pytest.raises(
+        UsageError, match=r"no check `tests` here\. There are: `Unit tests`, `lint`, `pytest`"
+    ):
+        chosen_checks(CHECKS, {"check": "tests"})
+
+
+def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
+    repo = make_repository(tmp_path / "app", {"a": "1\n", ".github/agent.yml": POLICY})
+    outcome = fixed(
+        cli, repo, "auto", shell("echo 2 > a"), options=("--check", "lint", "--check-minutes", "3")
+    )
+    assert [check["name"] for check in outcome["checks"]] == ["lint"]
+    outcome = fixed(cli, repo, "auto", shell("echo 3 > a"), options=("--no-checks",))
+    assert outcome["checks"] == []
