@@ -9,7 +9,7 @@ REWRITTEN := $(VENV)/.rewritten
 # Without bytecode each worker rewrites the asserts of all tests, and each process that a test starts compiles bot/.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint fuzz bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test test-all lint fuzz mutation bench bench-peers schema lock lock-check extras clean
 
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
@@ -39,6 +39,15 @@ lint: $(STAMP)
 # SECONDS=600 for ten minutes a target; TARGETS="redactor sanitiser" for some.
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
+
+# Changes of the gate, the policy and the sandbox that no test notices. Takes hours, and is no part of CI.
+# MUTANTS="bot.policy.egress*" for some.
+mutation:
+	@test -x .cache/mutation/bin/mutmut || ( $(PYTHON) -m venv .cache/mutation && \
+	  .cache/mutation/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock && \
+	  .cache/mutation/bin/python -m pip install --quiet mutmut==3.8.1 )
+	.cache/mutation/bin/mutmut run $(MUTANTS)
+	.cache/mutation/bin/mutmut results
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -24,6 +24,7 @@ from bot.contracts.outcome import CheckState
 from bot.doctor.finding import Finding, State, is_healthy
 from bot.doctor.github import check_github
 from bot.doctor.local import check_local, read_text
+from bot.evidence.labels import check_title
 from bot.evidence.summary import setup_line
 from bot.policy.load import POLICY_FILE
 from bot.session.context.github_env import read_github_environment
@@ -113,7 +114,7 @@ def _trial_finding(trial: Trial) -> Finding:
     fix = "" if trial.run.state is CheckState.PASSED else ADVICE[trial.run.state]
     if trial.run.state is CheckState.NOT_RUNNABLE and (line := setup_line(trial.command)):
         fix = f"add to {POLICY_FILE}, or install it on this machine: {line}"
-    message = f"`{trial.command}`: {result_text(trial)}"
+    message = f"`{check_title(trial)}`: {result_text(trial)}"
     return Finding(f"check {trial.name}", state.get(trial.run.state, State.MISSING), message, fix)
 
 

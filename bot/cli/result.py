@@ -18,6 +18,7 @@ from bot.contracts.formatting import count_of, exit_text, money
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
+from bot.evidence.labels import check_title
 from bot.github.actions import json_text
 
 _MOST_PROBLEMS = 3
@@ -181,10 +182,10 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
 def _print_details(outcome: Outcome, printer: Printer) -> None:
     for check in outcome.checks if outcome.files else ():
         summary = f"before {_state(check.before)}, after {_state(check.after)}{_tests(check)}"
-        printer.field("check", f"{check.related or check.command}: {summary}", _colour(check))
+        printer.field("check", f"{check.related or check_title(check)}: {summary}", _colour(check))
         if check.related:
             over = f": {check.scope_note}" if check.scope_note else ""
-            printer.field("", f"related tests only; {check.command} was not run as a whole{over}")
+            printer.field("", f"related tests only; {check_title(check)} was not run as a whole{over}")
         if why := _why(check):
             printer.field("", why)
         for line in _newly_failing(check):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bot.contracts.evidence import Answer, CheckerComparison, TestChanges
 from bot.contracts.formatting import count_of
@@ -22,9 +22,24 @@ RECONFIGURED = "its configuration changed"
 """In the note of a checker's run."""
 
 MOST_EXPLAINED = 10
+_LONGEST_COMMAND = 80
 _TAIL_LINES = 20
 _TAIL_WIDTH = 200
 _GRAVE = frozenset({"broken", "new_failing"})
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def command(self) -> str: ...
+
+
+def check_title(check: Named) -> str:
+    """Return what people read of a check: its command if that is one short line, else its name."""
+    is_short = len(check.command) <= _LONGEST_COMMAND and "\n" not in check.command
+    return check.command if is_short else check.name
 
 
 class Kind(NamedTuple):

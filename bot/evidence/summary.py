@@ -18,7 +18,7 @@ from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
 from bot.evidence.check import NO_TESTS
 from bot.evidence.failing_checks import failing, more_failing
-from bot.evidence.labels import as_they_were, confirms, number_of
+from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
 POLICY_FILE = ".github/agent.yml"
 _REASON = 300
@@ -196,7 +196,7 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
     if check is None:
         explanation = "no check is configured, and none was found in the repository"
         return _not_run_summary(explanation, f"Add the command that runs your tests to {POLICY_FILE}", remedy)
-    reason = f"`{check.name}`: {check.after.note or check.before.note or 'no reason is known'}"
+    reason = f"`{check_title(check)}`: {check.after.note or check.before.note or 'no reason is known'}"
     match check.after.state:
         case CheckState.TIMED_OUT | CheckState.NOT_RUN if (
             check.after.state is CheckState.TIMED_OUT or check.scope_note
@@ -207,12 +207,12 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
                 "the tests did not end in time", "No test run ended", reason, advice, minutes
             )
         case CheckState.FAILED:
-            explanation = f"`{check.name}` fails, and no test in it is known to pass"
+            explanation = f"`{check_title(check)}` fails, and no test in it is known to pass"
             return _unverified_summary("the check fails, as before", "Nothing is verified", explanation)
         case CheckState.PASSED if check.tests and check.tests.after:
-            return _not_run_summary(f"`{check.name}` passed, and every test in it was skipped")
+            return _not_run_summary(f"`{check_title(check)}` passed, and every test in it was skipped")
         case CheckState.PASSED:
-            explanation = f"`{check.name}` passed, and it names no test that ran"
+            explanation = f"`{check_title(check)}` passed, and it names no test that ran"
             return _not_run_summary(
                 explanation, f"Name the command that runs your tests in {POLICY_FILE}", remedy
             )

@@ -162,7 +162,7 @@ def test_a_missing_tool_is_named_with_what_installs_it(tier: Tier, remedy: str) 
 
     summary = summarize_checks(_of(_check(run, run), tier=tier))
 
-    assert "No test was run: `tests`: a tool or dependency is missing" in summary.unverified
+    assert "No test was run: `python3 -m pytest -q`: a tool or dependency is missing" in summary.unverified
     assert summary.remedy == remedy
 
 

@@ -223,6 +223,15 @@ def test_new_tests_that_fail_are_told_in_the_table_and_at_first_and_not_as_a_rem
     assert body.count("9 ") == 2, "in the table and at first"
 
 
+def test_a_script_of_ci_is_called_by_its_name_and_breaks_no_table() -> None:
+    script = "set -e\nexport A='|'\npytest"
+    check = CheckResult("Unit | tests", script, PASSED, PASSED, tests=TestChanges(after=TestCounts(3)))
+    body = render_body(make_outcome(checks=(check,)), (), ())
+    (row,) = [line for line in body.splitlines() if "Unit" in line and line.startswith("| ")]
+    assert row.startswith("| ✅ `Unit \\| tests` |")
+    assert "set -e" not in body
+
+
 COUNTED = TestChanges(before=TestCounts(3), after=TestCounts(3))
 
 

@@ -12,7 +12,13 @@ from bot.contracts.evidence import Answer
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import ChangedFile, CheckResult, CheckState, Outcome, TestsAsTheyWere, WithheldFile
 from bot.contracts.plan import MAX_STEPS, PlanStep
-from bot.evidence.labels import AS_THEY_WERE, kinds_as_they_were, no_result_as_they_were, number_of
+from bot.evidence.labels import (
+    AS_THEY_WERE,
+    check_title,
+    kinds_as_they_were,
+    no_result_as_they_were,
+    number_of,
+)
 from bot.gate.sensitive_files import CAN_CHANGE
 from bot.publish.evidence.problems import count_new, new_problems, problem_line
 from bot.publish.markdown import safe_code, safe_line
@@ -71,7 +77,7 @@ def _tests(outcome: Outcome) -> Iterator[str]:
             and check.before.state is CheckState.PASSED
             and not (check.tests and check.tests.flaky)
         ):
-            yield f"{safe_code(check.command, 80)} passed before and is flaky now"
+            yield f"{safe_code(check_title(check), 80)} passed before and is flaky now"
         if check.as_they_were is not None:
             yield from _as_they_were(check, check.as_they_were)
         if check.tests is None:
@@ -86,11 +92,11 @@ def _tests(outcome: Outcome) -> Iterator[str]:
             if number := number_of(check.tests, field):
                 names = _names(getattr(check.tests, field), number)
                 verb = words.format(one if number == 1 else many)
-                yield f"{count_of(number, 'test')} of {safe_code(check.command, 80)} {verb}{names}"
+                yield f"{count_of(number, 'test')} of {safe_code(check_title(check), 80)} {verb}{names}"
 
 
 def _as_they_were(check: CheckResult, result: TestsAsTheyWere) -> Iterator[str]:
-    command = safe_code(check.command, 80)
+    command = safe_code(check_title(check), 80)
     for kind in kinds_as_they_were(result):
         yield f"{command} {AS_THEY_WERE}: {kind.words}{_names(kind.names, kind.number)}"
     if result.note:

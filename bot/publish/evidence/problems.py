@@ -8,7 +8,7 @@ from bot.contracts.evidence import Problem, Severity
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckResult, CheckState, Outcome
 from bot.evidence.failing_checks import fails_as_they_were
-from bot.evidence.labels import AS_THEY_WERE, kinds_of, number_as_they_were, number_of
+from bot.evidence.labels import AS_THEY_WERE, check_title, kinds_of, number_as_they_were, number_of
 from bot.publish.markdown import safe_code, safe_line
 
 FAILED = frozenset({CheckState.FAILED, CheckState.TIMED_OUT})
@@ -66,7 +66,7 @@ _WORSE = frozenset({"broken", "vanished", "new_failing"})
 
 def failures(checks: Sequence[CheckResult]) -> list[str]:
     """Return each failing check as a clause of Markdown with its result before the change."""
-    return [f"{safe_code(check.command, 200)} {_failure(check)}" for check in failing(checks)]
+    return [f"{safe_code(check_title(check), 200)} {_failure(check)}" for check in failing(checks)]
 
 
 def _failure(check: CheckResult) -> str:

@@ -21,6 +21,7 @@ from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Te
 from bot.evidence.failing_checks import more_failing
 from bot.evidence.labels import (
     AS_THEY_WERE,
+    check_title,
     confirms,
     kinds_as_they_were,
     kinds_of,
@@ -107,7 +108,7 @@ def _row_as_they_were(check: CheckResult, result: TestsAsTheyWere) -> Row:
     ]
     parts += ["tests in source files not comparable"] if result.inside and not result.note else []
     mark = _GOOD if confirms(result) else _BAD if result.failed else _NOTHING if result.note else _ATTENTION
-    what = f"{mark} {cell(safe_code(check.related or check.command))} {AS_THEY_WERE}"
+    what = f"{mark} {cell(safe_code(check.related or check_title(check)))} {AS_THEY_WERE}"
     ran = "" if result.run.state is CheckState.NOT_RUN else _run(result.run, result.tests)
     return Row(what, "", ran, ", ".join(parts))
 
@@ -118,7 +119,7 @@ def _check_row(check: CheckResult) -> Row:
     mark = _BAD if failing([check]) else good if passed else _NOTHING
     before, after = (check.tests.before, check.tests.after) if check.tests else (None, None)
     return Row(
-        f"{mark} {cell(safe_code(check.related or check.command))}",
+        f"{mark} {cell(safe_code(check.related or check_title(check)))}",
         _run(check.before, before),
         _run(check.after, after),
         _check_change(check),
@@ -220,7 +221,7 @@ def remarks(outcome: Outcome) -> list[str]:
 
 def _check_remarks(checks: Sequence[CheckResult]) -> Iterator[str]:
     for check in checks[: 2 * _REMARKS]:
-        name = safe_code(check.command)
+        name = safe_code(check_title(check))
         states = (check.before.state, check.after.state)
         if was_disabled(check):
             yield f"{name} passed before the change and gives no result with it: {safe_line(check.after.note)}"
@@ -301,7 +302,7 @@ def _tails(checks: Sequence[CheckResult]) -> Iterator[Details]:
         if check.after.tail.strip() and check.after.state is not CheckState.PASSED
     ]
     for check in failed[:_TAILS]:
-        summary = f"Output of {safe_html(check.command)} after the change"
+        summary = f"Output of {safe_html(check_title(check))} after the change"
         yield Details(summary, markdown.fenced(safe_tail(short_tail(check.after.tail))))
 
 
@@ -318,7 +319,7 @@ def _tests(checks: Sequence[CheckResult], most: int) -> Iterator[Details]:
         for kind in kinds_as_they_were(check.as_they_were) if check.as_they_were else ():
             lines += [f"- {AS_THEY_WERE}, {kind.words}: {safe_code(name)}" for name in kind.names[:most]]
         if lines:
-            yield Details(f"Tests of {safe_html(check.command)}", "\n".join(lines))
+            yield Details(f"Tests of {safe_html(check_title(check))}", "\n".join(lines))
 
 
 def _problems(word: str, problems: Sequence[Problem], number: int, most: int) -> Iterator[Details]:

@@ -15,6 +15,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
 from bot.evidence import check_command, reruns
 from bot.evidence.check import Check
+from bot.evidence.labels import check_title
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
@@ -146,7 +147,7 @@ class AfterRound(Round):
 
     def _run_in_own_workspace(self, number: int, check: Check, ended: CheckExecution) -> CheckExecution:
         """Run a check again after its tool host ended; return `ended` if that host ends as well."""
-        text = f"running again, since its tool host ended: {check.command}"
+        text = f"running again, since its tool host ended: {check_title(check)}"
         again = self._rerun(text, f"checks-after-{self._number}-{number + 1}", check, self._tree)
         return ended if again.run.state is CheckState.NOT_RUN else again
 
@@ -161,7 +162,7 @@ class AfterRound(Round):
 
     def _begin_check(self, number: int, limit: float) -> CancelToken:
         """Begin to wait for a check, which is cancelled if it turns out to time out on the base."""
-        token = self._begin(f"check with the change: {self.checks[number].command}", limit)
+        token = self._begin(f"check with the change: {check_title(self.checks[number])}", limit)
 
         def cancel_if_too_long(before: CheckExecution) -> None:
             if before.run.state is CheckState.TIMED_OUT:
@@ -274,7 +275,7 @@ class AfterRound(Round):
             if self.budget.left_for_reruns < max(pair.after.run.duration, 1):
                 pair.note = reruns.NO_TIME
                 continue
-            text = f"running again, since it may be flaky: {pair.check.command}"
+            text = f"running again, since it may be flaky: {check_title(pair.check)}"
             name = f"checks-again-{self._number}-{number + 1}"
             second = self._rerun(text, name, pair.check, self._tree)
             if second.run.state is CheckState.NOT_RUN:
@@ -294,7 +295,7 @@ class AfterRound(Round):
                 second = None
                 command = check_command.rerun_command(pair.check.command, fixed, "", fresh=True)
                 if command is not None and self.budget.left_for_reruns > 1:
-                    text = f"the fixed tests once more on the base: {pair.check.command}"
+                    text = f"the fixed tests once more on the base: {check_title(pair.check)}"
                     name = f"checks-confirmed-{self._number}-{number + 1}"
                     second = self._rerun(text, name, pair.check, None, only=fixed)
                 self._base_runs[key] = reruns.with_confirmation(pair.before, second)

@@ -16,6 +16,7 @@ from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckState
 from bot.evidence import reruns
 from bot.evidence.check import Check
+from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
@@ -158,7 +159,7 @@ class BeforeRound(Round):
             left = command[1] - time.monotonic() if command else None
             skip = (lambda: command[0].fire(SKIPPED)) if command else None
             self.context.waits.begin(
-                f"the check before the change: {self.checks[number].command}", left, skip
+                f"the check before the change: {check_title(self.checks[number])}", left, skip
             )
         execution = future.result()
         self._is_awaited = False
