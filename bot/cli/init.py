@@ -179,7 +179,7 @@ def _print_next(result: _Result, arguments: argparse.Namespace, printer: Printer
     if result.written:
         files = shlex.join(file.path for file in result.written)
         printer.field("commit", f'{git} add {files} && {git} commit -m "Add Slash Agent"', copied=True)
-        printer.field("", "Read the files first. Only a committed policy is used.")
+        printer.field("", "Read the files first. Runs in Actions use what is committed.")
     printer.field("try it", f'slash-agent fix{at} "what to do"', copied=True)
     printer.field("GitHub", f"gh secret set {key}", copied=True)
     printer.field(

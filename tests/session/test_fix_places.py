@@ -196,8 +196,8 @@ def test_a_patch_that_cannot_be_written_at_the_end_names_where_the_change_is(
 @pytest.mark.parametrize(
     ("is_new", "note"),
     [
-        (True, "Your policy .github/agent.yml is not committed: the built-in defaults were used."),
-        (False, "Your changes to .github/agent.yml are not committed: the version in HEAD was used."),
+        (True, "Your policy .github/agent.yml is not committed and held for this run all the same."),
+        (False, "Your changes to .github/agent.yml are not committed and held for this run all the same."),
     ],
 )
 def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: bool, note: str) -> None:
@@ -206,11 +206,14 @@ def test_a_policy_that_is_not_committed_is_named(cli: Cli, repo: Path, is_new: b
         git(repo, "commit", "-q", "-m", "No policy")
     else:
         with (repo / ".github" / "agent.yml").open("a") as policy:
-            policy.write("# more\n")
+            policy.write("bring: [nowhere]\n")
     with ModelServer(fix_steps()) as server:
         ran = cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
-    assert note in ran.out
     assert note in ran.err
+    if is_new:
+        assert note in ran.out
+    else:
+        assert "brings nowhere, but there is no folder" in ran.err
 
 
 @pytest.mark.slow

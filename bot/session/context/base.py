@@ -21,13 +21,20 @@ from bot.policy.values import SETUP_TIMEOUT, CheckSpec, Policy, SetupStep
 
 
 def base_policy(
-    checkout: Checkout, request: Request, task: Task | None = None, parser: Parser | None = None
+    checkout: Checkout,
+    request: Request,
+    task: Task | None = None,
+    parser: Parser | None = None,
+    text: str | None = None,
 ) -> Policy:
     """The policy of the base, within the bounds of the task: of a pull request its base branch's, never its head's.
+    `text` is that of a person's own checkout, which holds in its place.
 
     Raises `PolicyError`, and `UsageError` where the file that the request names is not there.
     """
-    policy = load_policy(_read_base(checkout, request.policy_file), request.policy_file, parser)
+    if text is None:
+        text = _read_base(checkout, request.policy_file)
+    policy = load_policy(text, request.policy_file, parser)
     if task is None:
         return policy
     from bot.maintenance.apply import with_task_limits

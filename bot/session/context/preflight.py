@@ -13,6 +13,9 @@ from bot.checkout.local import resolve
 from bot.contracts.errors import AgentError, UsageError
 from bot.policy.load import POLICY_FILE
 
+_MOST_BYTES = 1 << 17
+"""More than a policy may have, so that a longer one is refused."""
+
 _OPEN_FILES = 128
 """A run of the sample needs 40; language servers and the proxy need more."""
 
@@ -71,14 +74,15 @@ def _unwritable(folder: Path) -> str:
         return error.strerror or type(error).__name__
 
 
-def policy_note(repo: Path) -> str:
-    """A note on a policy that is not committed; empty if there is none."""
+def uncommitted_policy(repo: Path) -> tuple[str | None, str]:
+    """Return the text of the checkout's policy if it is not committed, and a note that it was used."""
     state = uncommitted_state(repo, POLICY_FILE)
-    if state == "new":
-        return f"Your policy {POLICY_FILE} is not committed: the built-in defaults were used. Commit it to use it."
-    if state == "changed":
-        return (
-            f"Your changes to {POLICY_FILE} are not committed: the version in HEAD was used. "
-            "Commit them to use them."
-        )
-    return ""
+    if not state:
+        return None, ""
+    with (repo / POLICY_FILE).open("rb") as file:
+        text = file.read(_MOST_BYTES).decode(errors="replace")
+    whose = f"Your policy {POLICY_FILE} is" if state == "new" else f"Your changes to {POLICY_FILE} are"
+    return (
+        text,
+        f"{whose} not committed and held for this run all the same. Runs in Actions use what is committed.",
+    )

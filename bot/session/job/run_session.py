@@ -109,7 +109,7 @@ def _run_base(
     )
     with Parser() as parser:
         task = base_task(checkout, spec.request, parser)
-        policy = base_policy(checkout, spec.request, task, parser)
+        policy = base_policy(checkout, spec.request, task, parser, spec.policy_text)
     detector = Detector(redactor, base_finder(checkout, policy))
     say = spec.say
     spec = replace(spec, say=lambda text: say(detector.masked(text)))

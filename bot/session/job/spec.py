@@ -26,7 +26,7 @@ from bot.policy.tiers import RunBudget, run_budget
 from bot.policy.values import Policy
 from bot.providers.connect import connect
 from bot.providers.replay import RECORDED, ReplayProvider
-from bot.session.context.preflight import policy_note
+from bot.session.context.preflight import uncommitted_policy
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
@@ -44,9 +44,9 @@ class RunSpec:
     """The input of a run. `connect` makes the provider of `model`, on a thread of its own; `connect_named` makes that
     of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands for: where
     `bring:` comes from and where commands see the tree. `resume` is the folder of the bundle that a `continue` starts
-    from; `notes` are sentences for the outcome. A review is of `range`, else of the request's pull request, of that
-    only what is new since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the
-    request. `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each
+    from; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not committed. A review
+    is of `range`, else of the request's pull request, of that only what is new since `since_sha` if given. `threads`
+    reads those of a task, `load_attachments` loads those of the request. `watch` is called with each turn, `say` with a line on other steps, from any thread, `asking` before each
     request to the model. `view` takes every progress event and may have a person to ask."""
 
     request: Request
@@ -59,6 +59,7 @@ class RunSpec:
     budget_usd: float | None = None
     resume: Path | None = None
     notes: tuple[str, ...] = ()
+    policy_text: str | None = None
     range: ReviewRange | None = None
     since_sha: str = ""
     threads: Callable[[Task], Triage] | None = None
@@ -160,7 +161,7 @@ def local_spec(
     revision: str = "HEAD",
 ) -> RunSpec:
     """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed."""
-    note = policy_note(repo)
+    policy_text, note = uncommitted_policy(repo)
     if note:
         view.tell(NoteEvent(note))
     return RunSpec(
@@ -175,6 +176,7 @@ def local_spec(
         origin=repo,
         budget_usd=budget_usd,
         notes=(note,) if note else (),
+        policy_text=policy_text,
         say=lambda text: view.tell(NoteEvent(text)),
         view=view,
     )
