@@ -240,7 +240,8 @@ def _submodules_note(listing: bytes) -> str:
     entries = (entry.partition(b"\t") for entry in listing.split(b"\0") if entry)
     paths = [os.fsdecode(path) for head, _, path in entries if head.startswith(_GITLINK)]
     return (
-        f"Submodules were not fetched; their folders are empty: {quoted_names(paths, _MOST_NAMES)}."
+        f"Submodules were not fetched: {quoted_names(paths, _MOST_NAMES)}. Commands see what a local checkout has of "
+        "them."
         if paths
         else ""
     )

@@ -118,7 +118,10 @@ def test_a_submodule_is_named_as_not_fetched(cli: Cli, repo: Path, tmp_path: Pat
     with ModelServer(steps) as server:
         ran = cli("fix", "--repo", outer, "--model", MODEL, "x", model=server)
     assert ran.code == 0, ran.output
-    assert "Submodules were not fetched; their folders are empty: `vendor/tidy`." in ran.out
+    assert (
+        "Submodules were not fetched: `vendor/tidy`. Commands see what a local checkout has of them."
+        in ran.out
+    )
 
 
 @pytest.mark.parametrize("nothing", ["", "  \n "])

@@ -49,7 +49,15 @@ def environment_folders(
     folders = folders_in(top, git, tracked, variables)
     if not any(folder.programs == "bin" for folder in folders):
         folders = (*folders, *_outside(top, tracked, variables))
-    return folders
+    return (*folders, *_submodules(top, tracked))
+
+
+def _submodules(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
+    """The submodules that the person has fetched. The commit has each as one path without content."""
+    for path in tracked if ".gitmodules" in tracked else ():
+        folder = os.path.join(top, path)
+        if os.path.isdir(folder) and os.path.realpath(folder) == folder and os.listdir(folder):
+            yield EnvironmentFolder(Path(folder), path)
 
 
 def folders_in(

@@ -48,6 +48,8 @@ class EnvironmentFolder:
         """The paths in it, relative and without links, that are or contain credentials."""
         if self.created:
             return
+        if (self.source / ".git").exists():
+            yield ".git"  # of a submodule, whose git folder is not shown
         for secret in credentials_in(self.source, versions=False):
             real = os.path.realpath(secret)
             if real.startswith(f"{self.source}/"):

@@ -120,3 +120,16 @@ def test_a_pointer_of_the_commit_or_to_no_environment_leads_nowhere(top: Path, t
     (top / ".pdm-python").write_text(f"{tmp_path}/pdm/bin/python\n")
     git(top, "add", ".pdm-python")
     assert found(top) == {}
+
+
+def test_a_submodule_that_was_fetched_is_shown_and_one_that_was_not_is_no_folder(
+    top: Path, tmp_path: Path
+) -> None:
+    data = make_repository(tmp_path / "data", {"a.json": "{}"})
+    for name in ("tests/data", "tests/more"):
+        git(top, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(data), name)
+    git(top, "submodule", "deinit", "-q", "-f", "tests/more")
+    tracked = git(top, "ls-files").splitlines()
+    [folder] = environment_folders(top, Git(top / ".git"), tracked, {})
+    assert (folder.path, folder.programs) == ("tests/data", "")
+    assert list(folder.credentials()) == [".git"]
