@@ -140,7 +140,10 @@ def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
         source = inherited.open_source(str(folder.source), of_run=folder.created)
         yield from ("--ro-bind-fd", source, target)
         for name in folder.credentials():
-            yield from _mask(f"{target}/{name}", os.path.isdir(folder.source / name))
+            if name == ".git":  # as a device it would disturb what reads every file
+                yield from ("--ro-bind-data", inherited.add_file(b""), f"{target}/{name}")
+            else:
+                yield from _mask(f"{target}/{name}", os.path.isdir(folder.source / name))
     yield from over
     for path, target in mounts.moved:
         yield from of_run(path, target)
