@@ -40,14 +40,19 @@ lint: $(STAMP)
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
 
-# Changes of the gate, the policy and the sandbox that no test notices. Takes hours, and is no part of CI.
-# MUTANTS="bot.policy.egress*" for some.
+# Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
+# copy of HEAD. FILES=bot/policy/egress.py TESTS=tests/workspace/egress for one.
 mutation:
 	@test -x .cache/mutation/bin/mutmut || ( $(PYTHON) -m venv .cache/mutation && \
 	  .cache/mutation/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock && \
 	  .cache/mutation/bin/python -m pip install --quiet mutmut==3.8.1 )
-	.cache/mutation/bin/mutmut run $(MUTANTS)
-	.cache/mutation/bin/mutmut results
+	@folder=$$(mktemp -d) && git archive HEAD | tar x -C $$folder && tool=$$(realpath .cache/mutation/bin) && cd $$folder && \
+	for part in $(or $(FILES),bot/gate bot/policy bot/workspace); do \
+	  printf '[mutmut]\npaths_to_mutate=%s\ntests_dir=%s\nalso_copy=\n' \
+	    $$part $${TESTS:-tests/$${part#bot/}} > setup.cfg; \
+	  ls -A | grep -vE '^(mutants|setup.cfg)$$' | sed 's/^/    /' >> setup.cfg; \
+	  $$tool/mutmut run; $$tool/mutmut results; rm -rf mutants; \
+	done; rm -rf $$folder
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
