@@ -272,7 +272,9 @@ def test_a_base_url_that_no_request_can_be_sent_to_names_its_variable(url: str) 
         connect("openai/gpt-5", {"OPENAI_BASE_URL": url})
 
 
-@pytest.mark.parametrize(("model", "package"), zip(MODELS, ("anthropic", "openai", "openai"), strict=True))
+@pytest.mark.parametrize(
+    ("model", "package"), list(zip(MODELS, ("anthropic", "openai", "openai"), strict=True))
+)
 def test_one_vendors_package_is_imported_and_neither_the_other_nor_github_nor_git(
     model: str, package: str
 ) -> None:

@@ -85,7 +85,8 @@ def test_its_evidence_is_a_mended_test_a_fixed_problem_covered_lines_and_an_erro
     told = {one["tool"]: (one["new_count"], one["fixed_count"]) for one in outcome["diagnostics"]}
     assert told == {"ruff": (0, 1), "ty": (0, 0)}
     seen = list(read_journal(bundle / "journal.jsonl").records(DiagnosticsRecord))
-    assert seen[0].new_count == 1
+    # With the edit, or on a busy machine with the next one.
+    assert any(record.new_count == 1 for record in seen)
     assert seen[-1].new_count == 0
     schema = json.loads((ROOT / "docs" / "outcome.schema.json").read_text(encoding="utf-8"))
     assert [error.message for error in Draft202012Validator(schema).iter_errors(outcome)] == []
