@@ -119,7 +119,7 @@ class Workspace:
         skills: Path | None = None,
         history: Path | None = None,
         tmp: Path | None = None,
-        caches_shown: bool = False,
+        with_caches: bool = False,
         archives: Sequence[Path] = (),
         egress: EgressAccess | None = None,
         limits: Mapping[str, int] | None = None,
@@ -132,7 +132,7 @@ class Workspace:
         """Start a host on `tree` and check with canaries that it is confined.
 
         `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
-        unless the file history, or the `tmp`, of another workspace is continued. With `caches_shown` the user's
+        unless the file history, or the `tmp`, of another workspace is continued. With `with_caches` the user's
         downloads are linked in a new HOME. `mount` is the path of the tree inside, its own by
         default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
         folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_path`;
@@ -164,7 +164,7 @@ class Workspace:
             egress=egress,
             dependencies=dependencies,
             own_git=own_git,
-            caches_shown=caches_shown,
+            with_caches=with_caches,
         )
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes, process.is_stopped)

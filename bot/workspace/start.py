@@ -102,7 +102,7 @@ def plan_start(
     egress: EgressAccess | None,
     dependencies: Dependencies,
     own_git: bool,
-    caches_shown: bool,
+    with_caches: bool,
 ) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
     tmp = folders.tmp
@@ -113,8 +113,8 @@ def plan_start(
     inside = list(place_folders(tree, inside, moves=confinement.moves))
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
     variables |= environment.of_tree(tree, root, variables["PATH"])
-    caches = [folder for folder, _ in tools.caches] if caches_shown else []
-    if caches_shown and not folders.continued:
+    caches = [folder for folder, _ in tools.caches] if with_caches else []
+    if with_caches and not folders.continued:
         link_caches(tools.caches, tmp / "home")
     toolchains = (*tools.folders, *caches, *environment.behind(dependencies.folders))
     own: dict[str, str] = {}

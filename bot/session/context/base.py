@@ -164,13 +164,13 @@ def chosen_checks(checks: tuple[Check, ...], options: Mapping[str, str]) -> tupl
     wanted = options.get(CHECK)
     if wanted is None:
         return checks
-    found = tuple(
+    matching = tuple(
         replace(one, fallback=False) for one in checks if _plain_name(one.name) == _plain_name(wanted)
     )
-    if not found:
+    if not matching:
         named = ", ".join(f"`{one.name}`" for one in checks) or "none at all"
         raise UsageError(f"There is no check `{wanted}` here. There are: {named}.")
-    return found
+    return matching
 
 
 def _plain_name(name: str) -> str:

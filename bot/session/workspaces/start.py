@@ -80,7 +80,7 @@ class Workspaces:
                 ask=ask,
                 history=self.folder.root / "versions",
                 tmp=first if number and first.is_dir() else None,
-                caches_shown=not self.has_setup,
+                with_caches=not self.has_setup,
                 bring=environment_of_tree.read_only,
                 dependencies=environment_of_tree.dependencies,
                 skills=self.skills,
@@ -109,7 +109,7 @@ class Workspaces:
                 dependencies=environment_of_tree.dependencies,
                 egress=None if runs_nothing else self.network.for_commands(name),
                 checks=True,
-                caches_shown=not self.has_setup,
+                with_caches=not self.has_setup,
                 limits=in_bytes(self.limits),
             )
         )

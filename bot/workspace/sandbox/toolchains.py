@@ -104,21 +104,26 @@ def find(
         entries.append(entry)
     folders += _elsewhere(source or {}, excluded, never)
     defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
-    unique = tuple(dict.fromkeys(folders))
+    reasons = {folder: "" if is_runner else who_may_write(folder) for folder in folders}
+    notes += [f"{folder} is not shown to commands: {why}." for folder, why in reasons.items() if why]
+    unique = tuple(folder for folder, why in reasons.items() if not why)
     path = ":".join([*dict.fromkeys(entries), *defaults])
-    caches = tuple(_caches(source or {}, never))
+    caches = tuple(one for one in _caches(source or {}, never) if is_runner or not who_may_write(one[0]))
     return Toolchains(path, unique, _variables(unique), caches, tuple(notes))
 
 
 def who_may_write(folder: Path) -> str:
-    """Return, as a clause, who else can write a part of the way to `folder`; empty if only this user and root can."""
+    """Return, as a clause, who else can write a part of the way to `folder`, or why that is unknown; else empty."""
     for part in (folder, *folder.parents):
-        found = os.stat(part)
-        if found.st_uid not in (0, os.geteuid()):
+        try:
+            status = os.stat(part)
+        except OSError as error:
+            return f"{part}: {error.strerror}"
+        if status.st_uid not in (0, os.geteuid()):
             return f"{part} belongs to another user"
-        if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+        if stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
             continue
-        if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and _has_others(found.st_gid)):
+        if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and _has_others(status.st_gid)):
             return f"others can write in {part}"
     return ""
 

@@ -144,6 +144,20 @@ def test_a114_a_folder_that_others_can_write_in_is_not_shown_and_that_is_said(
     assert toolchains.find(str(entry), source={"RUNNER_TEMP": "/x"}).folders == (entry,)
 
 
+def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None:
+    shared = made(home / "shared/one").parent
+    (shared / "one/program").write_text("#!/bin/sh\n")
+    made(home / "bin").joinpath("program").symlink_to(shared / "one/program")
+    venv, gems = made(shared / "venv"), made(home / ".gem")
+    for folder in (shared, gems):
+        folder.chmod(0o777)
+    source = {"HOME": str(home), "VIRTUAL_ENV": str(venv)}
+    found = toolchains.find(str(home / "bin"), source=source)
+    assert found.folders == (home / "bin",)
+    assert found.caches == ()
+    assert len(found.notes) == 2
+
+
 def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path) -> None:
     made(home / ".m2/wrapper")
     made(home / ".gem/ruby")
