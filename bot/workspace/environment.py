@@ -31,8 +31,10 @@ _ALWAYS = {
     "PYTHONUNBUFFERED": "1",
     "TERM": "dumb",
     "TQDM_DISABLE": "1",
+    "pnpm_config_verify_deps_before_run": "false",
 }
-"""No pager, editor, prompt or progress bar: nobody is there to see or answer one."""
+"""No pager, editor, prompt or progress bar: nobody is there to see or answer one. pnpm would install the packages anew
+before a script, since a tree's files are newer than its record of the last install."""
 
 _SECRET_NAME = re.compile(r"(?i)token|secret|passw|credential|private|api_?key|(^|_)(key|pat|auth)($|_)")
 _RULED_OUT = re.compile(r"(?i)(GITHUB|ACTIONS|RUNNER|LD|GIT|BASH|SLASH_AGENT)_|PYTHON|NODE_OPTIONS$|ENV$")
