@@ -82,10 +82,11 @@ class AfterRound(Round):
 
     def run(self) -> list[CheckPair]:
         self._wait_for_base()
-        self._rerun_timed_out()
         name, cancel = f"checks-after-{self._number}", self.context.cancel
         try:
-            self._run_in_workspace(name, self._tree, self._run_checks, cancel)
+            if self.checks:
+                with self.context.trees.for_checks(name, cancel, self._tree) as workspace:
+                    self._run_checks(workspace)
         except AgentError as error:
             after = not_run(str(error))
             self._pairs = [
@@ -99,6 +100,9 @@ class AfterRound(Round):
         changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
         self._rerun_failed()
         self._confirm_fixed(changed)
+        self._before.wait()
+        self._rerun_timed_out()
+        self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
         return self._pairs
 
     def _wait_for_base(self) -> None:
@@ -108,9 +112,7 @@ class AfterRound(Round):
             or self._before.ended
             or any(is_compiling(check.command) for check in self.checks)
         ):
-            self._before.wait()
-        else:
-            self._before.wait_for_checkers()
+            self._before.wait_for_checks()
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
