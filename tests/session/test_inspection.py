@@ -154,7 +154,7 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
 
 
 def test_a_checker_has_one_core(begin: Begin) -> None:
-    trial = begin(FAKE | {"behaviour": "echo \"a.ts(1,1): error TS1: $(nproc)\"\n"})
+    trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: $(nproc)"\n'})
     tsc = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
     assert (tsc.before.problems, tsc.new_count, tsc.fixed_count) == (1, 0, 0)
 

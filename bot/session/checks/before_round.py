@@ -17,7 +17,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
+from bot.session.checks.check_time import MINUTES, TimeBudget
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background, Waits
@@ -45,7 +45,7 @@ class RoundsContext:
     origin: str = ""
     inspect: Callable[[], Inspection] | None = None
     history: GitTrees | None = None
-    minutes: float = LOCAL_MINUTES
+    minutes: float = MINUTES
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 
 
