@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--check-minutes",
         type=check_minutes,
         metavar="N",
-        help="the time for all checks (default: the policy's, or 5)",
+        help="the time for all checks (default: the policy's, or 10)",
     )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     add_view_options(parser)

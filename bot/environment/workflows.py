@@ -159,6 +159,7 @@ class _Job:
         named = str(step.get("name") or step.get("uses") or script or "").strip().partition("\n")[0]
         running = [leg for leg in legs if not self._condition(step, leg)]
         values = {**(running or legs)[0]}
+        named = " ".join(re.sub(r"\$\{\{.*?\}\}", "", substitute(named, values)).split())
         if not isinstance(script, str):
             self._leave_out(named, "an action; what is installed here is used")
             return

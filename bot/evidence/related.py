@@ -39,7 +39,7 @@ def is_plain(path: str) -> bool:
 
 def kind_of(command: str, script: str = "") -> str:
     """Return `python`, `jest`, `vitest`, `go` or `rust`, or an empty string if related tests cannot be selected.
-    `script` is what `npm test` runs."""
+    `script` is what the script named in `command` runs, such as `npm test`."""
     words = plain_words(command)
     if not words:
         return ""
@@ -54,10 +54,11 @@ def kind_of(command: str, script: str = "") -> str:
     return next((name for name in _SCRIPT_RUNNERS if _runs(words, name)), "")
 
 
-def runner_of_scripts(scripts: Mapping[str, object]) -> str:
-    """Return the part of the script `test` that runs tests, such as `vitest run` of `npm run lint && vitest run`, also
-    in scripts that it calls; the whole script if no part is known."""
-    pending = ["test"]
+def runner_of_scripts(scripts: Mapping[str, object], command: str) -> str:
+    """Return the part of the scripts named in `command` that runs tests, such as `vitest run` of
+    `npm run lint && vitest run`, also in scripts that they call; the whole script if no part is known."""
+    pending = list(_scripts_of(plain_words(command) or []))
+    own = scripts.get(pending[0]) if pending else None
     for name in pending:
         script = scripts.get(name)
         for part in re.split(r"&&|;", script) if isinstance(script, str) else ():
@@ -67,15 +68,14 @@ def runner_of_scripts(scripts: Mapping[str, object]) -> str:
             pending += [other for other in _scripts_of(words) if other not in pending][
                 : _MOST_SCRIPTS - len(pending)
             ]
-    script = scripts.get("test")
-    return script if isinstance(script, str) else ""
+    return own if isinstance(own, str) else ""
 
 
 def _scripts_of(words: Sequence[str]) -> Sequence[str]:
     """Return the scripts that a command runs, such as `npm run unit`, `pnpm unit`, `run-s lint unit`."""
     if words and words[0] in _PACKAGE_RUNNERS:
         rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
-        return rest[:1]
+        return ["test" if word in ("t", "tst") else word for word in rest[:1]]
     return (
         [word for word in words[1:] if not word.startswith("-")] if words and words[0] in _RUN_SCRIPTS else ()
     )

@@ -62,6 +62,8 @@ def summarize_checks(outcome: Outcome) -> CheckSummary:
         return CheckSummary()
     bad = failing(outcome.checks, outcome.request.instruction)
     known = [check for check in outcome.checks if check in bad or verifies(check)]
+    if not bad and (unknown := [check for check in outcome.checks if fails_without_base(check)]):
+        return _failing_without_base(unknown[0])
     if not known:
         return _unverified(outcome, outcome.checks)
     if not bad and not any(counts_tests(check) and is_near(check, outcome) for check in known):
@@ -90,6 +92,15 @@ def verifies(check: CheckResult) -> bool:
     if check.after.state is CheckState.PASSED or check.flaky:
         return counts is None or counts.passed + counts.failed > 0
     return check.after.state is CheckState.FAILED and counts is not None and counts.passed > 0
+
+
+def fails_without_base(check: CheckResult) -> bool:
+    """Whether the check fails with the change, and what it did before is not known."""
+    return (
+        check.after.state is CheckState.FAILED
+        and not check.flaky
+        and check.before.state in (CheckState.TIMED_OUT, CheckState.NOT_RUN)
+    )
 
 
 def may_run_tests(command: str) -> bool:
@@ -225,6 +236,18 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
             return _not_run_summary(reason, *_install_advice(outcome, tool))
         case _:
             return _not_run_summary(reason)
+
+
+def _failing_without_base(check: CheckResult) -> CheckSummary:
+    counts = check.tests.after if check.tests else None
+    what = count_of(counts.failed, "test") if counts and counts.failed else "a check"
+    return _unverified_summary(
+        f"{what} {'fail' if counts and counts.failed > 1 else 'fails'}, and did not end before the change",
+        "Whether the change broke it is not known",
+        f"`{check_title(check)}` fails with the change, and before it: {check.before.note or 'it was not run'}",
+        f"If your tests take longer, give them more time in {POLICY_FILE}",
+        f"budget: {{check_minutes: {_MINUTES}}}",
+    )
 
 
 def _install_advice(outcome: Outcome, tool: Ecosystem) -> tuple[str, str]:

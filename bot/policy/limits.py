@@ -147,7 +147,7 @@ def once_by_id(bots: tuple[Bot, ...]) -> tuple[Bot, ...]:
 class Budget:
     """Caps for the runs of all tiers. `None` caps nothing beyond the tier's own limit.
 
-    `check_minutes` is for all rounds of checks of a run together; `None` is 5 at a terminal and 10 in Actions.
+    `check_minutes` is for all rounds of checks of a run together; `None` is ten.
     """
 
     usd: MaybeUsd = key(None, "The most that any run may cost, in USD.")

@@ -42,6 +42,14 @@ def script(lines: str) -> str:
     return "- run: |\n" + "".join(f"    {line}\n" for line in lines.strip().splitlines())
 
 
+def test_the_name_of_a_step_says_the_value_that_was_taken() -> None:
+    job = "strategy:\n  matrix:\n    build: [cjs, esm]"
+    steps = "- name: Test ${{ matrix.build }} at ${{ github.sha }}\n  run: npm test\n"
+    assert [check.name for check in detection({"package.json": "{}"}, workflow(steps, job)).checks] == [
+        "Test cjs at"
+    ]
+
+
 def test_commands_are_cis_own_tests_first_and_installs_are_listed() -> None:
     """As simonw/llm does it: a group, and lint and types beside the tests."""
     text = workflow("""

@@ -112,18 +112,36 @@ def test_a54_no_name_of_a_crate_becomes_more_than_its_name(name: str) -> None:
     ],
 )
 def test_of_a_script_of_many_parts_the_runner_is_found(scripts: dict[str, object], part: str) -> None:
-    assert runner_of_scripts(scripts) == part
+    assert runner_of_scripts(scripts, "npm test") == part
+
+
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        ("pnpm run test:spec", "vitest run"),
+        ("npm t", "run-p 'test:*'"),
+        ("yarn lint", "eslint ."),
+        ("npm ci", ""),
+    ],
+)
+def test_the_script_is_the_one_that_the_command_names(command: str, part: str) -> None:
+    scripts: dict[str, object] = {
+        "test": "run-p 'test:*'",
+        "test:spec": "tsc && vitest run",
+        "lint": "eslint .",
+    }
+    assert runner_of_scripts(scripts, command) == part
 
 
 def test_scripts_that_call_each_other_are_each_read_once() -> None:
     """And no more than fifty of them: a package.json may hold a chain of any length."""
     every = " && ".join(f"npm run s{number}" for number in range(300))
     scripts: dict[str, object] = {"test": every, **{f"s{number}": every for number in range(300)}}
-    assert runner_of_scripts(scripts) == every
+    assert runner_of_scripts(scripts, "npm test") == every
 
 
 def test_the_related_tests_of_a_compound_script_are_its_runners() -> None:
-    script = runner_of_scripts({"test": "npm run lint && vitest run"})
+    script = runner_of_scripts({"test": "npm run lint && vitest run"}, "npm test")
     kind = kind_of("npm test", script)
     assert related_command("npm test", kind, ["src/a.ts"], [], paths={"src/a.ts"}) == (
         "npx --no-install vitest related --run --passWithNoTests ./src/a.ts"

@@ -100,6 +100,15 @@ def test_more_failing_tests_than_before_are_red_though_none_is_named() -> None:
     assert not summarize_checks(_of(same)).failing
 
 
+def test_failing_tests_that_did_not_end_before_the_change_are_not_green() -> None:
+    late = CheckRun(CheckState.TIMED_OUT, None, 150, "", "stopped after 150 s")
+    fails = CheckResult("t", "make test", late, FAILED, tests=TestChanges(after=TestCounts(94, 6)))
+    summary = summarize_checks(_of(_check(PASSED, PASSED, _counts(9)), fails))
+    assert summary.headline == "not verified: 6 tests fail, and did not end before the change"
+    assert (summary.good, summary.failing) == (False, False)
+    assert "stopped after 150 s" in summary.unverified
+
+
 def test_tests_of_another_language_verify_nothing() -> None:
     passing = replace(_check(PASSED, PASSED, _counts(9)), command="go test ./...")
     summary = summarize_checks(_of(passing, _check(NOWHERE, NOWHERE)))

@@ -1,4 +1,4 @@
-"""The checkers before and after a change: run beside the checks, on trees of their own."""
+"""The checkers before and after a change: run after the checks, on trees of their own."""
 
 from __future__ import annotations
 
@@ -143,12 +143,20 @@ def test_what_is_new_what_is_gone_and_what_only_moved(begin: Begin) -> None:
     assert (ty.fixed_count, ty.remaining) == (0, 3)
     assert ty.version.startswith("ty 0")
     assert ty.command == "ty check --output-format gitlab --exit-zero"
-    # In the workspaces of the checks, and nowhere else; a second question is no second run.
+    # After the checks, on trees that these did not write in; a second question is no second run.
     assert trial.compare(tree) == comparisons
-    assert trial.opened == ["checks-before", "checks-after-1"]
+    assert sorted(trial.opened) == ["checkers-after-1", "checkers-before", "checks-after-1", "checks-before"]
+    assert trial.opened.index("checks-before") < trial.opened.index("checkers-before")
+    assert trial.opened.index("checks-after-1") < trial.opened.index("checkers-after-1")
     assert [record.run.state for record in trial.records if isinstance(record, lines.CheckRecord)] == [
         CheckState.PASSED
     ] * 2
+
+
+def test_a_checker_has_one_core(begin: Begin) -> None:
+    trial = begin(FAKE | {"behaviour": 'echo "a.ts(1,1): error TS1: $(nproc)"\n'})
+    tsc = trial.compare(trial.change({"behaviour": "echo 'a.ts(1,1): error TS1: 1'\n"}))["tsc"]
+    assert (tsc.before.problems, tsc.new_count, tsc.fixed_count) == (1, 0, 0)
 
 
 @pytest.mark.slow
@@ -157,7 +165,7 @@ def test_without_a_change_nothing_is_waited_for_and_nothing_compared(begin: Begi
     trial.rounds.start_before()
     assert trial.compare(None) == {}
     trial.rounds.settle()  # the one that hangs is ended with the run
-    assert trial.opened in ([], ["checks-before"])
+    assert trial.opened in ([], ["checkers-before"])
 
 
 def test_the_model_is_told_of_new_errors_of_the_checkers_that_a_project_uses_and_of_no_others(
@@ -217,7 +225,7 @@ def test_one_whose_time_was_up_beside_the_agent_is_run_again_when_that_is_at_res
     trial = begin(FAKE | {"behaviour": f"{once}echo 'a.ts(1,1): error TS1: m'\n"}, limit=2)
     tsc = trial.compare(trial.change({"behaviour": "exit 0\n"}))["tsc"]
     assert (tsc.before.answer, tsc.before.problems) == (Answer.COMPLETE, 1)
-    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
+    assert trial.opened == ["checkers-before", "checkers-in-peace", "checkers-after-1"]
 
 
 @pytest.mark.slow
@@ -276,7 +284,7 @@ def test_one_that_brings_its_workspace_down_takes_no_check_with_it(begin: Begin)
     trial = begin(FAKE | {"x.sh": "echo\n", "behaviour": kill_the_host}, "true")
     tree = trial.change({"behaviour": "exit 0\n"})
     assert [result.after.state for result in trial.rounds.results(tree)] == [CheckState.PASSED]
-    assert trial.opened[:2] == ["checks-before", "checks-before-again"]
+    assert not any(name.endswith("-again") for name in trial.opened)
     comparisons = {each.tool: each for each in trial.rounds.diagnostics(tree)}
     assert comparisons["tsc"].before.note.startswith("The tool host failed during problems_of")
     assert not any(each.complete for each in comparisons.values())
@@ -340,7 +348,7 @@ def test_a_project_beyond_the_first_ones_is_looked_at_where_the_change_is_in_it(
     assert [each.path for each in tsc.new] == ["p9/a.ts"]
     assert (tsc.remaining, len(tsc.projects)) == (9, 9)
     assert tsc.before.note == "1 more project not looked at: p8"
-    assert trial.opened == ["checks-before", "checkers-in-peace", "checks-after-1"]
+    assert trial.opened == ["checkers-before", "checkers-in-peace", "checkers-after-1"]
 
 
 @pytest.mark.slow

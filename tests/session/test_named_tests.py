@@ -13,10 +13,10 @@ from bot.checkout.git import Git
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
-from bot.evidence.failing_checks import failing
+from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from tests.support.rounds import PYTEST, PYTHON, Begin, Trial, trial
-from tests.support.workspaces import running
+from tests.support.workspaces import eventually, running
 
 
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
@@ -93,7 +93,9 @@ def test_what_a_change_does_to_tests_of_pytest(pytests: tuple[Trial, CheckResult
     assert failing([result], "") == (result,), "it failed before, and yet the change broke a test"
     assert result.command == PYTEST, "people read the command as it stands in the policy"
     assert "slash-agent-tests" not in result.after.tail
-    assert begun.opened == ["checks-before", "checks-after-1"], "what fails alone too is not run again"
+    assert sorted(begun.opened) == ["checks-after-1", "checks-before"], (
+        "what fails alone too is not run again"
+    )
     assert [(one.phase, one.tests, one.again) for one in begun.records if one.name == PYTEST] == [
         ("before", TestCounts(3, 3, 0), False),
         ("after", TestCounts(3, 3, 0), False),
@@ -279,7 +281,19 @@ def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin
     assert (result.before.state, result.before.note) == (CheckState.TIMED_OUT, "stopped after 2 s")
     assert result.after.state is CheckState.NOT_RUN
     assert result.scope_note == "it timed out before the change, after 2 s"
-    assert trial.opened == ["checks-before", "checks-after-1"]
+    assert sorted(trial.opened) == ["checks-after-1", "checks-before"]
+
+
+def test_a_base_that_was_stopped_is_run_again_with_nothing_beside_it(begin: Begin, tmp_path: Path) -> None:
+    once = f"[ -e {tmp_path}/once ] || {{ touch {tmp_path}/once; sleep 60; }}; "
+    files = {"test_a.py": "def test_a(): pass\n", "check.sh": f"{once}{PYTEST}\n"}
+    begun = begin(files, Check("check", "sh check.sh", 60), minutes=0.2)
+    begun.rounds.start_before()
+    assert eventually((tmp_path / "once").exists)
+    [result] = begun.results({"test_a.py": "def test_a(): assert 0\n"})
+    assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.FAILED)
+    assert named(result).broken or more_failing(result)
+    assert "checks-base-1-1" in begun.opened
 
 
 SLOW = "import time\ndef test_slow(): time.sleep(60)\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from bot.checkout.git import GitError
@@ -19,15 +20,14 @@ from bot.evidence.labels import check_title
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
+from bot.session.checks.check_time import MARGIN, SHARE_BESIDE
 from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, UNNEEDED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background
 from bot.session.workspaces.build_caches import is_compiling
 from bot.workspace.client import Workspace
 
-_SHARE_BESIDE_BASE = 0.6
-"""The share of the remaining time for a check whose run on the base has not ended. The rest is for related tests."""
-
+_ENDED = (CheckState.PASSED, CheckState.FAILED)
 _UNFINISHED = (CheckState.NOT_RUN, CheckState.TIMED_OUT)
 _NO_RELATED_TESTS = "no tests related to the change are known, and the whole suite was not run: {}"
 _NEW_TESTS = "the tests related to the change are not there before it"
@@ -82,10 +82,11 @@ class AfterRound(Round):
 
     def run(self) -> list[CheckPair]:
         self._wait_for_base()
-        self._rerun_timed_out()
         name, cancel = f"checks-after-{self._number}", self.context.cancel
         try:
-            self._run_in_workspace(name, self._tree, self._run_checks, cancel)
+            if self.checks:
+                with self.context.trees.for_checks(name, cancel, self._tree) as workspace:
+                    self._run_checks(workspace)
         except AgentError as error:
             after = not_run(str(error))
             self._pairs = [
@@ -97,8 +98,12 @@ class AfterRound(Round):
                 continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
         changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
+        self._rerun_on_base()
         self._rerun_failed()
         self._confirm_fixed(changed)
+        self._before.wait()
+        self._rerun_timed_out()
+        self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
         return self._pairs
 
     def _wait_for_base(self) -> None:
@@ -108,9 +113,7 @@ class AfterRound(Round):
             or self._before.ended
             or any(is_compiling(check.command) for check in self.checks)
         ):
-            self._before.wait()
-        else:
-            self._before.wait_for_checkers()
+            self._before.wait_for_checks()
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
@@ -122,7 +125,7 @@ class AfterRound(Round):
                 self._before.executions[number].result(), execution
             ),
             limit=lambda number: (
-                self.budget.left * (1 if self._before.executions[number].done() else _SHARE_BESIDE_BASE)
+                self.budget.left * (1 if self._before.executions[number].done() else SHARE_BESIDE)
             ),
         )
         runner = self._runner(workspace, options)
@@ -267,6 +270,26 @@ class AfterRound(Round):
         except AgentError as error:
             begin(f"the checkers could not be run again: {error}")
 
+    def _rerun_on_base(self) -> None:
+        """Run each check that ended with the change and not before it on the base once more, with nothing beside it."""
+        for number, pair in enumerate(self._pairs):
+            needed = pair.after.run.duration * MARGIN
+            if (
+                pair.narrowed
+                or pair.after.run.state not in _ENDED
+                or pair.before.run.state not in _UNFINISHED
+            ):
+                continue
+            if self.context.cancel.fired or needed > self.budget.left_for_reruns:
+                continue
+            text = f"on the base again, where it did not end: {check_title(pair.check)}"
+            again = self._rerun(text, f"checks-base-{self._number}-{number + 1}", pair.check, None)
+            if again.run.state in _ENDED:
+                pair.before = again
+                self._before.executions[number] = Future()
+                self._before.executions[number].set_result(again)
+                self._record("before", pair.check, again)
+
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""
         for number, pair in enumerate(self._pairs):
@@ -321,17 +344,19 @@ def related_commands(
     commands: Mapping[int, str], history: GitTrees, tree_sha: str, workspace: Workspace, cancel: CancelToken
 ) -> dict[int, tuple[str, str]]:
     """Return the commands for the related tests of each check, by its number: on the base, empty if there are none, and
-    with the change. `workspace` has the tree of the change."""
+    with the change. Of checks with the same one, the first has it. `workspace` has the tree of the change."""
     try:
         changed, paths, base_paths = history.changes(tree_sha)[0], history.paths(tree_sha), history.paths()
     except GitError:
         return {}
-    script = _test_script(history.read("package.json"))
+    manifest = history.read("package.json")
     related: dict[int, tuple[str, str]] = {}
     for number, command in commands.items():
+        script = _test_script(manifest, command)
         kind = kind_of(command, script)
         tests = _related_tests(workspace, kind, changed, cancel) if asks_host(kind) else ()
-        if after := related_command(command, kind, changed, tests, paths=set(paths), script=script):
+        after = related_command(command, kind, changed, tests, paths=set(paths), script=script)
+        if after and all(after != other for _, other in related.values()):
             before = related_command(command, kind, changed, tests, paths=set(base_paths), script=script)
             related[number] = (before, after)
     return related
@@ -349,10 +374,10 @@ def _related_tests(
     return tuple(path for path in tests if isinstance(path, str)) if isinstance(tests, list) else ()
 
 
-def _test_script(manifest: str | None) -> str:
-    """Return what `npm test` runs; empty if unknown."""
+def _test_script(manifest: str | None, command: str) -> str:
+    """Return what the script named in a command runs; empty if unknown."""
     try:
         scripts = json.loads(manifest or "{}")["scripts"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return runner_of_scripts(scripts) if isinstance(scripts, dict) else ""
+    return runner_of_scripts(scripts, command) if isinstance(scripts, dict) else ""

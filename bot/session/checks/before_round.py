@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -18,7 +17,7 @@ from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.reruns import CheckExecution
-from bot.session.checks.check_time import LOCAL_MINUTES, TimeBudget
+from bot.session.checks.check_time import MINUTES, TimeBudget
 from bot.session.checks.runner import SKIPPED, UNNEEDED, CheckRunner, RunOptions, counts_tests, not_run
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background, Waits
@@ -46,12 +45,12 @@ class RoundsContext:
     origin: str = ""
     inspect: Callable[[], Inspection] | None = None
     history: GitTrees | None = None
-    minutes: float = LOCAL_MINUTES
+    minutes: float = MINUTES
     cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 
 
 class Round:
-    """One round: the checkers, then the checks, in one workspace with a tree of its own."""
+    """One round: the checks, then the checkers in what is left of the time, on pristine trees of their own."""
 
     def __init__(self, checks: Sequence[Check], context: RoundsContext, budget: TimeBudget) -> None:
         self.checks = tuple(checks)
@@ -59,29 +58,21 @@ class Round:
         self.budget = budget
         self.inspection: Inspection | None = None
 
-    def _run_in_workspace(
-        self, name: str, tree_sha: str | None, run_checks: Callable[[Workspace], None], cancel: CancelToken
-    ) -> None:
-        """Run the checkers, then `run_checks`, on the base or on `tree_sha`. If a checker crashes the workspace, the
-        checks run in another one. Raises `AgentError`."""
-        trees = self.context.trees
-        inspection = self.inspection if self.inspection and self.inspection.is_needed() else None
-        if not self.checks and inspection is None:
+    def _run_checkers(self, name: str, tree_sha: str | None, cancel: CancelToken) -> None:
+        """Run the checkers on the base or on `tree_sha`, if any is needed."""
+        if self.inspection is None or cancel.fired or not self.inspection.is_needed():
             return
-        with trees.for_checks(name, cancel, tree_sha) as workspace:
-            if inspection is None or self._run_checkers(inspection, workspace, tree_sha) or not self.checks:
-                run_checks(workspace)
-                return
-        with trees.for_checks(f"{name}-again", cancel, tree_sha) as workspace:
-            run_checks(workspace)
-
-    def _run_checkers(self, inspection: Inspection, workspace: Workspace, tree_sha: str | None) -> bool:
-        """Return whether the workspace is still usable."""
         limit = self.budget.limit_checkers(2 if tree_sha is None else 1)
         if tree_sha is not None:
             self.context.waits.begin("the checkers with the change", limit)
-        with self.budget.running(checkers=True):
-            return inspection.run(workspace, tree_sha, limit)
+        try:
+            with (
+                self.context.trees.for_checks(name, cancel, tree_sha) as workspace,
+                self.budget.running(checkers=True),
+            ):
+                self.inspection.run(workspace, tree_sha, limit)
+        except AgentError as error:
+            self.context.waits.begin(f"the checkers could not be run: {error}")
 
     def _runner(self, workspace: Workspace, options: RunOptions) -> CheckRunner:
         return CheckRunner(workspace, self.context.cancel, options, self.context.origin)
@@ -109,7 +100,6 @@ class BeforeRound(Round):
         self._thread: Background[None] | None = None
         self._cancel = CancelToken()
         self._forget = context.cancel.on_fire(lambda: self._cancel.fire(_RUN_OVER))
-        self._checkers_done = threading.Event()
         self._command: tuple[CancelToken, float] | None = None
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
@@ -136,20 +126,17 @@ class BeforeRound(Round):
         if self._thread is not None:
             self._thread.wait()
 
+    def wait_for_checks(self) -> None:
+        for number in range(len(self.checks)):
+            self.execution_of(number)
+
     def wait(self) -> None:
         """Wait until the round has ended. Raises its error."""
         assert self._thread is not None
+        self.wait_for_checks()
         if self._thread.under_way:
-            if not self.checks:
-                self.context.waits.begin("the checkers before the change")
-            for number in range(len(self.checks)):
-                self.execution_of(number)
-        self._thread.result()
-
-    def wait_for_checkers(self) -> None:
-        if not self._checkers_done.is_set():
             self.context.waits.begin("the checkers before the change")
-            self._checkers_done.wait()
+        self._thread.result()
 
     def execution_of(self, number: int) -> CheckExecution:
         """Return the result of a check, waiting for it if it is running."""
@@ -168,19 +155,20 @@ class BeforeRound(Round):
     def _run(self) -> None:
         reason = "it was not run"
         try:
-            self._run_in_workspace("checks-before", None, self._run_checks, self._cancel)
+            if self.checks:
+                with self.context.trees.for_checks("checks-before", self._cancel) as workspace:
+                    self._run_checks(workspace)
         except AgentError as error:
             # A failing round does not fail the run.
             reason = self._stop_reason if self._is_stopped else str(error)
         finally:
-            self._checkers_done.set()
             for check, future in zip(self.checks, self.executions, strict=True):
                 if not future.done():
                     self._record("before", check, not_run(reason))
                     future.set_result(not_run(reason))
+        self._run_checkers("checkers-before", None, self._cancel)
 
     def _run_checks(self, workspace: Workspace) -> None:
-        self._checkers_done.set()
         options = RunOptions(
             rerun_tests=lambda number, execution: reruns.failed_before(execution),
             limit=lambda number: self.budget.limit_before(len(self.checks) - number - 1),

@@ -1,7 +1,6 @@
 """Run checkers over whole projects, before the change and after it, with the same commands in the same folders.
 
-They run in the workspace of the checks, before them: on a pristine tree with the results of setup. The rounds decide
-when.
+They run after the checks, in a workspace of their own: on a pristine tree with the results of setup.
 """
 
 from __future__ import annotations
@@ -67,7 +66,6 @@ class Inspection:
         self._cancel = CancelToken()
         self._forget = cancel.on_fire(lambda: self._cancel.fire("the run is over"))
         self._chosen: tuple[Checker, ...] | None = None
-        self._crash = ""
         self._before: _Runs = {}
         self._is_rerun = False
         self._changes: dict[str, TreeChanges] = {}
@@ -90,14 +88,12 @@ class Inspection:
         self._cancel.fire("the run is over")
         self._forget()
 
-    def run(self, workspace: Workspace, tree_sha: str | None, seconds: float) -> bool:
-        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all. Return False if
-        one of them crashed the workspace."""
-        self._crash = ""
+    def run(self, workspace: Workspace, tree_sha: str | None, seconds: float) -> None:
+        """Run the checkers on the tree of `workspace`, the base or `tree_sha`, within `seconds` in all."""
         if tree_sha is None:
             chosen = limit_projects(self._checkers())
             self._before = self._run_all(workspace, self._history.paths(), chosen, seconds)
-            return not self._crash
+            return
         changes = self._tree_changes(tree_sha)
         usable = [checker.after for checker in changes.pairs if checker.after and self._is_usable(checker)]
         chosen = limit_projects(usable, changes.paths, most=len(usable))
@@ -107,7 +103,6 @@ class Inspection:
             if checker.key in runs and (settings := self._reconfigured(checker, changes.edited, tree_sha)):
                 runs[checker.key] = runs[checker.key].incomparable(f"{RECONFIGURED}, in {settings}")
         self._after[tree_sha] = runs
-        return not self._crash
 
     def missing_on_base(self, tree_sha: str) -> tuple[str, ...]:
         """Return the names of checkers still to run on the base: those that timed out there, once, and those of
@@ -116,7 +111,7 @@ class Inspection:
 
     def run_missing_on_base(self, workspace: Workspace, tree_sha: str, seconds: float) -> None:
         """Run these on the base, within `seconds` in all."""
-        late, timed_out, self._crash = self._missing_on_base(tree_sha), self._timed_out(), ""
+        late, timed_out = self._missing_on_base(tree_sha), self._timed_out()
         self._is_rerun = True
         self._before |= self._run_all(workspace, self._history.paths(), late, min(seconds, self._limit))
         for key in self._timed_out():
@@ -208,9 +203,7 @@ class Inspection:
         exclusions: Mapping[Key, str] = MappingProxyType({}),
     ) -> _Runs:
         runner = CheckerRunner(workspace, self._cancel, self._limit)
-        runs = runner.run_all(checkers, paths, seconds, exclusions)
-        self._crash = runner.crash
-        return runs
+        return runner.run_all(checkers, paths, seconds, exclusions)
 
     def _reconfigured(self, checker: Checker, changed: Collection[str], tree_sha: str) -> str:
         """Return a changed file that configures `checker`, or an empty string."""

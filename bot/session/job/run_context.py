@@ -16,7 +16,7 @@ from bot.contracts.model import Provider
 from bot.contracts.request import CHECK_MINUTES, Request, Tier
 from bot.policy.values import Policy
 from bot.session.checks.before_round import RoundsContext
-from bot.session.checks.check_time import ACTIONS_MINUTES, LOCAL_MINUTES
+from bot.session.checks.check_time import MINUTES
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import with_task_instruction
 from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
@@ -197,9 +197,7 @@ def _budget_notes(inputs: RunInputs) -> tuple[str, ...]:
 
 def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) -> Rounds:
     spec, policy, checkout = inputs.spec, inputs.policy, inputs.checkout
-    minutes = policy.budget.check_minutes
-    if minutes is None:
-        minutes = LOCAL_MINUTES if inputs.tier is Tier.LOCAL else ACTIONS_MINUTES
+    minutes = MINUTES if policy.budget.check_minutes is None else policy.budget.check_minutes
     if wanted := spec.request.options.get(CHECK_MINUTES):
         # In a thread the policy's own number is the most.
         is_limit = policy.budget.check_minutes is not None and inputs.tier is not Tier.LOCAL

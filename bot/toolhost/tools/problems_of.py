@@ -30,9 +30,10 @@ _SAYS_WHY = re.compile(r"(?m)^\w*Error\b[^:\n]{0,60}: .+$")
 _HEAD = re.compile(r"\A(?:\s|Oops! .*\n|ESLint: .*\n)+")
 
 # The host's pipe carries both outputs in order. With `_APART` standard error goes to a file, without a program between:
-# that might be kept running by processes that the checker leaves behind.
-_APART = 'words=$1; shift; exec "$@" 2>"$words"'
-_TOGETHER = 'shift; exec "$@" 2>&1'
+# that might be kept running by processes that the checker leaves behind. A checker has one core, the tests the others.
+_ONE_CORE = 'words=$1; taskset -cp "$2" $$ >/dev/null 2>&1; shift 2; '
+_APART = _ONE_CORE + 'exec "$@" 2>"$words"'
+_TOGETHER = _ONE_CORE + 'exec "$@" 2>&1'
 
 
 class _CheckerRun(NamedTuple):
@@ -144,7 +145,7 @@ def _run(
     }
     try:
         ended = shell.run_command(
-            ["bash", "-c", script, "bash", words.path, *argv],
+            ["bash", "-c", script, "bash", words.path, str(max(os.sched_getaffinity(0))), *argv],
             cwd=location.around[0],
             environment=environment,
             timeout=max(deadline - time.monotonic(), 0.1),
