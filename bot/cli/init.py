@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,23 +109,31 @@ def _write(root: Path, file: ProposedFile) -> None:
 
 
 def _try(root: Path, detected: Detection) -> tuple[list[Trial], list[str]]:
-    """Run each check of the new policy once, and make comments of those that cannot run here."""
+    """Run each check of the new policy once, with what is installed here, and with the setup only if that lets more of
+    them run. Those that cannot run become comments."""
+    chosen = replace(detected, setup=())
     try:
-        trials = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
+        trials = try_with_progress(root, policy_text(chosen, fallback=True), sys.stdout)
+        if detected.setup and _unfit(trials):
+            print("Some cannot run here. Once more, with the setup of CI first:")
+            with_setup = try_with_progress(root, policy_text(detected, fallback=True), sys.stdout)
+            if len(_unfit(with_setup)) < len(_unfit(trials)):
+                trials, chosen = with_setup, detected
     except AgentError as error:
         return [], [f"The checks were not tried: {error}"]
-    unfit = {
-        trial.name: trial.run.note
-        for trial in trials
-        if trial.run.state in (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
-    }
+    unfit = _unfit(trials)
     fallbacks = {check.name for check in detected.checks if check.fallback}
     untested = not any(trial.tests for trial in trials if trial.name not in fallbacks)
     trials = [trial for trial in trials if untested or trial.name not in fallbacks]
-    if not unfit and not (untested and fallbacks):
-        return trials, []
-    (root / POLICY_FILE).write_text(policy_text(detected, unfit, fallback=untested), encoding="utf-8")
+    if unfit or (untested and fallbacks) or chosen != detected:
+        (root / POLICY_FILE).write_text(policy_text(chosen, unfit, fallback=untested), encoding="utf-8")
     return trials, [f"{POLICY_FILE} has these as comments: {', '.join(unfit)}."] if unfit else []
+
+
+def _unfit(trials: Sequence[Trial]) -> dict[str, str]:
+    """Return the reasons of checks that cannot run here, by name."""
+    cannot = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS, CheckState.NOT_RUN)
+    return {trial.name: trial.run.note for trial in trials if trial.run.state in cannot}
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,23 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
     assert "note      .github/agent.yml has these as comments: make lint." in done.stdout
 
 
+@pytest.mark.parametrize(("program", "is_needed"), [("python3", False), (".venv/bin/python", True)])
+def test_setup_is_written_only_if_a_check_needs_it_here(tmp_path: Path, program: str, is_needed: bool) -> None:
+    steps = f"[{{run: pip install -r requirements.txt}}, {{run: {program} -m unittest}}]"
+    files = {
+        "requirements.txt": "",
+        "test_a.py": "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self): pass\n",
+        ".github/workflows/test.yml": f"on: [push]\njobs: {{test: {{runs-on: ubuntu-latest, steps: {steps}}}}}\n",
+        ".gitignore": ".venv\n",
+    }
+    repo = make_repository(tmp_path / "project", files)
+    done = warm.run(command("init", "--repo", repo, "--yes"))
+    assert f"  check     {program} -m unittest (from" in done.stdout
+    assert ": passed, 1 test, " in done.stdout
+    setup = load_policy((repo / ".github" / "agent.yml").read_text()).setup
+    assert bool(setup) is is_needed, done.stdout
+
+
 @pytest.mark.parametrize("columns", [50, 80])
 def test_the_result_fits_the_terminal_and_is_plain_if_no_colour_is_wanted(repo: Path, columns: int) -> None:
     argv = command("init", "--repo", repo, "--yes", "--no-try")
