@@ -28,7 +28,7 @@ class TaskFacts(NamedTuple):
     request's change as text; `unrun` is a clause that says why no code of the repository is run. `instructions`
     are the repository's instructions to agents: path and text. `pictures` names the source of each picture of
     the message; `attached` the path of each attached file, or why it is missing. `date` is the day of the run's
-    start; `diagnosed`: language servers report errors.
+    start.
     """
 
     root: str
@@ -42,7 +42,6 @@ class TaskFacts(NamedTuple):
     pictures: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
     date: str = ""
-    diagnosed: bool = False
 
 
 class LastRun(NamedTuple):
@@ -93,8 +92,6 @@ def _fact_lines(request: Request, facts: TaskFacts) -> Iterator[str]:
         base = quoted(pull.base_ref)
         yield f"pull request #{pull.number} onto {base}; the work tree is at its head, {facts.base_sha}"
     yield from (f"check, run for you: {quoted(command, 1_000)}" for command in facts.checks)
-    if facts.diagnosed:
-        yield "a language server reports new errors after each edit"
     if facts.unrun:
         yield f"no command is run here: {facts.unrun}"
     yield from facts.notes

@@ -35,7 +35,7 @@ THREAD = Thread(
     left_out=("1 comment edited after the command",),
 )
 FACTS = TaskFacts(
-    "/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02", diagnosed=True
+    "/repo", "a" * 40, ("make test",), ("Submodules are not fetched.",), date="2026-01-02"
 )  # fmt: skip
 
 PULL = PullRequest(7, PullState.OPEN, False, False, "eve", 9, "b" * 40, "topic", "eve/r", "main", "a" * 40)

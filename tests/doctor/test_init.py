@@ -98,7 +98,9 @@ def test_each_check_is_tried_once_and_what_cannot_run_becomes_a_comment(tmp_path
 
 
 @pytest.mark.parametrize(("program", "is_needed"), [("python3", False), (".venv/bin/python", True)])
-def test_setup_is_written_only_if_a_check_needs_it_here(tmp_path: Path, program: str, is_needed: bool) -> None:
+def test_setup_is_written_only_if_a_check_needs_it_here(
+    tmp_path: Path, program: str, is_needed: bool
+) -> None:
     steps = f"[{{run: pip install -r requirements.txt}}, {{run: {program} -m unittest}}]"
     files = {
         "requirements.txt": "",

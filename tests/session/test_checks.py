@@ -18,7 +18,7 @@ from bot.session.checks.runner import run_checks
 from bot.workspace.client import Workspace
 from tests.session.conftest import Cli
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Say
+from tests.support.model_script import Say, ScriptRequest, Step
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
 from tests.support.stage import MODEL
@@ -103,6 +103,22 @@ def test_a_question_does_not_wait_for_the_check_before_a_change(cli: Cli, tmp_pa
     [check] = ran.json["outcome"]["checks"]
     assert ran.json["outcome"]["answer"] == "It is 1."
     assert (check["before"]["state"], check["before"]["note"]) == ("not_run", "there is no change to check")
+
+
+@pytest.mark.bubblewrap
+def test_the_model_hears_once_of_a_check_that_cannot_run(cli: Cli, tmp_path: Path) -> None:
+    policy = "version: 1\nchecks: [no-such-linter .]\n"
+    repo = make_repository(tmp_path / "app", {".github/agent.yml": policy, "a": "1\n"})
+
+    def until_ended(request: ScriptRequest) -> Step:
+        told = "`no-such-linter .` cannot run here" in json.dumps(request.body["messages"][-1])
+        return DONE if told or request.number > 50 else shell(f"sleep 0.2; echo {request.number}")
+
+    with ModelServer(until_ended) as server:
+        cli("fix", "--repo", repo, "--model", MODEL, "x", model=server)
+    last = json.dumps(server.requests[-1].body["messages"])
+    assert last.count("cannot run here, so it will not verify your change") == 1
+    assert "no-such-linter: command not found" in last
 
 
 @pytest.mark.bubblewrap

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from bot.contracts.evidence import CheckerComparison, Coverage
-from bot.contracts.outcome import CheckResult
+from bot.contracts.outcome import CheckResult, CheckState
+from bot.contracts.plain_text import quoted
 from bot.evidence import reruns
 from bot.evidence.check import Check
 from bot.evidence.coverage import merge_coverage, missing_reason
@@ -22,6 +23,8 @@ from bot.session.checks.as_they_were import AsTheyWereRound
 from bot.session.checks.before_round import NO_CHANGE, BeforeRound, RoundsContext
 from bot.session.checks.check_time import TimeBudget
 from bot.session.checks.runner import UNNEEDED, not_run
+
+_UNABLE = (CheckState.NOT_RUNNABLE, CheckState.NO_SOCKETS)
 
 SLOW_SECONDS = 240.0
 """A vendor keeps a cached prefix for five minutes."""
@@ -42,6 +45,22 @@ class Rounds:
         self._after: dict[str, list[CheckPair]] = {}
         self._base_runs: BaseRuns = {}
         self._rounds = 0
+        self._told: set[int] = set()
+
+    def unable(self) -> tuple[str, ...]:
+        """Return a sentence for the model about each check that turned out since the last call to be unable to run."""
+        ended = {
+            number: one.result().run for number, one in enumerate(self._before.executions) if _has_result(one)
+        }
+        new = {
+            number: run for number, run in ended.items() if number not in self._told and run.state in _UNABLE
+        }
+        self._told.update(new)
+        return tuple(
+            f"{quoted(self.checks[number].command, 300)} cannot run here, so it will not verify your change: "
+            f"{quoted(run.note, 300)}"
+            for number, run in new.items()
+        )
 
     @property
     def has_work(self) -> bool:

@@ -129,7 +129,8 @@ class LoopHooks:
         recalled = self.results.todo.reminder(info.calls)
         left = requests_left_notice(info.state, self.profile.results)
         used = self._limit_reminder.reminder(info.shares)
-        return (*self.skills.after_results(), *(text for text in (recalled, left, used) if text))
+        texts = (text for text in (recalled, left, used) if text)
+        return (*self.skills.after_results(), *self.rounds.unable(), *texts)
 
     def _carried(self) -> Sequence[str]:
         """The texts that a compacted conversation keeps verbatim."""

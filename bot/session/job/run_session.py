@@ -239,8 +239,7 @@ def _converse(
     if context.review and context.review.nothing_new:
         reason = "Nothing of the diff is new since it was reviewed last."
         return LoopEnd(StopReason.END_TURN, reason, 0, Usage(), 0.0, "")
-    diagnosed = not (context.profile.read_only or inputs.policy.diagnostics.off)
-    facts = context.briefing.facts()._replace(date=inputs.started_at[:10], diagnosed=diagnosed)
+    facts = context.briefing.facts()._replace(date=inputs.started_at[:10])
     if conversation.before:
         from bot.session.job.resume import resumption_note
 
