@@ -11,7 +11,7 @@ import pytest
 
 from bot.evidence.checkers import CHECKERS
 from bot.session.workspaces import build_caches
-from bot.session.workspaces.build_caches import BuildCache, command_for, is_compiling
+from bot.session.workspaces.build_caches import BuildCache, command_for
 from tests.session.conftest import Cli
 from tests.session.test_environment_run import both, fixed, states
 from tests.support.fix_script import DONE, shell
@@ -129,20 +129,6 @@ def test_a45_a_link_in_the_place_of_a_cache_shows_nothing(cli: Cli, tmp_path: Pa
     repo = make_repository(tmp_path / "app", {**FILES, "check.sh": check})
     outcome = fixed(cli, repo, sandbox, change_to("changed"))
     assert states(outcome) == ["passed", "passed"], outcome["checks"]
-
-
-@pytest.mark.parametrize(
-    ("command", "compiles"),
-    [
-        ("go test ./...", True),
-        ("CARGO_NET_OFFLINE=true cargo test", True),
-        ("./gradlew --offline test", True),
-        ("python -m pytest", False),
-        ("npm run django-go", False),
-    ],
-)
-def test_which_checks_compile(command: str, compiles: bool) -> None:
-    assert is_compiling(command) is compiles
 
 
 def test_mypy_writes_its_cache_where_the_next_round_gets_a_copy() -> None:

@@ -13,10 +13,10 @@ from bot.checkout.git import Git
 from bot.contracts.evidence import CoveredFile, TestChanges, TestCounts
 from bot.contracts.outcome import CheckResult, CheckState
 from bot.evidence.check import Check
-from bot.evidence.failing_checks import failing, more_failing
+from bot.evidence.failing_checks import failing
 from bot.evidence.reruns import NO_TIME, ONE_RUN, PASSED_AGAIN
 from tests.support.rounds import PYTEST, PYTHON, Begin, Trial, trial
-from tests.support.workspaces import eventually, running
+from tests.support.workspaces import running
 
 
 def test_without_a_change_the_round_before_it_ends_at_once(begin: Begin) -> None:
@@ -274,26 +274,13 @@ def test_nothing_is_run_again_once_the_time_is_spent(begin: Begin, tmp_path: Pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cores", [1, 2])
-def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin, cores: int) -> None:
-    trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2), cores=cores)
+def test_a_check_that_timed_out_before_the_change_is_not_run_again_in_full(begin: Begin) -> None:
+    trial = begin({"a": "1\n"}, Check("t", "test -e changed && touch ran; sleep 60", 2))
     [result] = trial.results({"changed": "1\n"})
     assert (result.before.state, result.before.note) == (CheckState.TIMED_OUT, "stopped after 2 s")
     assert result.after.state is CheckState.NOT_RUN
     assert result.scope_note == "it timed out before the change, after 2 s"
     assert sorted(trial.opened) == ["checks-after-1", "checks-before"]
-
-
-def test_a_base_that_was_stopped_is_run_again_with_nothing_beside_it(begin: Begin, tmp_path: Path) -> None:
-    once = f"[ -e {tmp_path}/once ] || {{ touch {tmp_path}/once; sleep 60; }}; "
-    files = {"test_a.py": "def test_a(): pass\n", "check.sh": f"{once}{PYTEST}\n"}
-    begun = begin(files, Check("check", "sh check.sh", 60), minutes=0.2)
-    begun.rounds.start_before()
-    assert eventually((tmp_path / "once").exists)
-    [result] = begun.results({"test_a.py": "def test_a(): assert 0\n"})
-    assert (result.before.state, result.after.state) == (CheckState.PASSED, CheckState.FAILED)
-    assert named(result).broken or more_failing(result)
-    assert "checks-base-1-1" in begun.opened
 
 
 SLOW = "import time\ndef test_slow(): time.sleep(60)\n"
@@ -305,13 +292,12 @@ MONEY_TEST = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cores", [1, 2])
-def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin, cores: int) -> None:
+def test_of_a_suite_over_the_budget_the_related_tests_are_run_on_both_sides(begin: Begin) -> None:
     files = {
         "money.py": MONEY.format("x * 10"), "test_money.py": MONEY_TEST, "test_slow.py": SLOW,
         "other.py": "", "test_other.py": "import other\ndef test_other(): pass\n",
     }  # fmt: skip
-    trial = begin(files, PYTEST, minutes=0.9, cores=cores)
+    trial = begin(files, PYTEST, minutes=0.9)
     [result] = trial.results({"money.py": MONEY.format("x * 100")})
     assert (result.before.state, result.after.state) == (CheckState.FAILED, CheckState.PASSED)
     assert result.command == PYTEST

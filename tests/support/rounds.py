@@ -55,9 +55,7 @@ class Trial:
 Begin = Callable[..., Trial]
 
 
-def trial(
-    folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0, cores: int = 2
-) -> Trial:
+def trial(folder: Path, files: Mapping[str, str], *checks: Check | str, minutes: float = 5.0) -> Trial:
     repository = make_repository(folder / "repository", files)
     checkout = prepare(Source(str(repository), "HEAD"), folder / "checkout")
     run = RunFolder(folder / "run")
@@ -89,6 +87,5 @@ def trial(
         Waits(lambda line: None),
         history=GitTrees(checkout),
         minutes=minutes,
-        cores=cores,
     )
     return Trial(checkout, Rounds(all_checks, context), records, opened)

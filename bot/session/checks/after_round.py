@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from bot.checkout.git import GitError
@@ -20,15 +19,10 @@ from bot.evidence.labels import check_title
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
 from bot.evidence.reruns import CheckExecution
 from bot.session.checks.before_round import BeforeRound, Round
-from bot.session.checks.check_time import MARGIN, SHARE_BESIDE
 from bot.session.checks.runner import NO_TIME_LEFT, SKIPPED, UNNEEDED, CheckRunner, RunOptions, not_run
 from bot.session.context.git_trees import GitTrees
-from bot.session.progress.waits import Background
-from bot.session.workspaces.build_caches import is_compiling
 from bot.workspace.client import Workspace
 
-_ENDED = (CheckState.PASSED, CheckState.FAILED)
-_UNFINISHED = (CheckState.NOT_RUN, CheckState.TIMED_OUT)
 _NO_RELATED_TESTS = "no tests related to the change are known, and the whole suite was not run: {}"
 _NEW_TESTS = "the tests related to the change are not there before it"
 
@@ -81,7 +75,7 @@ class AfterRound(Round):
         self._pairs: list[CheckPair] = []
 
     def run(self) -> list[CheckPair]:
-        self._wait_for_base()
+        self._before.wait_for_checks()
         name, cancel = f"checks-after-{self._number}", self.context.cancel
         try:
             if self.checks:
@@ -98,7 +92,6 @@ class AfterRound(Round):
                 continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
         changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
-        self._rerun_on_base()
         self._rerun_failed()
         self._confirm_fixed(changed)
         self._before.wait()
@@ -106,27 +99,18 @@ class AfterRound(Round):
         self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
         return self._pairs
 
-    def _wait_for_base(self) -> None:
-        """Wait for the base round with one core, or if a check builds: this round starts from what it built."""
-        if (
-            self.context.cores < 2
-            or self._before.ended
-            or any(is_compiling(check.command) for check in self.checks)
-        ):
-            self._before.wait_for_checks()
-
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
         history = self.context.history
         options = self._options(
-            self._begin_check,
+            lambda number, limit: self._begin(
+                f"check with the change: {check_title(self.checks[number])}", limit
+            ),
             changed_lines=(lambda: history.changed_lines(self._tree)) if history else None,
             rerun_tests=lambda number, execution: reruns.newly_failed_after(
                 self._before.executions[number].result(), execution
             ),
-            limit=lambda number: (
-                self.budget.left * (1 if self._before.executions[number].done() else SHARE_BESIDE)
-            ),
+            limit=lambda number: self.budget.left,
         )
         runner = self._runner(workspace, options)
         for number, check in enumerate(self.checks):
@@ -134,19 +118,15 @@ class AfterRound(Round):
         self._run_related(workspace)
 
     def _run_check(self, runner: CheckRunner, number: int, check: Check) -> CheckPair:
-        before = self._before.executions[number]
-        if check.fallback and self._before.execution_of(number).run.note == UNNEEDED:
-            return CheckPair(check, before.result(), not_run(UNNEEDED))
-        narrowed = self._too_long(check, before.result()) if self.context.cores < 2 or before.done() else ""
-        if narrowed:
-            return CheckPair(check, before.result(), not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)
+        before = self._before.executions[number].result()
+        if check.fallback and before.run.note == UNNEEDED:
+            return CheckPair(check, before, not_run(UNNEEDED))
+        if narrowed := self._too_long(check, before):
+            return CheckPair(check, before, not_run(_NO_RELATED_TESTS.format(narrowed)), narrowed)
         after = runner.run(number, check)
         if runner.workspace.closed and after.run.state is CheckState.NOT_RUN:
             after = self._run_in_own_workspace(number, check, after)
-        execution = self._before.execution_of(number)
-        narrowed = self._too_long(check, execution) if after.run.state in _UNFINISHED else ""
-        after = not_run(_NO_RELATED_TESTS.format(narrowed)) if narrowed else after
-        return CheckPair(check, execution, after, narrowed)
+        return CheckPair(check, before, after)
 
     def _run_in_own_workspace(self, number: int, check: Check, ended: CheckExecution) -> CheckExecution:
         """Run a check again after its tool host ended; return `ended` if that host ends as well."""
@@ -162,17 +142,6 @@ class AfterRound(Round):
         if run.state is CheckState.TIMED_OUT or not self.budget.fits(run.duration):
             return self.budget.over_budget
         return run.note if run.state is CheckState.NOT_RUN and run.note == NO_TIME_LEFT else ""
-
-    def _begin_check(self, number: int, limit: float) -> CancelToken:
-        """Begin to wait for a check, which is cancelled if it turns out to time out on the base."""
-        token = self._begin(f"check with the change: {check_title(self.checks[number])}", limit)
-
-        def cancel_if_too_long(before: CheckExecution) -> None:
-            if before.run.state is CheckState.TIMED_OUT:
-                token.fire(self.budget.over_budget)
-
-        self._before.executions[number].add_done_callback(lambda done: cancel_if_too_long(done.result()))
-        return token
 
     def _begin(self, text: str, limit: float) -> CancelToken:
         """Begin to wait for a command; return the token that skips it."""
@@ -200,7 +169,7 @@ class AfterRound(Round):
     # Related tests
 
     def _run_related(self, workspace: Workspace) -> None:
-        """Run related tests for the checks that take too long, on both sides, at once if there are two cores."""
+        """Run related tests for the checks that take too long, on both sides."""
         due = {number: pair.check.command for number, pair in enumerate(self._pairs) if pair.narrowed}
         history, cancel = self.context.history, self.context.cancel
         if not due or history is None or cancel.fired:
@@ -215,22 +184,19 @@ class AfterRound(Round):
             lambda number, limit: self._begin(f"related tests with the change: {commands[number][1]}", limit),
             limit=half,
         )
-        base: Background[dict[int, CheckExecution]] | None = None
         on_base = {
             number: before
             for number, (before, _) in commands.items()
             if before and (number, before) not in self._base_runs
         }
-        if on_base and self.context.cores > 1:
-            base = Background(lambda: self._run_on_base(on_base, options_on_base), "related tests before")
+        if on_base:
+            self.context.waits.begin("related tests before the change", self.budget.left)
+        executions = self._run_on_base(on_base, options_on_base) if on_base else {}
         runner = self._runner(workspace, options)
         for number, (_, after) in commands.items():
             pair = self._pairs[number]
             pair.check = replace(pair.check, command=after)
             pair.after = runner.run(number, pair.check)
-        if on_base:
-            self.context.waits.begin("related tests before the change", self.budget.left)
-        executions = base.result() if base else self._run_on_base(on_base, options_on_base) if on_base else {}
         for number, (before, _) in commands.items():
             self._pairs[number].base_command = before
             known = self._base_runs.get((number, before))
@@ -269,26 +235,6 @@ class AfterRound(Round):
                 inspection.run_missing_on_base(workspace, self._tree, limit)
         except AgentError as error:
             begin(f"the checkers could not be run again: {error}")
-
-    def _rerun_on_base(self) -> None:
-        """Run each check that ended with the change and not before it on the base once more, with nothing beside it."""
-        for number, pair in enumerate(self._pairs):
-            needed = pair.after.run.duration * MARGIN
-            if (
-                pair.narrowed
-                or pair.after.run.state not in _ENDED
-                or pair.before.run.state not in _UNFINISHED
-            ):
-                continue
-            if self.context.cancel.fired or needed > self.budget.left_for_reruns:
-                continue
-            text = f"on the base again, where it did not end: {check_title(pair.check)}"
-            again = self._rerun(text, f"checks-base-{self._number}-{number + 1}", pair.check, None)
-            if again.run.state in _ENDED:
-                pair.before = again
-                self._before.executions[number] = Future()
-                self._before.executions[number].set_result(again)
-                self._record("before", pair.check, again)
 
     def _rerun_failed(self) -> None:
         """Run each check that got worse once more as a whole."""

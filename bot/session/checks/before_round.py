@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from bot.contracts import journal as lines
@@ -46,7 +45,6 @@ class RoundsContext:
     inspect: Callable[[], Inspection] | None = None
     history: GitTrees | None = None
     minutes: float = MINUTES
-    cores: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
 
 
 class Round:
@@ -104,11 +102,6 @@ class BeforeRound(Round):
         """The token of the running command, and the time at which its limit ends."""
         self._is_awaited = False
         self._stop_reason = NO_CHANGE
-
-    @property
-    def ended(self) -> bool:
-        """Whether every check has a result."""
-        return all(future.done() for future in self.executions)
 
     def start(self) -> None:
         if self._thread is None:

@@ -12,11 +12,7 @@ MINUTES = 10.0
 """The budget if the policy sets none."""
 
 _SHARE_BEFORE = 0.45
-"""The share of the base round while it runs alone. As much again is for the round with the change, the rest for
-reruns."""
-
-SHARE_BESIDE = 0.6
-"""The share of the remaining time for a check that runs on both sides at once. The rest is for related tests."""
+"""The share of the base round. As much again is for the round with the change, the rest for reruns."""
 
 _SHARE_CHECKERS = 0.3
 """The share of the checkers of all rounds."""
@@ -38,7 +34,6 @@ class TimeBudget:
         self._used_before = 0.0
         self._used_checkers = 0.0
         self._running = 0
-        self._running_after = 0
         self._since = 0.0
         self._reruns_until = math.inf
         self._lock = threading.Lock()
@@ -66,10 +61,8 @@ class TimeBudget:
     def running(self, *, before: bool = False, checkers: bool = False) -> Iterator[None]:
         """Count the time of the context: of a check, of a check on the base (`before`), or of `checkers`."""
         began = time.monotonic()
-        is_after = not (before or checkers)
         with self._lock:
             self._running += 1
-            self._running_after += is_after
             self._since = self._since if self._running > 1 else began
         try:
             yield
@@ -77,17 +70,15 @@ class TimeBudget:
             ended = time.monotonic()
             with self._lock:
                 self._running -= 1
-                self._running_after -= is_after
                 self._used += 0.0 if self._running else ended - self._since
                 self._used_before += ended - began if before else 0.0
                 self._used_checkers += ended - began if checkers else 0.0
 
     def limit_before(self, later: int) -> float:
         """Return the seconds for one check of the base round, with `later` more checks to follow."""
-        left = self.left
         with self._lock:
             share = _SHARE_BEFORE * self._seconds - self._used_before
-            share = left * SHARE_BESIDE if self._running_after else min(share, left)
+        share = min(share, self.left)
         return max(share - _SECONDS_PER_LATER_CHECK * later, min(share, _SECONDS_PER_LATER_CHECK))
 
     def limit_checkers(self, rounds: int) -> float:

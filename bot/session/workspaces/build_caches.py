@@ -7,7 +7,6 @@ first round on the base, never of a changed tree or the model's files.
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ _LARGEST = 4096
 _LARGEST_COPY = 500
 """MiB of the user's own downloads."""
 
-_BUILDS = re.compile(r"(?<![\w-])(go|cargo|gradlew?|gotestsum)(?![\w-])")
 
 # A cache that cannot be copied is done without. Hard links would not do: a command could write in both names.
 _COPY = """\
@@ -135,8 +133,3 @@ def _copy(cache: BuildCache) -> str:
         clear=clear,
         otherwise=link if cache.linked else "",
     )
-
-
-def is_compiling(command: str) -> bool:
-    """Whether a check compiles first, by its command."""
-    return _BUILDS.search(command) is not None
