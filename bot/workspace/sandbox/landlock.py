@@ -66,6 +66,10 @@ class Landlock:
         return False
 
     @property
+    def severs(self) -> bool:
+        return False  # no socket can be made, but a FIFO can be read
+
+    @property
     def supports_egress(self) -> bool:
         return False
 
