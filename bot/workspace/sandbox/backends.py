@@ -115,9 +115,9 @@ def candidates(setting: Setting) -> Candidates:
     return sandboxes, missing
 
 
-def bubblewrap() -> Bubblewrap:
+def bubblewrap(program: str | None = None) -> Bubblewrap:
     """The installed bubblewrap. Raises `NoSandboxError`."""
-    program = _program()
+    program = program or _program()
     if program is None:
         raise NoSandboxError("bubblewrap (bwrap) is not installed.")
     sandbox = Bubblewrap(program, _version(program))

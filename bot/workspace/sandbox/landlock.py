@@ -144,9 +144,13 @@ def _of_run(mounts: Mounts) -> Iterator[Path]:
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
     """Toolchains without credentials, except those in the granted system."""
-    for folder in mounts.toolchains:
-        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,)):
-            yield from _granted([os.path.realpath(folder)], map(str, credentials_in(folder)))
+    folders = [
+        os.path.realpath(folder)
+        for folder in mounts.toolchains
+        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,))
+    ]
+    # One may lie in another one, which knows where its credentials are.
+    yield from _granted(folders, (str(path) for folder in folders for path in credentials_in(Path(folder))))
 
 
 def _program(mounts: Mounts) -> Iterator[str]:
