@@ -89,12 +89,13 @@ def find(
             doorkeeper.offer(folder for folder in behind if not one.path or folder != one.source)
     defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
     path = ":".join([*dict.fromkeys(entries), *defaults])
-    read_there, linked, variables = _caches(source, never)
+    read_there, linked, settings = _caches(source, never)
     doorkeeper.offer(read_there)
     caches = tuple(one for one in linked if doorkeeper.lets(one[0]))
     folders = tuple(dict.fromkeys(doorkeeper.shown))
-    variables = {name: value for name, (value, folder) in variables.items() if doorkeeper.lets(folder)}
-    return Toolchains(path, folders, _variables(folders) | variables, caches, tuple(doorkeeper.notes), shown)
+    variables = _variables(folders)
+    variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
+    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), shown)
 
 
 class _Doorkeeper:
