@@ -26,6 +26,7 @@ TOOLS = (
     ".local/share/pipx/venvs/one/bin/pipx-tool",
     ".local/share/uv/tools/two/bin/uv-tool",
     ".local/lib/node_modules/three/bin/npm-tool",
+    "programs/single-tool",
     ".pyenv/shims/pyenv-tool",
     ".rbenv/shims/rbenv-tool",
     ".nvm/versions/node/v22.1.0/bin/node-tool",
@@ -34,10 +35,11 @@ TOOLS = (
     "go/bin/go-tool",
     "environments/app/bin/venv-tool",
 )
-"""The first three are behind links in `~/.local/bin`, the others in folders of PATH."""
+"""The first four are behind links in `~/.local/bin`, the others in folders of PATH."""
 
 CANARIES = {
     "notes.txt": CANARY,
+    "programs/secret": CANARY,
     ".netrc": CANARY,
     ".npmrc": f"//registry.example/:_authToken={CANARY}",
     ".yarnrc.yml": f"npmAuthToken: {CANARY}",
@@ -111,7 +113,7 @@ def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Be
     for folder in (".local/share/pipx/venvs/one", ".local/share/uv/tools/two", "environments/app"):
         write(home / folder / "pyvenv.cfg", "home = /usr/bin\n")
     (home / ".local/bin").mkdir()
-    for name in TOOLS[:3]:
+    for name in TOOLS[:4]:
         (home / ".local/bin" / Path(name).name).symlink_to(home / name)
     for name, text in CANARIES.items():
         write(home / name, text)
@@ -119,7 +121,7 @@ def test_a119_tools_work_and_no_secret_round_them_is_shown(home: Path, bench: Be
     for place in ("bin", "lib"):
         (home / f".local/{place}/up").symlink_to(home)
     path = ":".join(
-        [str(home / ".local/bin"), *(str((home / name).parent) for name in TOOLS[3:]), "/usr/bin:/bin"]
+        [str(home / ".local/bin"), *(str((home / name).parent) for name in TOOLS[4:]), "/usr/bin:/bin"]
     )
     source = {"PATH": path, "HOME": str(home), "VIRTUAL_ENV": str(home / "environments/app")}
     workspace = bench.start(BACK_ENDS[back_end](), environment=source, with_caches=True)

@@ -156,7 +156,7 @@ def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator
             continue
         if path in mounts.read_only:
             yield from of_run(path, str(path))
-        else:
+        elif path.exists():  # else the user removed it since the run began
             yield from host.mount(path, str(path))
     for path in mounts.toolchains:
         if not is_below(str(path), ROOTS):

@@ -168,7 +168,7 @@ def _granted(folders: Iterable[str], hidden: Iterator[str]) -> Iterator[str]:
     holes = {os.path.realpath(path) for path in hidden}
     on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
     for folder in folders:
-        if os.path.isdir(folder):
+        if os.path.exists(folder):
             yield from _beside(folder, holes, on_the_way)
 
 

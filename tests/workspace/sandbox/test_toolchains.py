@@ -244,6 +244,10 @@ def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
     assert str(inner) not in command
 
 
+def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path) -> None:
+    assert str(home / ".nvm") not in bubblewrap_command(Mounts(home, "/work", toolchains=(home / ".nvm",)))
+
+
 def test_an_old_bubblewrap_is_not_given_options_it_does_not_know(home: Path) -> None:
     command = bubblewrap_command(Mounts(home, "/work"), (0, 6, 1))
     assert not {"--size", "--disable-userns"} & set(command)
