@@ -22,6 +22,7 @@ from bot.workspace import probe, start
 from tests.support.act import ACT
 from tests.support.one_parser import one_parser
 from tests.support.warm_server import leave_out_checkers, leave_out_checks, probe_once
+from tests.support.workspaces import OVERLAYS
 
 # How long an example takes, and how long it takes to think of one, is the machine's affair. The examples are the same
 # each time, so that a change is refused for what it breaks; others are looked for by `make fuzz`, and by the suite with
@@ -37,6 +38,7 @@ settings.load_profile("suite")
 
 _REASONS = {
     "bubblewrap": "bubblewrap does not work here (install it: apt-get install bubblewrap)",
+    "overlays": "no bubblewrap here that mounts overlays (`make extras` installs one)",
     "node": "Node.js and npm are not here (install them: apt-get install nodejs npm)",
     "chromium": "no Chromium here (install it: apt-get install chromium)",
     "act": "nektos/act is not here (`make extras` builds it, with Go)",
@@ -92,6 +94,7 @@ def _bubblewrap_works() -> bool:
 def _missing() -> dict[str, str]:
     have = {
         "bubblewrap": _bubblewrap_works(),
+        "overlays": OVERLAYS is not None,
         "node": bool(shutil.which("node") and shutil.which("npm")),
         "act": ACT.exists(),
         "chromium": bool(shutil.which("chromium") or shutil.which("chromium-browser")),

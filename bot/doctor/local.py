@@ -64,17 +64,26 @@ def check_local(root: Path, environment: Mapping[str, str], *, verbose: bool = F
     ]
 
 
+_SOCKETS = (
+    "A program of yours that opens a socket in a folder of tools can be connected to from inside; bubblewrap 0.11 "
+    "prevents that."
+)
+
+
 def sandbox(*, verbose: bool = False) -> list[Finding]:
     """Return the sandbox that a run would get, and why not a better one. A canary gets its own line only if it was
     reached, or with `verbose`."""
     name = "sandbox"
     try:
-        wall = choose("auto").wall
+        chosen = choose("auto")
     except NoSandboxError as error:
         return [Finding(name, State.MISSING, str(error), remedy())]
+    wall, confinement = chosen.wall, chosen.confinement
     reached = sum(canary.inside for canary in wall.canaries)
     canaries = f"{len(wall.canaries) - reached} of {len(wall.canaries)} canaries hold"
     message = f"{wall.back_end}, {canaries}. Tier {wall.tier}; {_kernel(wall)}."
+    if confinement.moves and not confinement.severs:
+        message += f" {_SOCKETS}"
     return [
         Finding(name, State.WARNING if reached else State.OK, message),
         *(Finding(name, State.WARNING, note, remedy()) for note in wall.notes),

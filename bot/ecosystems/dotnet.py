@@ -33,4 +33,6 @@ ECOSYSTEM = Ecosystem(
     counts=(
         r"(Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), .*",
     ),
+    tools={".dotnet": ""},
+    caches={".nuget/packages": ""},
 )

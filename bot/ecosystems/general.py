@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.ecosystems.record import Ecosystem, Files, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, uses
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
 
@@ -32,4 +32,23 @@ ECOSYSTEM = Ecosystem(
     runs_no_test=re.compile(r"(^| )(-n|--dry-run|--just-print)( |$)"),
     checks=_checks,
     test="make test",
+    tools={
+        ".asdf": "ASDF_DATA_DIR",
+        ".mise": "",
+        ".local/share/mise": "MISE_DATA_DIR",
+        ".ghcup": "",
+        "hostedtoolcache": "",
+    },
+    pins=tuple(
+        Pin(
+            name,
+            ".tool-versions",
+            f"{folder}/shims",
+            f"{folder}/installs/{{tool}}",
+            "",
+            f"{name} install {{tool}}",
+            r"^(?P<tool>[\w-]+)[ \t]+(?P<version>[\w.+-]+)",
+        )
+        for name, folder in (("asdf", ".asdf"), ("mise", ".local/share/mise"))
+    ),
 )

@@ -37,4 +37,9 @@ ECOSYSTEM = Ecosystem(
     test="go test ./...",
     install="go mod download",
     egress="go",
+    tools={".goenv": "GOENV_ROOT"},
+    # As a proxy: as Go's own cache it would have to be writable.
+    caches={
+        "go/pkg/mod/cache/download": "GOPROXY=file://{home}/go/pkg/mod/cache/download,https://proxy.golang.org,direct"
+    },
 )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"
@@ -128,5 +128,13 @@ ECOSYSTEM = Ecosystem(
         r" *(?P<passed>\d+) pass",
         r" *(?P<failed>\d+) fail",
         r"(ok|FAILED) \| (?P<passed>\d+) passed.*? \| (?P<failed>\d+) failed.*",
+    ),
+    # npm and pnpm write in their stores while they read them.
+    tools={".nvm": "NVM_DIR", ".volta": "VOLTA_HOME", ".nodenv": "NODENV_ROOT", ".bun": "", ".deno": ""},
+    caches={".cache/node/corepack": "", ".yarn/berry/cache": ""},
+    pins=(
+        Pin(
+            "nodenv", ".node-version", ".nodenv/shims", ".nodenv/versions", "NODENV_VERSION", "nodenv install"
+        ),
     ),
 )

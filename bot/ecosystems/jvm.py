@@ -71,4 +71,11 @@ ECOSYSTEM = Ecosystem(
             r"Skipped: (?P<skipped>\d+)"
         ),
     ),
+    tools={".sdkman": "SDKMAN_DIR"},
+    # Maven's repository is copied, since Maven writes beside what it reads. Of Gradle's, all but locks and `gc` files.
+    caches={
+        ".m2/wrapper": "",
+        ".gradle/wrapper": "",
+        ".gradle/caches/modules-2/*-*": "GRADLE_RO_DEP_CACHE={home}/.gradle/caches",
+    },
 )

@@ -44,4 +44,5 @@ ECOSYSTEM = Ecosystem(
             r"(, (?P<skipped>\d+) skipped)?, .*\)"
         ),
     ),
+    caches={".cache/composer/files": "COMPOSER_CACHE_READ_ONLY=1"},
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.suite_files import named_as_test
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
 
 VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
@@ -185,5 +185,10 @@ ECOSYSTEM = Ecosystem(
     counts=(
         r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
         r"(PASSED|FAILED) \((failures=(?P<failed>\d+), )?(errors=(?P<errors>\d+), )?successes=(?P<passed>\d+)\)",
+    ),
+    # The caches of pip and uv are written while they are read.
+    tools={".pyenv": "PYENV_ROOT", ".local/share/uv/python": "UV_PYTHON_INSTALL_DIR"},
+    pins=(
+        Pin("pyenv", ".python-version", ".pyenv/shims", ".pyenv/versions", "PYENV_VERSION", "pyenv install"),
     ),
 )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Words = Sequence[str]
 
@@ -47,6 +47,20 @@ class Setup:
     makes: str = ""
 
 
+class Pin(NamedTuple):
+    """A file by which a repository selects the version that a manager's shims start. `shims` and `versions` are folders
+    in the home, `variable` is the shell's own selection. `pattern` has a group `version` and, where `versions` is one
+    folder a tool, a group `tool`. `install` is the command that installs a version."""
+
+    manager: str
+    file: str
+    shims: str
+    versions: str
+    variable: str
+    install: str
+    pattern: str = r"^\s*(?P<version>[\w.+-]+)"
+
+
 def no_checks(files: Files) -> Iterator[str]:
     return iter(())
 
@@ -74,7 +88,12 @@ class Ecosystem:
     and the checks, and returns the command that makes the environment where none is there. `compiles`: its test command
     builds what it needs. `suffixes` are those of its sources. `test`, `install` and `egress` are for advice to people.
     `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
-    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report."""
+    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report.
+
+    `tools` are the folders of version managers in a home, shown whole, each with the variable by which it is found, if
+    it needs one. `caches` are the folders of downloads there, as patterns: one with a setting (`VARIABLE=value`) that
+    names the home, `{home}`, is read where it is, any other is linked from the HOME inside. Named are only those that
+    their tools read without writing beside them. `pins` tell where a shim has no version."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -92,6 +111,9 @@ class Ecosystem:
     egress: str = ""
     reports: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
+    tools: Mapping[str, str] = field(default_factory=dict)
+    caches: Mapping[str, str] = field(default_factory=dict)
+    pins: tuple[Pin, ...] = ()
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

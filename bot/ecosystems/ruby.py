@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.ecosystems.record import Ecosystem, Files, own_lines, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, own_lines, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -47,5 +47,10 @@ ECOSYSTEM = Ecosystem(
             r"(?P<ran>\d+) (runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors, "
             r"(?P<skipped>\d+) .*"
         ),
+    ),
+    tools={".rbenv": "RBENV_ROOT"},
+    caches={".local/share/gem": "", ".gem/ruby": ""},
+    pins=(
+        Pin("rbenv", ".ruby-version", ".rbenv/shims", ".rbenv/versions", "RBENV_VERSION", "rbenv install"),
     ),
 )

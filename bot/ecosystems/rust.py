@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -41,4 +41,21 @@ ECOSYSTEM = Ecosystem(
     test="cargo test",
     install="cargo fetch",
     egress="rust",
+    tools={".cargo": "", ".rustup": "RUSTUP_HOME"},
+    caches={".cargo/registry": "CARGO_HOME={home}/.cargo"},
+    pins=tuple(
+        Pin(
+            "rustup",
+            file,
+            ".cargo/bin",
+            ".rustup/toolchains",
+            "RUSTUP_TOOLCHAIN",
+            "rustup toolchain install",
+            pattern,
+        )
+        for file, pattern in (
+            ("rust-toolchain.toml", r"^\s*channel\s*=\s*\"(?P<version>[\w.+-]+)\""),
+            ("rust-toolchain", r"\A\s*(?P<version>[\w.+-]+)\s*\Z"),
+        )
+    ),
 )

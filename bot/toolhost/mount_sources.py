@@ -50,8 +50,13 @@ def open_source(path: str, *, of_run: bool) -> int:
     return here
 
 
+def kind_of(mode: int) -> str:
+    """Return what a file that is not shown is, with its article; empty for a folder or a regular file."""
+    return _KINDS.get(stat.S_IFMT(mode), "")
+
+
 def _check_kind(path: str, name: str, mode: int) -> None:
-    if kind := _KINDS.get(stat.S_IFMT(mode)):
+    if kind := kind_of(mode):
         raise MountSourceError(
             f"{path} is not shown to commands: {name} is {kind}. If a command made it, remove it and start again."
         )

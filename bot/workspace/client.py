@@ -25,6 +25,7 @@ from bot.workspace.frames import Answer, Channel, Facts, Question
 from bot.workspace.process import HostEndedError, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import NO_DEPENDENCIES, Confinement, Dependencies
+from bot.workspace.sandbox.toolchains import Toolchains
 from bot.workspace.start import make_folders, plan_start
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Workspace:
         history: Path | None = None,
         tmp: Path | None = None,
         with_caches: bool = False,
+        tools: Toolchains | None = None,
         archives: Sequence[Path] = (),
         egress: EgressAccess | None = None,
         limits: Mapping[str, int] | None = None,
@@ -134,7 +136,8 @@ class Workspace:
         `folder` belongs to this workspace and is outside the tree: `tmp` and `spill` are made in it, and `history`
         unless the file history, or the `tmp`, of another workspace is continued. With `with_caches` the user's
         downloads are linked in a new HOME. `mount` is the path of the tree inside, its own by
-        default. PATH, locale and the variables in `allowed` come from `environment`, nothing else. `bring` are further
+        default. PATH, locale and the variables in `allowed` come from `environment`, nothing else; `tools` is what it
+        leads to, if that is known. `bring` are further
         folders, read-only inside; `skills` is a folder that is filled with skills later, inside at `skills_path`;
         `archives` are folders that the tools may read. `egress` is the network access, none by default. `limits` are
         the fields of `ResourceLimits` that differ from the defaults. `diagnostics` are the options of diagnostics, as
@@ -165,6 +168,7 @@ class Workspace:
             dependencies=dependencies,
             own_git=own_git,
             with_caches=with_caches,
+            tools=tools,
         )
         process = HostProcess(confinement, planned.argv, planned.mounts, planned.own_environment)
         channel = Channel(*process.pipes, process.is_stopped)

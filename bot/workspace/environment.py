@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bot.workspace.sandbox import toolchains
@@ -45,15 +45,15 @@ def build(
     home: Path,
     temporary: Path,
     allowed: Sequence[str] = (),
-    tree: Path | None = None,
+    tools: Toolchains | None = None,
 ) -> tuple[dict[str, str], Toolchains]:
-    """The variables for commands, and the folders that their PATH needs.
+    """The variables for commands, and the folders that their PATH needs: `tools`, by default those of `source`.
 
     `allowed` names further variables of `source`; a name that looks like a secret's, or that would control a program
     (`LD_PRELOAD`, `GIT_DIR`), is left out even so.
     """
-    toolset = toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools(), tree=tree)
-    names = (*_FROM_HOST, *(name for name in allowed if may_pass(name)))
+    toolset = tools or resolve(source)
+    names = (*_FROM_HOST, *toolchains.selections(), *(name for name in allowed if may_pass(name)))
     variables = {name: source[name] for name in names if name in source}
     variables.setdefault("LANG", "C.UTF-8")
     if (environment := source.get("VIRTUAL_ENV")) and Path(environment) in toolset.folders:
@@ -71,9 +71,23 @@ def build(
     return variables, toolset
 
 
-def not_shown(source: Mapping[str, str], tree: Path) -> tuple[str, ...]:
-    """Return a sentence for each entry of PATH that commands do not get, since others can write there."""
-    return toolchains.find(source.get("PATH", ""), source=source, leave_out=_own_tools(), tree=tree).notes
+def resolve(
+    source: Mapping[str, str],
+    tree: Path | None = None,
+    environments: Sequence[EnvironmentFolder] = (),
+    *,
+    severs: bool = False,
+) -> Toolchains:
+    """What the user's shell and the environments of the checkout lead to; see `toolchains.find`. To be called before
+    the first command of a run."""
+    return toolchains.find(
+        source.get("PATH", ""),
+        source=source,
+        leave_out=_own_tools(),
+        tree=tree,
+        environments=environments,
+        severs=severs,
+    )
 
 
 def of_use(temporary: Path, *, checks: bool) -> dict[str, str]:
@@ -112,16 +126,6 @@ def of_tree(tree: Path, root: str, path: str) -> dict[str, str]:
     if folder.is_symlink() or not (folder / "bin").is_dir():
         return {}
     return {"PATH": f"{root}/.venv/bin:{path}", "VIRTUAL_ENV": f"{root}/.venv"}
-
-
-def behind(folders: Sequence[EnvironmentFolder]) -> Iterator[Path]:
-    """The folders of tools that Python environments need: the Python that each was made with, and itself if it is
-    outside of the tree. Of one that commands made only what is shown anyway: they could name any folder as its Python.
-    """
-    for folder in folders:
-        if folder.programs == "bin" and not folder.created:
-            toolset = toolchains.needed_by(folder.source / "bin")
-            yield from (one for one in toolset if not folder.path or one != folder.source)
 
 
 def may_pass(name: str) -> bool:

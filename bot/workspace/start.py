@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from bot.workspace.frames import Channel, Facts
 from bot.workspace.process import MARK, HostProcess, WorkspaceError
 from bot.workspace.sandbox.backends import HOW_TO_FIX
 from bot.workspace.sandbox.confinement import Confinement, Dependencies, Mounts
+from bot.workspace.sandbox.toolchains import Toolchains
 
 if TYPE_CHECKING:
     from bot.workspace.egress.access import EgressAccess
@@ -103,12 +104,18 @@ def plan_start(
     dependencies: Dependencies,
     own_git: bool,
     with_caches: bool,
+    tools: Toolchains | None = None,
 ) -> StartPlan:
     """The parameters are those of `Workspace.start`."""
     tmp = folders.tmp
     seen_tmp = Path(TMP) if confinement.moves else tmp
-    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed, tree)
+    tools = tools or environment.resolve(source, tree, dependencies.folders, severs=confinement.severs)
+    variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed, tools)
     root = (mount or str(tree)) if confinement.moves else str(tree)
+    may_be_shown = (
+        folder for folder in dependencies.folders if folder.created or folder in tools.environments
+    )
+    dependencies = replace(dependencies, folders=tuple(may_be_shown))
     inside = [folder for folder in dependencies.folders if folder.path]
     inside = list(place_folders(tree, inside, moves=confinement.moves))
     variables |= environment.of_dependencies(dependencies, root, variables["PATH"], moved=confinement.moves)
@@ -116,7 +123,7 @@ def plan_start(
     caches = [folder for folder, _ in tools.caches] if with_caches else []
     if with_caches and not folders.continued:
         link_caches(tools.caches, tmp / "home")
-    toolchains = (*tools.folders, *caches, *environment.behind(dependencies.folders))
+    toolchains = (*tools.folders, *caches)
     own: dict[str, str] = {}
     if not confinement.confines:
         own = {MARK: os.urandom(16).hex()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,34 @@ def test_a45_a_folder_that_setup_swapped_for_a_link_shows_nothing(
     output = printed(cli, repo, sandbox, "ls -ld .venv away swap; cat .venv/* .venv/.slash-agent/*; true")
     assert "swap" in output
     assert "planted" not in output
+
+
+@both
+def test_a114_what_is_not_shown_is_said_to_the_person_and_to_the_model(
+    cli: Cli, tmp_path: Path, sandbox: str
+) -> None:
+    """A folder of PATH, an environment that only its variable names, and a version that a manager does not have."""
+    tools, venv = tmp_path / "shared/bin", tmp_path / "shared/venv"
+    for folder in (tools, venv / "bin", cli.home / ".pyenv/shims", cli.home / ".pyenv/versions/3.12.1"):
+        folder.mkdir(parents=True)
+    (tools / "planted").write_text("#!/bin/sh\necho planted-program\n")
+    (tools / "planted").chmod(0o755)
+    (venv / "pyvenv.cfg").write_text("planted-environment")
+    (tmp_path / "shared").chmod(0o777)
+    repo = make_repository(tmp_path / "app", {".python-version": "3.9.1\n"})
+    path = f"{tools}:{cli.home}/.pyenv/shims:{os.environ['PATH']}"
+    with ModelServer([shell(f"planted; cat {venv}/pyvenv.cfg"), DONE, DONE]) as server:
+        result = cli(
+            "fix", "--repo", repo, "--model", MODEL, "--sandbox", sandbox, "x",
+            model=server, PATH=path, VIRTUAL_ENV=str(venv),
+        )  # fmt: skip
+        first, second = (str(request.json["messages"]) for request in server.requests[:2])
+    assert "planted-" not in second
+    said = (
+        f"{tools} of PATH is not shown to commands: others can write in {tmp_path}/shared.",
+        f"{venv} is not shown to commands: others can write in {tmp_path}/shared.",
+        "pyenv has no version for this repository",
+    )
+    for sentence in said:
+        assert sentence in first
+        assert "".join(sentence.split()) in "".join(result.output.split())  # the terminal breaks lines

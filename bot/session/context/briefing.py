@@ -36,7 +36,8 @@ _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its ch
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there;
-    `copies` are packages of the repository that are installed as well, each with its folder in the tree."""
+    `copies` are packages of the repository that are installed as well, each with its folder in the tree; `not_shown`
+    are sentences on tools of the user's that commands do not get."""
 
     request: Request
     checkout: Checkout
@@ -47,6 +48,7 @@ class Briefing:
     went_on: bool = False
     instructions: tuple[Instructions, ...] = ()
     copies: Callable[[], Sequence[tuple[str, str]]] = tuple
+    not_shown: tuple[str, ...] = ()
 
     def facts(self) -> TaskFacts:
         review_facts = self.reviewing.facts() if self.reviewing is not None else ()
@@ -70,6 +72,7 @@ class Briefing:
         return (*self.checkout.notes, *self._missing_last(), *carried_out, *not_run)
 
     def _hints(self) -> Iterator[str]:
+        yield from self.not_shown
         if SHELL in self.profile.tools:
             yield _OFF_LOAD
         for name, folder in self.copies():

@@ -249,4 +249,5 @@ def _briefing(
             text_of(request),
         ),
         copies=environment.trees.copies,
+        not_shown=environment.not_shown,
     )

@@ -25,8 +25,9 @@ from bot.session.workspaces.network import Network
 from bot.session.workspaces.start import Workspaces
 from bot.session.workspaces.trees import Trees
 from bot.workspace.dependencies.folders import environment_folders
-from bot.workspace.environment import not_shown
+from bot.workspace.environment import resolve
 from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.toolchains import Toolchains, missing_versions, pin_files
 
 _NOT_PREPARED = (
     "What the checks need was not installed, since the sandbox of this run ({}) has no network. Leave the "
@@ -41,13 +42,15 @@ _NO_SETUP = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnvironment:
-    """Where the commands of a run are run. `notes` are sentences for people on what is missing."""
+    """Where the commands of a run are run. `notes` are sentences for people on what is missing; the model hears of
+    `not_shown`, the tools among it, too."""
 
     network: Network
     workspaces: Workspaces
     trees: Trees
     checks: tuple[Check, ...]
     notes: tuple[str, ...]
+    not_shown: tuple[str, ...]
 
 
 def run_profile(inputs: RunInputs, *, writes: bool = False) -> Profile:
@@ -67,6 +70,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
     preparation, unprepared = _preparation(inputs, detected) if prepares else (None, ())
     wanted, bring = (policy.setup, policy.bring) if profile.setup else ((), ())
     setup, unset = _possible_setup(inputs, preparation.setup if preparation else wanted)
+    tools = Background(partial(_tools, inputs), "environment").result
     network = Network(replace(policy, setup=setup), spec.request, profile, spec.environment)
     workspaces = Workspaces(
         checkout,
@@ -79,6 +83,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         network=network,
         limits=policy.sandbox.limits,
         has_setup=bool(setup),
+        tools=tools,
     )
     trees = Trees(
         checkout,
@@ -90,7 +95,7 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         say=spec.say,
         restrict=network.restrict,
         downloads=lambda: build_caches.downloads(GitTrees(checkout).paths(), spec.environment),
-        own=Background(partial(_package_folders, spec, checkout), "environment").result,
+        own=lambda: tools().environments,
         share_all=inputs.tier is Tier.LOCAL and profile.setup,
         prepared_from=preparation.sha if preparation else "",
         store=environment_store(preparation, checkout, spec.origin, spec.environment, spec.request.repository)
@@ -105,7 +110,8 @@ def run_environment(inputs: RunInputs, profile: Profile, skills: Path | None = N
         workspaces=workspaces,
         trees=trees,
         checks=checks,
-        notes=(*unprepared, *unset, *unread, *not_shown(spec.environment, checkout.tree)),
+        notes=(*unprepared, *unset, *unread, *tools().notes),
+        not_shown=tools().notes,
     )
 
 
@@ -132,6 +138,19 @@ def _possible_setup(
             left = "; ".join(f"`{one.command}`" for one in setup[number:])
             return offline[:number], (_NO_SETUP.format(inputs.confinement.name, left),)
     return offline, ()
+
+
+def _tools(inputs: RunInputs) -> Toolchains:
+    """What the user's shell leads to, before the first command, with notes on what is missing."""
+    spec, checkout = inputs.spec, inputs.checkout
+    tools = resolve(
+        spec.environment,
+        checkout.tree,
+        _package_folders(spec, checkout),
+        severs=inputs.confinement.severs,
+    )
+    pins = GitTrees(checkout).texts(sorted(pin_files()))
+    return replace(tools, notes=(*tools.notes, *missing_versions(spec.environment, tools.path, pins)))
 
 
 def _package_folders(spec: RunSpec, checkout: Checkout) -> tuple[EnvironmentFolder, ...]:

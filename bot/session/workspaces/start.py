@@ -22,6 +22,7 @@ from bot.session.workspaces.trees import TreeEnvironment, Trees
 from bot.workspace.client import Answer, Question, ScanResult, Workspace
 from bot.workspace.dependencies.placement import links
 from bot.workspace.sandbox.confinement import Confinement
+from bot.workspace.sandbox.toolchains import Toolchains
 
 _MIB = 1 << 20
 _MOST_FILES = 2_000
@@ -43,7 +44,7 @@ LIMIT_NAMES = {
 class Workspaces:
     """Starts workspaces. `root` is the folder that each tree is mounted at, if the sandbox can; `skills` is the
     folder of loaded skills, `network` what workspaces may reach, `limits` the resource limits of commands. Where
-    `has_setup`, HOME holds what setup downloaded and nothing of the user's."""
+    `has_setup`, HOME holds what setup downloaded and nothing of the user's. `tools` are those of the user's shell."""
 
     checkout: Checkout
     confinement: Confinement
@@ -56,6 +57,7 @@ class Workspaces:
     network: Network
     limits: SandboxLimits
     has_setup: bool = False
+    tools: Callable[[], Toolchains | None] = lambda: None
     _started: list[Workspace] = field(default_factory=list, init=False)
 
     def start_agent(
@@ -81,6 +83,7 @@ class Workspaces:
                 history=self.folder.root / "versions",
                 tmp=first if number and first.is_dir() else None,
                 with_caches=not self.has_setup,
+                tools=self.tools(),
                 bring=environment_of_tree.read_only,
                 dependencies=environment_of_tree.dependencies,
                 skills=self.skills,
@@ -110,6 +113,7 @@ class Workspaces:
                 egress=None if runs_nothing else self.network.for_commands(name),
                 checks=True,
                 with_caches=not self.has_setup,
+                tools=self.tools(),
                 limits=in_bytes(self.limits),
             )
         )

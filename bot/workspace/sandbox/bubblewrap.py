@@ -29,10 +29,11 @@ _SIZES = {
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """`program` is the absolute path of bwrap, `version` its version."""
+    """`program` is the absolute path of bwrap, `version` its version. `overlays`: it can mount an overlay."""
 
     program: str
     version: tuple[int, ...]
+    overlays: bool = False
 
     @property
     def name(self) -> str:
@@ -51,6 +52,10 @@ class Bubblewrap:
         return True
 
     @property
+    def severs(self) -> bool:
+        return self.overlays
+
+    @property
     def supports_egress(self) -> bool:
         return True
 
@@ -65,13 +70,14 @@ class Bubblewrap:
         machine = seccomp.here()
         if machine is None:
             raise NoSandboxError(f"There is no list of system calls for {os.uname().machine}.")
+        host = _Host(inherited, _mount_points() if self.overlays else None)
         return [
             self.program,
             *self._isolation(),
             *("--seccomp", inherited.add_file(seccomp.filter_for(machine, sockets=True))),
-            *_system(inherited),
+            *_system(host),
             *self._scratch(),
-            *_folders(mounts, inherited),
+            *_folders(mounts, inherited, host),
             # Last, since mount points are made in it: else it would be memory without a limit.
             *("--remount-ro", "/"),
             *("--chdir", mounts.mount),
@@ -103,18 +109,45 @@ class Bubblewrap:
         yield from ("--tmpfs", folder)
 
 
-def _system(inherited: InheritedFiles) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """Mounts what no command wrote. Commands see overlays of folders, if `mount_points` is not `None`: the kernel finds
+    a socket or a FIFO by its inode, which in an overlay is another one. So none leads to a program outside, one that
+    appears later included."""
+
+    inherited: InheritedFiles
+    mount_points: tuple[str, ...] | None
+
+    def mount(self, path: Path, target: str, *, severed: bool = True) -> tuple[str, ...]:
+        """Links in `path` are the user's own."""
+        real = os.path.realpath(path)
+        opened = self.inherited.open_source(real, of_run=False)
+        # The kernel refuses an overlay of a folder that has other mounts in it.
+        whole = self.mount_points is not None and not any(
+            point.startswith(f"{real}/") for point in self.mount_points
+        )
+        if severed and whole and os.path.isdir(real):
+            return "--overlay-src", real, "--tmp-overlay", target, "--remount-ro", target
+        return "--ro-bind-fd", opened, target
+
+
+def _mount_points() -> tuple[str, ...]:
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        return tuple(line.split(" ")[4].replace("\\040", " ") for line in file)
+
+
+def _system(host: _Host) -> Iterator[str]:
     """Mount the system's programs and settings read-only, without secret ones."""
     for folder in ROOTS:
         if os.path.islink(folder):
             yield from ("--symlink", os.readlink(folder), folder)
         elif os.path.isdir(folder):
-            yield from ("--ro-bind-fd", inherited.open_source(folder, of_run=False), folder)
+            yield from host.mount(Path(folder), folder, severed=folder == "/opt")
     for path in hidden_system_paths():
         yield from _mask(path)
 
 
-def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
+def _folders(mounts: Mounts, inherited: InheritedFiles, host: _Host) -> Iterator[str]:
     def of_run(path: Path, target: str, option: str = "--ro-bind-fd") -> tuple[str, ...]:
         return option, inherited.open_source(str(path), of_run=True), target
 
@@ -123,13 +156,13 @@ def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
             continue
         if path in mounts.read_only:
             yield from of_run(path, str(path))
-        else:
-            yield from _of_host(path, str(path), inherited)
+        elif path.exists():  # else the user removed it since the run began
+            yield from host.mount(path, str(path))
     for path in mounts.toolchains:
         if not is_below(str(path), ROOTS):
             for secret in credentials_in(path):
                 yield from _mask(os.path.realpath(secret))
-    under, over = _by_place(mounts, inherited)
+    under, over = _by_place(mounts, host)
     yield from under
     yield from of_run(mounts.tree, mounts.mount, "--bind-fd")
     git = mounts.tree / ".git"
@@ -137,8 +170,7 @@ def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
         yield from of_run(git, f"{mounts.mount}/.git")
     for folder in mounts.environment:
         target = folder.path_in(mounts.mount)
-        source = inherited.open_source(str(folder.source), of_run=folder.created)
-        yield from ("--ro-bind-fd", source, target)
+        yield from of_run(folder.source, target) if folder.created else host.mount(folder.source, target)
         for name in folder.credentials():
             if name == ".git":  # as a device it would disturb what reads every file
                 yield from ("--ro-bind-data", inherited.add_file(b""), f"{target}/{name}")
@@ -153,12 +185,7 @@ def _folders(mounts: Mounts, inherited: InheritedFiles) -> Iterator[str]:
         yield from of_run(mounts.tmp[0], mounts.tmp[1], "--bind-fd")
 
 
-def _of_host(path: Path, target: str, inherited: InheritedFiles) -> tuple[str, ...]:
-    """Mount what no command wrote, so links in `path` are the user's own."""
-    return "--ro-bind-fd", inherited.open_source(os.path.realpath(path), of_run=False), target
-
-
-def _by_place(mounts: Mounts, inherited: InheritedFiles) -> tuple[list[str], list[str]]:
+def _by_place(mounts: Mounts, host: _Host) -> tuple[list[str], list[str]]:
     """The mounts of our own program: parents of the tree before the tree, all others after it, so that the tree hides
     none."""
     under: list[str] = []
@@ -166,7 +193,7 @@ def _by_place(mounts: Mounts, inherited: InheritedFiles) -> tuple[list[str], lis
     for path, target in mounts.program:
         if not (str(path) == target and is_below(target, ROOTS)):
             side = under if is_below(mounts.mount, (target,)) else over
-            side.extend(_of_host(path, target, inherited))
+            side.extend(host.mount(path, target))
             if str(path) == target:  # the interpreter, which others may use too
                 side.extend(
                     word for secret in credentials_in(path) for word in _mask(os.path.realpath(secret))

@@ -119,6 +119,11 @@ class Confinement(Protocol):
         ...
 
     @property
+    def severs(self) -> bool:
+        """Whether a socket or a FIFO in a folder that is shown leads nowhere, one that appears later included."""
+        ...
+
+    @property
     def supports_egress(self) -> bool:
         """Whether the supervisor's proxy can listen inside, which egress presets need."""
         ...

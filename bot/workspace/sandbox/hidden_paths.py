@@ -18,13 +18,29 @@ _NAMES = tuple(
     """.split()  # noqa: SIM905
 )
 
-_SETTINGS = ("config", "config.toml", ".cargo/config", ".cargo/config.toml")
-"""Settings, hidden only if they contain a registry's token."""
+_SETTINGS = re.compile(
+    r"(?i)\.?\w[\w-]*rc(\.\w+)?|\.?(config|settings|auth|direct_url|nuget|history|channels?|env)(\.[\w.]+)?|fetch_head"
+    r"|[\w.-]+\.(conf|ini|cfg|properties|gradle|gradle\.kts)"
+)
+"""Files of settings by their names, hidden only if they contain a secret."""
+
+_SETTINGS_FOLDERS = ("", ".git", ".cargo", "etc", "conf", "init.d", "conda-meta")
+"""Where a tool, a version of it or a clone of a version manager keeps them."""
 
 _LARGEST_SETTINGS = 1 << 20
 
-_HOLDERS = ("versions", "installs", "tools/image")
-"""The folders of version managers with the versions of tools, or with a folder of versions for each tool."""
+_HOLDERS = (
+    "versions",
+    "installs",
+    "tools/image",
+    "candidates",
+    "plugins",
+    "envs",
+    "git/db",
+    "registry/index",
+)
+"""The folders of version managers with the versions of tools, or with a folder of versions for each tool, and Cargo's
+with repositories."""
 
 _MACHINES = ("x64", "x86", "arm64")
 """The runner's tool cache has a folder for each tool, in it one for each version, and in that one of these."""
@@ -32,23 +48,36 @@ _MACHINES = ("x64", "x86", "arm64")
 _TOOL_SETTINGS = ("etc/npmrc", "etc/pip.conf", "pip.conf")
 """Where npm and pip keep the settings for all users of a Node or Python."""
 
-_SECRET_SETTING = re.compile(rb"(?i)token|secret-key|password|_auth|://[^/\s\"']*@")
+_SECRET_SETTING = re.compile(
+    rb"(?i)(token|secret[_-]?key|api[_-]?key|passw(or)?d|_auth)\w*[\"']?(\s*[=:>]|\s+value\s*=)\s*[\"']?[^\s\"'<>]"
+    rb"|://(?!git@)[^/\s\"']*@|://[^\s\"']*/t/[\w-]|PRIVATE KEY-----"
+)
 
 
 def credentials_in(folder: Path, *, versions: bool = True) -> Iterator[Path]:
     """The paths in `folder`, or in a version of a tool there, that are or contain credentials. A folder of packages has
-    no `versions`, and a search for them would visit thousands of folders."""
-    for name in _NAMES:
-        if (folder / name).exists():
-            yield folder / name
-    if versions:
-        for version in _versions(str(folder)):
-            for name in _TOOL_SETTINGS:
-                if os.path.exists(path := os.path.join(version, name)):
-                    yield Path(path)
-    for name in _SETTINGS:
-        if (folder / name).is_file() and holds_secret(folder / name):
-            yield folder / name
+    no `versions`, and a search for them would visit thousands of folders. Takes 10 ms for a folder with 20 versions."""
+    named = [folder / name for name in _NAMES if (folder / name).exists()]
+    yield from named
+    for place in (str(folder), *(_versions(str(folder)) if versions else ())):
+        for path in _settings(place):
+            if path not in named and holds_secret(path):
+                yield path
+
+
+def _settings(place: str) -> Iterator[Path]:
+    """The files of settings of one tool, those among its Python packages included: pip notes where one came from."""
+    for name in _SETTINGS_FOLDERS:
+        yield from (
+            Path(entry.path)
+            for entry in _entries(os.path.join(place, name))
+            if _SETTINGS.fullmatch(entry.name)
+        )
+    for library in _entries(os.path.join(place, "lib")):
+        if library.name.startswith("python3"):
+            for package in _entries(os.path.join(library.path, "site-packages")):
+                if package.name.endswith(".dist-info"):
+                    yield Path(package.path, "direct_url.json")
 
 
 def _versions(folder: str) -> Iterator[str]:
@@ -64,15 +93,21 @@ def _versions(folder: str) -> Iterator[str]:
 
 
 def _folders(folder: str) -> list[str]:
+    return [entry.path for entry in _entries(folder) if entry.is_dir()]
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.is_dir()]
+            return list(entries)
     except OSError:
         return []  # it does not exist, or is not readable, inside neither
 
 
 def holds_secret(path: Path) -> bool:
-    """Whether there is a key, a password or the like in the settings at `path`."""
+    """Whether `path` is a file of settings with a key, a password or the like in it. Neither a folder nor a FIFO is."""
+    if not path.is_file():
+        return False
     with path.open("rb") as file:
         return _SECRET_SETTING.search(file.read(_LARGEST_SETTINGS)) is not None
 

@@ -66,6 +66,10 @@ class Landlock:
         return False
 
     @property
+    def severs(self) -> bool:
+        return False  # no socket can be made, but a FIFO can be read
+
+    @property
     def supports_egress(self) -> bool:
         return False
 
@@ -140,9 +144,13 @@ def _of_run(mounts: Mounts) -> Iterator[Path]:
 
 def _tools(mounts: Mounts, origin: str) -> Iterator[str]:
     """Toolchains without credentials, except those in the granted system."""
-    for folder in mounts.toolchains:
-        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,)):
-            yield from _granted([os.path.realpath(folder)], map(str, credentials_in(folder)))
+    folders = [
+        os.path.realpath(folder)
+        for folder in mounts.toolchains
+        if not is_below(str(folder), ROOTS) or is_below(str(folder), (origin,))
+    ]
+    # One may lie in another one, which knows where its credentials are.
+    yield from _granted(folders, (str(path) for folder in folders for path in credentials_in(Path(folder))))
 
 
 def _program(mounts: Mounts) -> Iterator[str]:
@@ -160,7 +168,7 @@ def _granted(folders: Iterable[str], hidden: Iterator[str]) -> Iterator[str]:
     holes = {os.path.realpath(path) for path in hidden}
     on_the_way = {str(parent) for hole in holes for parent in Path(hole).parents}
     for folder in folders:
-        if os.path.isdir(folder):
+        if os.path.exists(folder):
             yield from _beside(folder, holes, on_the_way)
 
 

@@ -6,12 +6,18 @@ import grp
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
+from bot.contracts.plain_text import quoted
+from bot.ecosystems.registry import ecosystems
+from bot.toolhost.mount_sources import kind_of
 from bot.toolhost.programs import SYSTEM_PATH as SYSTEM_PATH
+from bot.workspace.sandbox.confinement import EnvironmentFolder
 from bot.workspace.sandbox.hidden_paths import is_below
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
@@ -21,53 +27,25 @@ _NEVER_WHOLE = ("/", "/tmp", "/var", "/var/tmp")  # noqa: S108
 _NAMED = ("RUNNER_TOOL_CACHE", "AGENT_TOOLSDIRECTORY", "VIRTUAL_ENV")
 """Variables that name a folder of tools, on PATH or not."""
 
-_HOMES = set(
-    """
-    .pyenv .rbenv .nodenv .nvm .volta .asdf .cargo .rustup .deno .bun .sdkman .ghcup .dotnet .goenv .mise
-    go hostedtoolcache
-    """.split()  # noqa: SIM905
-)
-"""Folders of version managers: their programs need the whole folder, not only the one on PATH. In a person's home they
-are visible even if PATH does not contain them."""
-
-_IN_THE_HOME = (*sorted(_HOMES), ".local/share/uv/python", ".local/share/mise")
-"""Also the Pythons that uv downloads, which its virtual environments link to."""
-
-_CACHES = (
-    ".cache/node/corepack",
-    ".m2/wrapper",
-    ".gradle/wrapper",
-    ".local/share/gem",
-    ".gem/ruby",
-    ".nuget/packages",
-)
-"""Folders in a home with what package managers downloaded: read-only, and linked from the HOME inside."""
-
 _LARGEST_SETTINGS = 1 << 16
 _MOST_PROGRAMS = 500
-
-_FINDS_ITSELF = {
-    ".rustup": "RUSTUP_HOME",
-    ".nvm": "NVM_DIR",
-    ".pyenv": "PYENV_ROOT",
-    ".rbenv": "RBENV_ROOT",
-    ".sdkman": "SDKMAN_DIR",
-    ".asdf": "ASDF_DATA_DIR",
-}
-"""The variables by which version managers find their folders: without them they search HOME, which differs inside."""
+_MOST_ENTRIES = 10_000
+"""Of a folder, from its top down, are looked at for sockets, FIFOs and devices. That takes 10 ms; all of 200,000 files
+would take 0.4 s, and several times that if they are not in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchains:
     """`path` is the PATH inside, `folders` are the ones to mount read-only for it, `variables` those by which tools
-    find their folders. `caches` are shown as well, each with its path in the HOME inside. `notes` say what is not
-    shown, and why."""
+    find their folders. `caches` are shown as well, each with its path in the HOME inside. Of the environments of the
+    checkout, `environments` may be shown. `notes` say what is not shown, and why."""
 
     path: str
     folders: tuple[Path, ...]
     variables: Mapping[str, str]
     caches: tuple[tuple[Path, str], ...] = ()
     notes: tuple[str, ...] = ()
+    environments: tuple[EnvironmentFolder, ...] = ()
 
 
 def find(
@@ -77,39 +55,89 @@ def find(
     leave_out: tuple[Path, ...] = (),
     never: Sequence[str] = NEVER,
     tree: Path | None = None,
+    environments: Sequence[EnvironmentFolder] = (),
+    severs: bool = False,
 ) -> Toolchains:
-    """The entries of the host's PATH that can be visible inside, and the tools that `source` names or that are in the
-    home. Left out are relative entries, folders that are missing, private or in memory, those in `leave_out` (the
-    agent's own virtual environment) and those beneath `never`. Commands may have written what is in `tree`, where it is
-    visible anyway: nothing is mounted for it."""
+    """The entries of the host's PATH that can be visible inside, the tools that `source` names or that are in the home,
+    and those of `environments` that were there before the run. Left out are relative entries, folders that are missing,
+    private or in memory, those in `leave_out` (the agent's own virtual environment) and those beneath `never`. Commands
+    may have written what is in `tree`, where it is visible anyway: nothing is mounted for it. `severs` is that of the
+    `Confinement`: else a folder that holds a socket, a FIFO or a device is not shown."""
+    source = source or {}
     entries: list[str] = []
-    folders: list[Path] = []
-    notes: list[str] = []
-    is_runner = "RUNNER_TEMP" in (source or {})  # of one user, and no command ran yet
     written = (str(tree),) if tree else ()
     never = (*never, *written)
     excluded = {os.path.realpath(folder) for folder in leave_out}
+    # A runner has one user, and no command ran yet.
+    doorkeeper = _Doorkeeper(is_runner="RUNNER_TEMP" in source, severs=severs)
     for entry in path.split(":"):
         real = os.path.realpath(entry)
         if not os.path.isabs(entry) or not os.path.isdir(entry) or real in excluded:
             continue
         if not is_below(real, (*_SYSTEM, *written)):
             needed = list(_needed(Path(entry), never))
-            if not needed:
+            if not needed or not doorkeeper.lets(needed[0], f"{entry} of PATH"):
                 continue
-            if not is_runner and (why := who_may_write(needed[0])):
-                notes.append(f"{entry} of PATH is not shown to commands: {why}.")
-                continue
-            folders += needed
+            doorkeeper.offer(needed)
         entries.append(entry)
-    folders += _elsewhere(source or {}, excluded, never)
+    doorkeeper.offer(_elsewhere(source, excluded, never))
+    shown = tuple(one for one in environments if not one.created and doorkeeper.lets(one.source))
+    for one in shown:
+        # Of one that commands made nothing more: they could name any folder as its Python.
+        if one.programs == "bin":
+            behind = needed_by(one.source / "bin")
+            doorkeeper.offer(folder for folder in behind if not one.path or folder != one.source)
     defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
-    reasons = {folder: "" if is_runner else who_may_write(folder) for folder in folders}
-    notes += [f"{folder} is not shown to commands: {why}." for folder, why in reasons.items() if why]
-    unique = tuple(folder for folder, why in reasons.items() if not why)
     path = ":".join([*dict.fromkeys(entries), *defaults])
-    caches = tuple(one for one in _caches(source or {}, never) if is_runner or not who_may_write(one[0]))
-    return Toolchains(path, unique, _variables(unique), caches, tuple(notes))
+    read_there, linked, settings = _caches(source, never)
+    doorkeeper.offer(read_there)
+    caches = tuple(one for one in linked if doorkeeper.lets(one[0]))
+    folders = tuple(dict.fromkeys(doorkeeper.shown))
+    variables = _variables(folders)
+    variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
+    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), shown)
+
+
+class _Doorkeeper:
+    """Every folder of the machine that commands are shown passes here."""
+
+    def __init__(self, *, is_runner: bool, severs: bool) -> None:
+        self._is_runner = is_runner
+        self._severs = severs
+        self._answers: dict[Path, str] = {}
+        self.shown: list[Path] = []
+        self.notes: dict[str, None] = {}
+
+    def lets(self, folder: Path, name: str = "") -> bool:
+        """Whether `folder` may be shown; else there is a note on `name`."""
+        if folder not in self._answers:
+            why = "" if self._is_runner else who_may_write(folder)
+            self._answers[folder] = why or ("" if self._severs else special_file_in(folder))
+            if why := self._answers[folder]:
+                self.notes[f"{name or folder} is not shown to commands: {why}."] = None
+        return not self._answers[folder]
+
+    def offer(self, folders: Iterable[Path]) -> None:
+        self.shown += filter(self.lets, folders)
+
+
+def special_file_in(folder: Path) -> str:
+    """Return, as a clause, that `folder` holds a socket, a FIFO or a device, by which commands could reach a program
+    outside; else empty."""
+    ahead, seen = deque([str(folder)]), 0
+    while ahead and seen < _MOST_ENTRIES:
+        try:
+            entries = os.scandir(ahead.popleft())
+        except OSError:
+            continue  # a file, or closed, inside as well
+        with entries:
+            for entry in entries:
+                seen += 1
+                if entry.is_dir(follow_symlinks=False):
+                    ahead.append(entry.path)
+                elif not (entry.is_symlink() or entry.is_file(follow_symlinks=False)):
+                    return f"it holds {kind_of(entry.stat(follow_symlinks=False).st_mode)}, {entry.path}"
+    return ""
 
 
 def who_may_write(folder: Path) -> str:
@@ -138,16 +166,60 @@ def _has_others(group: int) -> bool:
         return True
 
 
-def _caches(source: Mapping[str, str], never: Sequence[str]) -> Iterator[tuple[Path, str]]:
+def _caches(
+    source: Mapping[str, str], never: Sequence[str]
+) -> tuple[list[Path], list[tuple[Path, str]], dict[str, tuple[str, Path]]]:
+    """The downloads in the home: those that are read where they are, those to be linked from the HOME inside, and the
+    variables by which tools find them, each with its folder."""
     home = os.path.expanduser("~")
-    for name in _CACHES if "HOME" in source else ():
-        folder = os.path.join(home, name)
-        if (
-            os.path.isdir(folder)
-            and os.path.realpath(folder) == folder
-            and _may_be_shown(Path(folder), never)
-        ):
-            yield Path(folder), name
+    read_there: list[Path] = []
+    linked: list[tuple[Path, str]] = []
+    variables: dict[str, tuple[str, Path]] = {}
+    patterns = [item for one in ecosystems() for item in one.caches.items()] if "HOME" in source else ()
+    for pattern, setting in patterns:
+        for folder in sorted(Path(home).glob(pattern)):
+            if not folder.is_dir() or os.path.realpath(folder) != str(folder) or is_below(str(folder), never):
+                continue
+            if "{home}" in setting:
+                read_there.append(folder)
+            else:
+                linked.append((folder, str(folder.relative_to(home))))
+            if setting:
+                name, _, value = setting.partition("=")
+                variables[name] = (value.replace("{home}", home), folder)
+    return read_there, linked, variables
+
+
+def missing_versions(source: Mapping[str, str], path: str, texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each version that the repository selects by one of the files `texts` and that the version
+    manager whose shims are in `path` does not have."""
+    home = Path(os.path.expanduser("~"))
+    entries = path.split(":") if "HOME" in source else ()
+    for pin in (pin for one in ecosystems() for pin in one.pins):
+        if pin.file not in texts or str(home / pin.shims) not in entries or source.get(pin.variable):
+            continue
+        for match in re.finditer(pin.pattern, texts[pin.file], re.MULTILINE):
+            version, tool = match["version"], match.groupdict().get("tool", "")
+            versions = home / pin.versions.format(tool=tool)
+            have = os.listdir(versions) if versions.is_dir() else []
+            if version != "system" and not any(
+                re.match(rf"{re.escape(version)}([.-]|$)", one) for one in have
+            ):
+                yield (
+                    f"{pin.manager} has no version for this repository: {pin.file} names "
+                    f"{quoted(f'{tool} {version}'.strip())}, which is not in {versions}. Until it is installed "
+                    f"(`{pin.install.format(tool=tool)} {version}`), what needs it cannot run."
+                )
+
+
+def pin_files() -> set[str]:
+    """The files by which repositories select versions."""
+    return {pin.file for one in ecosystems() for pin in one.pins}
+
+
+def selections() -> set[str]:
+    """The variables by which a shell does."""
+    return {pin.variable for one in ecosystems() for pin in one.pins if pin.variable}
 
 
 def needed_by(programs: Path) -> Iterator[Path]:
@@ -169,7 +241,7 @@ def _elsewhere(source: Mapping[str, str], excluded: Collection[str], never: Sequ
             if not is_below(real, _SYSTEM):
                 yield from _needed(Path(folder), never)
     if "HOME" in source:
-        for name in _IN_THE_HOME:
+        for name in _managers():
             folder = os.path.join(os.path.expanduser("~"), name)
             if os.path.isdir(folder) and not os.path.islink(folder):
                 yield from _needed(Path(folder), never)
@@ -215,7 +287,7 @@ def _linked(folder: Path, never: Sequence[str]) -> Iterator[Path]:
 def _installation(program: Path) -> Path:
     package = None
     for up in program.parents:
-        if (up / "pyvenv.cfg").is_file() or (up.name in _HOMES and _is_toolchain(up)):
+        if (up / "pyvenv.cfg").is_file() or up.name in _managers():
             return up
         holder = up.parent.parent if up.parent.name.startswith("@") else up.parent
         if holder.name == "node_modules" and not up.name.startswith("@"):
@@ -233,7 +305,7 @@ def _whole(folder: Path) -> Path | None:
     """The folder that the programs in `folder` need as a whole: that of a version manager, or the parent of a `bin` in
     a virtual environment, Conda's, a Python's or Node's. `None` if it is none of these."""
     for up in (folder, *folder.parents):
-        if up.name in _HOMES and _is_toolchain(up):
+        if up.name in _managers():
             return up
     prefix, home = folder.parent, Path(os.path.expanduser("~"))
     if (prefix / "pyvenv.cfg").is_file():
@@ -255,23 +327,21 @@ def _base_of(environment: Path) -> Path | None:
     return Path(real) if real and not is_below(real, _SYSTEM) else None
 
 
-def _is_toolchain(folder: Path) -> bool:
-    """Whether it is one by its name; "go" only directly in the home."""
-    return folder.name != "go" or folder.parent == Path(os.path.expanduser("~"))
+@cache
+def _managers() -> Mapping[str, str]:
+    """The folders of version managers in a home, each with the variable that names it."""
+    return {name: variable for one in ecosystems() for name, variable in one.tools.items()}
 
 
 def _variables(folders: tuple[Path, ...]) -> dict[str, str]:
-    """The variables by which tools find their folders and earlier downloads. They write to HOME, as usual."""
-    variables: dict[str, str] = {}
+    """The variables by which tools find their folders: without them they search HOME, which differs inside."""
     home = Path(os.path.expanduser("~"))
-    for folder in folders:
-        if name := _FINDS_ITSELF.get(folder.name):
-            variables[name] = str(folder)
-        elif folder.name == ".cargo" and (folder / "registry").is_dir():
-            variables["CARGO_HOME"] = str(folder)
-        elif folder == home / ".local/bin" and any((home / ".local/lib").glob("python3*/site-packages")):
-            variables["PYTHONUSERBASE"] = str(home / ".local")
-        elif folder.name == "go" and (downloads := folder / "pkg/mod/cache/download").is_dir():
-            # Used as a proxy: as a cache it would have to be writable.
-            variables["GOPROXY"] = f"file://{downloads},https://proxy.golang.org,direct"
+    managers = {home / name: variable for name, variable in _managers().items()}
+    variables = {
+        name: str(folder)
+        for folder in folders
+        if (name := managers.get(folder) or _managers().get(folder.name))
+    }
+    if home / ".local/bin" in folders and any((home / ".local/lib").glob("python3*/site-packages")):
+        variables["PYTHONUSERBASE"] = str(home / ".local")
     return variables

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from bot.workspace.sandbox import toolchains
-from bot.workspace.sandbox.confinement import Mounts
+from bot.workspace.sandbox.confinement import Dependencies, EnvironmentFolder, Mounts
 from tests.support.sandbox_commands import bubblewrap_command
+from tests.support.workspaces import BACK_ENDS, EACH_BACK_END, Bench, bash, make_tree
 
 
 @pytest.fixture
@@ -148,14 +150,41 @@ def test_a114_nor_what_a_link_a_variable_or_a_cache_leads_to(home: Path) -> None
     shared = made(home / "shared/one").parent
     (shared / "one/program").write_text("#!/bin/sh\n")
     made(home / "bin").joinpath("program").symlink_to(shared / "one/program")
-    venv, gems = made(shared / "venv"), made(home / ".gem")
+    venv, gems = made(shared / "venv"), made(home / ".gem/ruby").parent
     for folder in (shared, gems):
         folder.chmod(0o777)
     source = {"HOME": str(home), "VIRTUAL_ENV": str(venv)}
     found = toolchains.find(str(home / "bin"), source=source)
     assert found.folders == (home / "bin",)
     assert found.caches == ()
-    assert len(found.notes) == 2
+    assert len(found.notes) == 3
+
+
+def test_a114_nor_an_environment_that_only_the_checkout_leads_to(home: Path) -> None:
+    shared = made(home / "shared/environments/app/bin").parent
+    (shared / "pyvenv.cfg").touch()
+    own = made(home / "tree/node_modules")
+    (home / "shared").chmod(0o777)
+    outside, inside = EnvironmentFolder(shared, "", "bin"), EnvironmentFolder(own, "node_modules", ".bin")
+    found = toolchains.find("", environments=(outside, inside))
+    assert (found.environments, found.folders) == ((inside,), ())
+    assert found.notes == (f"{shared} is not shown to commands: others can write in {home}/shared.",)
+
+
+@pytest.mark.parametrize("back_end", EACH_BACK_END)
+def test_a114_no_way_leads_it_into_a_workspace(home: Path, back_end: str) -> None:
+    shared = made(home / "shared/app/bin").parent
+    (shared / "pyvenv.cfg").write_text("canary")
+    (home / "shared").chmod(0o777)
+    bench = Bench(home, make_tree(home / "tree", {"a": "a"}))
+    try:
+        folders = EnvironmentFolder(shared, "", "bin"), EnvironmentFolder(shared, ".venv")
+        workspace = bench.start(BACK_ENDS[back_end](), dependencies=Dependencies(folders))
+        assert (
+            "canary" not in bash(workspace, f"cat {shared}/pyvenv.cfg .venv/pyvenv.cfg; echo $PATH").content
+        )
+    finally:
+        bench.close()
 
 
 def test_downloads_of_the_home_are_found_and_settings_beside_them_are_not(home: Path) -> None:
@@ -215,6 +244,10 @@ def test_a_folder_beneath_another_is_mounted_with_it(home: Path) -> None:
     assert str(inner) not in command
 
 
+def test_a_toolchain_that_was_removed_meanwhile_is_left_out(home: Path) -> None:
+    assert str(home / ".nvm") not in bubblewrap_command(Mounts(home, "/work", toolchains=(home / ".nvm",)))
+
+
 def test_an_old_bubblewrap_is_not_given_options_it_does_not_know(home: Path) -> None:
     command = bubblewrap_command(Mounts(home, "/work"), (0, 6, 1))
     assert not {"--size", "--disable-userns"} & set(command)
@@ -240,7 +273,7 @@ def test_version_managers_in_the_home_are_shown_without_path(home: Path) -> None
     for name in (".cargo", ".rustup", ".nvm", "go", "other"):
         made(home / name)
     found = toolchains.find("", source={"HOME": str(home)})
-    assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm", "go"}
+    assert {folder.name for folder in found.folders} == {".cargo", ".rustup", ".nvm"}
     assert found.variables["NVM_DIR"] == str(home / ".nvm")
 
 
@@ -256,6 +289,85 @@ def test_what_was_downloaded_before_is_found_and_what_is_new_is_written_elsewher
     assert variables["CARGO_HOME"] == str(home / ".cargo")
     assert variables["GOPROXY"].startswith(f"file://{downloads},")
     assert not {"GOMODCACHE", "GOPATH", "GOCACHE"} & variables.keys()
+
+
+def test_of_gradle_s_cache_neither_locks_nor_marks_of_its_clean_up_are_shown(home: Path) -> None:
+    modules = made(home / ".gradle/caches/modules-2/files-2.1").parent
+    made(modules / "metadata-2.107")
+    for name in ("modules-2.lock", "gc.properties"):
+        (modules / name).touch()
+    found = toolchains.find("", source={"HOME": str(home)})
+    assert found.folders == (modules / "files-2.1", modules / "metadata-2.107")
+    assert found.variables == {"GRADLE_RO_DEP_CACHE": str(home / ".gradle/caches")}
+
+
+def test_a_variable_names_no_cache_that_is_not_shown(home: Path) -> None:
+    made(home / "go/pkg/mod/cache/download").chmod(0o777)
+    made(home / ".cache/composer/files")
+    found = toolchains.find("", source={"HOME": str(home)})
+    assert found.folders == ()
+    assert found.caches == ((home / ".cache/composer/files", ".cache/composer/files"),)
+    assert found.variables == {"COMPOSER_CACHE_READ_ONLY": "1"}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "there", "sentence"),
+    [
+        (
+            ".python-version",
+            "3.9.1\n",
+            ".pyenv/versions/3.12.1",
+            "pyenv has no version .* `3.9.1`, .*pyenv install 3.9.1",
+        ),
+        (".python-version", "3.12\n3.9.1\n", ".pyenv/versions/3.12.1", "names `?3.9.1"),
+        (".python-version", "3.1\n", ".pyenv/versions/3.12.1", "names `?3.1`?,"),
+        (".ruby-version", "3.3.0\n", ".rbenv/versions/3.2.0", "rbenv has no version"),
+        (
+            "rust-toolchain.toml",
+            '[toolchain]\nchannel = "1.75"\n',
+            ".rustup/toolchains/1.80-x86_64",
+            "rustup has no version",
+        ),
+        (
+            "rust-toolchain",
+            "nightly\n",
+            ".rustup/toolchains/stable-x86_64",
+            "rustup toolchain install nightly",
+        ),
+        (
+            ".tool-versions",
+            "nodejs 20.1.0\nruby 3.2.0\n",
+            ".asdf/installs/ruby/3.2.0",
+            "asdf .* nodejs 20.1.0",
+        ),
+    ],
+)
+def test_a_version_that_a_manager_does_not_have_is_said(
+    home: Path, file: str, text: str, there: str, sentence: str
+) -> None:
+    made(home / there)
+    shims = ":".join(
+        f"{home}/{name}" for name in (".pyenv/shims", ".rbenv/shims", ".asdf/shims", ".cargo/bin")
+    )
+    [note] = toolchains.missing_versions({"HOME": str(home)}, shims, {file: text})
+    assert re.search(sentence, note), note
+    assert not list(toolchains.missing_versions({"HOME": str(home)}, "/usr/bin", {file: text}))
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "there"),
+    [
+        (".python-version", "3.12\n", ".pyenv/versions/3.12.1"),
+        (".python-version", "# ours\nsystem\n", ".pyenv/versions/3.12.1"),
+        ("rust-toolchain.toml", '[toolchain]\nchannel = "stable"\n', ".rustup/toolchains/stable-x86_64"),
+    ],
+)
+def test_nothing_is_said_of_a_version_that_is_there(home: Path, file: str, text: str, there: str) -> None:
+    made(home / there)
+    path = f"{home}/.pyenv/shims:{home}/.cargo/bin"
+    assert not list(toolchains.missing_versions({"HOME": str(home)}, path, {file: text}))
+    gone = {"HOME": str(home), "PYENV_VERSION": "3.12.1"}
+    assert not list(toolchains.missing_versions(gone, path, {".python-version": "2.7"}))
 
 
 @pytest.mark.parametrize("variable", ["PATH", "VIRTUAL_ENV"])
