@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 import re
 from urllib.parse import unquote
 
+import requests
+from urllib3.exceptions import HTTPError
+
 _PIECE = 1 << 16
 _REDIRECTS = 3
 _HEADERS = {"User-Agent": "slash-agent", "Accept": "*/*", "Accept-Encoding": "identity"}
@@ -50,9 +53,6 @@ class Fetcher:
 
     def get(self, address: str) -> bytes:
         """Return the bytes at `address`, which must be the site's. Raises `FetchError`."""
-        import requests
-        from urllib3.exceptions import HTTPError
-
         deadline = time.monotonic() + self._limits.seconds
         with requests.Session() as session:
             # No `.netrc`, which might hold a password for one of these hosts.

@@ -37,6 +37,8 @@ from bot.checkout.git import (
 )
 from bot.checkout.objects import check_tree
 from bot.contracts.errors import AgentError
+from bot.github.errors import Failure, RepositoryMovedError
+from bot.github.retry import Pace, wait_before_retry
 
 if TYPE_CHECKING:
     from bot.github.errors import Failure
@@ -107,7 +109,6 @@ def run_remote_command(
     The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
     rules for API requests.
     """
-    from bot.github.retry import Pace, wait_before_retry
 
     pace = pace or Pace()
     attempt = 0
@@ -125,7 +126,6 @@ def run_remote_command(
 
 def http_failure(output: str) -> Failure | None:
     """Parse git's output into an HTTP failure; `None` if git failed for another reason."""
-    from bot.github.errors import Failure
 
     if status := _STATUS.search(output):
         return Failure(int(status.group(1)), output)
@@ -228,8 +228,6 @@ def fetch(
 
 
 def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> AgentError:
-    from bot.github.errors import RepositoryMovedError
-
     hidden = [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
     detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
     if any(sign in stderr for sign in _NO_SUCH_REF):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import ipaddress
 from collections.abc import Mapping
@@ -179,8 +180,6 @@ def _split(model: str) -> tuple[str, str, Vendor]:
         raise UsageError(f"--model takes provider/name, and {model!r} is not of that form; {hint}")
     vendor = VENDORS.get(provider)
     if vendor is None:
-        import difflib
-
         near = difflib.get_close_matches(provider[:100], VENDORS, n=1)
         raise UsageError(
             f"There is no provider {provider!r}{f'; did you mean {near[0]}/{name}?' if near else '.'} "

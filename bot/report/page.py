@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 from collections.abc import Mapping
 
+import jinja2
+from markupsafe import Markup
+
 from bot.contracts.messages import Image
+from bot.publish.template_cache import TemplateCache
 
 _FOLDER = Path(__file__).parent / "templates"
 _PARTS = (
@@ -165,9 +169,6 @@ class Asset(NamedTuple):
 @cache
 def _template() -> jinja2.Template:
     """Cached in the process, and compiled beside the package's bytecode."""
-    import jinja2
-
-    from bot.publish.template_cache import TemplateCache
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
@@ -205,8 +206,6 @@ def _template() -> jinja2.Template:
 
 
 def _asset(name: str) -> Asset:
-    from markupsafe import Markup
-
     text = (_FOLDER / name).read_text(encoding="utf-8")
     assert "</" not in text, f"{name} could end its own element"
     digest = base64.b64encode(sha256(text.encode()).digest()).decode("ascii")

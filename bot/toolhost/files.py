@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,8 +210,6 @@ def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
 
 
 def _close(name: str, others: list[str]) -> list[str]:
-    from difflib import get_close_matches
-
     folded = {other.casefold(): other for other in others[:5000]}
     return [folded[key] for key in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
 

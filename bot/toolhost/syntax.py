@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
@@ -52,7 +54,6 @@ def first_error(path: PurePath, text: str) -> str:
 
 def _python(content: str) -> object:
     import ast  # these three only if they are needed
-    import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -60,8 +61,6 @@ def _python(content: str) -> object:
 
 
 def _json(content: str) -> object:
-    import json
-
     return json.loads(content)
 
 

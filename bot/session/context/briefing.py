@@ -23,6 +23,7 @@ from bot.contracts.request import Request, Verb
 from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
 from bot.evidence.check import Check
+from bot.session.context.git_trees import pull_diff
 from bot.session.context.profiles import SHELL, Profile
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ class Briefing:
             return self.reviewing.diff_shown.text
         if self.request.pull is None:
             return ""
-        from bot.session.context.git_trees import pull_diff
-
         return pull_diff(self.checkout)
 
     def _missing_last(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from bot.agent.first_message import LastRun, first_message
 from bot.agent.journal import Journal
 from bot.agent.loop import ConversationContext, LoopEnd, run_loop
 from bot.agent.prompt import new_marker
+from bot.agent.title import title_change
 from bot.agent.todo import render_list
 from bot.checkout.clone import prepare
 from bot.checkout.git import require_git
@@ -269,8 +270,6 @@ def _with_title(
     request = context.inputs.spec.request
     if context.profile.read_only or request.thread or results.describe.description.title:
         return end
-    from bot.agent.title import title_change
-
     title, end = title_change(conversation, provider, request.full_instruction, end)
     if title:
         results.describe.set_title(title)

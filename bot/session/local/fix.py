@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
+from bot.checkout.branches import Signature, branch_name, commit_tree, count_uncommitted, create_branch
 from bot.checkout.local import repository_root
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
@@ -18,6 +19,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, Verb
 from bot.providers.connect import default_model
+from bot.publish.bundle.write import OUTCOME, PATCH
 from bot.session.context.preflight import (
     check_file,
     check_folder,
@@ -118,7 +120,6 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
     """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
     `FolderBusy`."""
-    from bot.publish.bundle.write import OUTCOME
 
     if not root.is_dir():
         raise UsageError(f"There is no run folder {root} to go on from.")
@@ -135,7 +136,6 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
 def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
     """Write the bundle first, so that the diff survives a later error. Imports here, so as not to delay the first
     request."""
-    from bot.publish.bundle.write import PATCH
     from bot.session.job.outcome import exit_code
     from bot.session.job.result import write_run_bundle
 
@@ -170,7 +170,6 @@ def _write(file: Path, patch: bytes) -> None:
 
 
 def _branch(repo: Path, result: RunResult) -> str:
-    from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
     from bot.publish.body.title_and_footer import title
     from bot.publish.change.commit import commit_message
 
@@ -192,7 +191,6 @@ def _branch(repo: Path, result: RunResult) -> str:
 
 def _unseen(repo: Path) -> tuple[int, str]:
     """Return the number of uncommitted files, and a sentence if they cannot be counted: the result stands."""
-    from bot.checkout.branches import count_uncommitted
 
     try:
         return count_uncommitted(repo), ""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout import layout
+from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
@@ -93,7 +94,6 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         cancelled_by_signals(stop, view.interrupted, at_once),
     ):
         result = run_session(replace(spec, range=review_range), stop)
-        from bot.checkout.branches import count_uncommitted
         from bot.session.job.outcome import exit_code
         from bot.session.job.result import write_run_bundle
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -293,8 +294,6 @@ def why(missed: NoPlacement, section: Section, lines: Sequence[str], cursor: int
 
 
 def _anchor(missed: NoPlacement, lines: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
     head = f'there is no line "{missed.anchor}" after the places before it'
     close = get_close_matches(missed.anchor.strip(), {line.strip() for line in lines if line.strip()}, n=3)
     if not close:
