@@ -21,7 +21,13 @@ from typing import TextIO
 
 from bot import __version__
 from bot.cli.scrub_environment import SECRET_VERBS
+from bot.cli.terminal.printer import Printer
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
+from bot.events.nearest import nearest
+from bot.gate.disguised_secrets import Detector
+from bot.gate.redact import Redactor
+from bot.github.actions import Actions
+from bot.session.context.secrets import known_secrets, mask_all
 
 VERBS = {
     "fix": "do a task in a local checkout; the result is a new branch",
@@ -69,8 +75,6 @@ def run(argv: Sequence[str]) -> int:
         parser.print_help()
         return _written_out("", ExitCode.DONE)
     if not argv[0].startswith("-"):
-        from bot.events.nearest import nearest  # a mistake may cost its import
-
         meant = nearest(argv[0], VERBS, slips=2)
         parser.error(f"there is no verb {argv[0]!r}{f'; did you mean {meant!r}?' if meant else ''}")
     parser.parse_args(argv)
@@ -170,9 +174,6 @@ def _interruptible() -> Iterator[None]:
 def _mask_secrets(verb: str) -> None:
     """Register secrets with the runner's log masking, which does not know those that a workflow made, nor base64."""
     if verb in SECRET_VERBS and os.environ.get("GITHUB_ACTIONS") == "true":
-        from bot.github.actions import Actions
-        from bot.session.context.secrets import known_secrets, mask_all
-
         # The runner reads commands from standard error as well, where no program looks for a verb's answer.
         mask_all(known_secrets(os.environ), Actions(os.environ, sys.stderr).add_mask)
 
@@ -223,19 +224,14 @@ def _say(line: str, *, headline: bool = True) -> None:
     """An error may quote what a command of the repository printed: nothing of it is a command to the runner, and no
     secret."""
     if headline and sys.stderr.isatty():
-        from bot.cli.terminal.printer import Printer
-
         Printer(sys.stderr, os.environ).headline("bad", _masked(line))
         return
-    from bot.github.actions import Actions
-
     Actions(os.environ, sys.stderr).print(_masked(line))
 
 
 def _summarise(verb: str, sentence: str) -> None:
     """Write the job's summary for an error too."""
     if os.environ.get("GITHUB_STEP_SUMMARY"):
-        from bot.github.actions import Actions
         from bot.report.summary import error_summary
 
         Actions(os.environ, sys.stderr).add_summary(error_summary(verb, _masked(sentence)))
@@ -243,14 +239,10 @@ def _summarise(verb: str, sentence: str) -> None:
 
 def _masked(line: str) -> str:
     """`line` as a journal would keep it, where this process was given a secret at all."""
-    from bot.session.context.secrets import known_secrets
 
     secrets = known_secrets(os.environ)
     if not secrets:
         return line
-    from bot.gate.disguised_secrets import Detector
-    from bot.gate.redact import Redactor
-
     return Detector(Redactor(secrets)).masked(line)
 
 

@@ -19,6 +19,9 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
+import tree_sitter
+import tree_sitter_bash
+
 from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
 
 if TYPE_CHECKING:
@@ -117,7 +120,6 @@ def syntax_tree(command: str, seconds: float) -> Tree | None:
     (tree-sitter-bash 0.25.1). A parser is for one text: it is made in microseconds, two threads
     never share one, and one that was stopped half-way would go on with the old text.
     """
-    import tree_sitter
 
     source = _NOT_ASCII.sub("%", command).encode("ascii")
     parser = tree_sitter.Parser(_language())
@@ -135,9 +137,6 @@ def syntax_tree(command: str, seconds: float) -> Tree | None:
 
 @cache
 def _language() -> Language:
-    import tree_sitter
-    import tree_sitter_bash
-
     return tree_sitter.Language(tree_sitter_bash.language())
 
 

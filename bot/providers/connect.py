@@ -24,6 +24,7 @@ from bot.providers.models import (
 )
 from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
+from bot.providers.streaming import StreamingProvider
 
 if TYPE_CHECKING:
     from bot.providers.wire import Wire
@@ -72,14 +73,11 @@ def connect(
         endpoint = _endpoint(model, vendor, environment)
         info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor)
         wire = _wire(vendor, endpoint, info)
-    from bot.providers.streaming import StreamingProvider
-
     return StreamingProvider(wire, policy, model=model)
 
 
 def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
     """Return `provider` with the policy's settings for its model, by the name it was connected with."""
-    from bot.providers.streaming import StreamingProvider
 
     if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
         provider.adopt(apply_override(provider.info, overrides[provider.model]))
@@ -88,7 +86,6 @@ def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) 
 
 def share_model_info(provider: Provider, other: Provider) -> Provider:
     """Return `provider` with the model info of `other`, if both were connected with the same name."""
-    from bot.providers.streaming import StreamingProvider
 
     if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
         return provider

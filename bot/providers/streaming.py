@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
@@ -28,7 +28,9 @@ from bot.providers.failures import (
     reported_error,
 )
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
-from bot.providers.wire import Params, Stream, Wire
+
+if TYPE_CHECKING:
+    from bot.providers.wire import Params, Stream, Wire
 
 _PAUSED = "pause_turn"
 _MAY_STILL_ANSWER = (

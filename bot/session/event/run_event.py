@@ -23,6 +23,7 @@ from bot.events.event_request import (
     parse_event_request,
 )
 from bot.events.resolve_request import INSTANT, build_request
+from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
@@ -126,7 +127,6 @@ class EventHandler:
         """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
         if not policy.detector.rules:
             return None
-        from bot.gate.outbound import add_rules
         from bot.session.context.base import finder_of
 
         repository = self.event_request.repository

@@ -25,6 +25,7 @@ from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
 from bot.contracts.plain_text import printable, quoted_lines
 from bot.evidence.failing_checks import failing, failing_checks_message
+from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
@@ -267,7 +268,6 @@ class StopHook:
 
     def _new_problems(self, tree_sha: str) -> str:
         """New errors of checkers, each once, except in files that do not parse."""
-        from bot.evidence.problems import new_errors, new_errors_message
 
         new = [
             error
