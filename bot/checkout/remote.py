@@ -140,22 +140,21 @@ def _run_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
     blanked there and then removed by `env -u`."""
     # When it is imported, GitPython runs `git version` with the whole environment, by default from PATH.
     program = os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()
-    from git.cmd import Git as Driver
-    from git.exc import GitCommandError
+    import git
 
     with _environment(url, token) as (environment, descriptors):
         inherited = [name for name in os.environ if name not in environment]
         unset = [option for name in inherited for option in ("-u", name)]
         try:
             return str(
-                Driver(str(git_dir)).execute(
+                git.Git(str(git_dir)).execute(
                     ["env", *unset, *limit_command(), program, *arguments],
                     env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
                     with_extended_output=False,
                     pass_fds=descriptors,
                 )
             )
-        except GitCommandError as error:
+        except git.GitCommandError as error:
             # `from None`: the vendor's exception holds the whole command and its environment's traces.
             raise RemoteGitError(str(error.stdout), str(error.stderr)) from None
 

@@ -20,7 +20,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import tree_sitter
-import tree_sitter_bash
 
 from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
 
@@ -137,6 +136,8 @@ def syntax_tree(command: str, seconds: float) -> Tree | None:
 
 @cache
 def _language() -> Language:
+    import tree_sitter_bash  # 4 ms that the first request need not wait for
+
     return tree_sitter.Language(tree_sitter_bash.language())
 
 

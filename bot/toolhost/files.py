@@ -11,8 +11,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.contracts.tools import ToolFailure
 from bot.toolhost import globs
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
 from bot.toolhost.listing import files, in_other_repository
 from bot.toolhost.text import NotTextError, Text, decode, to_lf

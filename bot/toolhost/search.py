@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bot.toolhost.context import ToolFailure
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.listing import FileList, ScratchRepository, files, leads_elsewhere
 from bot.toolhost.programs import Cancellation, ProgramResult
 from bot.toolhost.text import SNIFF, split_lines

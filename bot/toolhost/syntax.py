@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import warnings
@@ -53,8 +54,6 @@ def first_error(path: PurePath, text: str) -> str:
 
 
 def _python(content: str) -> object:
-    import ast  # these three only if they are needed
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(content)

@@ -30,7 +30,6 @@ from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import cost, count_tries
@@ -41,6 +40,7 @@ from bot.session.event.event_context import (
     EventContext,
     EventOptions,
     EventResult,
+    admission,
     client_for,
 )
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer

@@ -29,6 +29,7 @@ from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
+from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
 from bot.session.event.last_bundle import finished_before, resume_bundle
 from bot.session.event.other_runs import (
@@ -39,7 +40,6 @@ from bot.session.event.other_runs import (
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.event.quota import check_quota, usd_left
 from bot.session.event.triage import gather
-from bot.session.job.attachments import github_attachments
 from bot.session.job.outcome import exit_code
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session

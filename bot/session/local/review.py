@@ -94,12 +94,10 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         cancelled_by_signals(stop, view.interrupted, at_once),
     ):
         result = run_session(replace(spec, range=review_range), stop)
-        from bot.session.job.outcome import exit_code
-        from bot.session.job.result import write_run_bundle
+        from bot.session.local.deliver import write_result
 
-        bundle = write_run_bundle(options.out, folder, result)
+        bundle, code = write_result(options.out, folder, result)
     folder.finish()
-    code = exit_code(result.outcome.stop_reason, result.outcome.status)
     return ReviewResult(result.outcome, result.review, code, bundle, count_uncommitted(repo))
 
 

@@ -109,11 +109,9 @@ class RunModels:
 
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
-        from bot.providers.probe import with_served_window
-
         connect = self._sources.connect_named
         assert connect is not None
-        provider = apply_overrides(with_served_window(connect(name)), self._sources.overrides)
+        provider = apply_overrides(connect(name), self._sources.overrides)
         with self._lock:
             self._opened.append(provider)
         return provider

@@ -13,8 +13,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.commit import Change
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
