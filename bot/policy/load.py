@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
 from bot.contracts.request import POLICY_FILE
-from bot.policy.tiers import default_policy
 
 if TYPE_CHECKING:
     from bot.parsing.parser import Parser
@@ -30,6 +29,8 @@ def load_policy(text: str | None, source: str = POLICY_FILE, parser: Parser | No
     if text is None and source != POLICY_FILE:
         raise UsageError(f"There is no policy {source}: it is not there on the base branch.")
     if text is None:
+        from bot.policy.tiers import default_policy  # its models import pydantic, which takes 0.1 s
+
         return default_policy()
     from bot.policy.read_policy import check_policy
 
