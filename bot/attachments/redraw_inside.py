@@ -13,9 +13,6 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING
 
-from PIL import Image as images
-from PIL import ImageOps
-
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
@@ -78,6 +75,9 @@ def _open(data: bytes, kind: str) -> ImageFile:
 
 
 def _redraw(data: bytes, kind: str) -> tuple[Image, bool]:
+    from PIL import Image as images
+    from PIL import ImageOps
+
     opened = _open(data, kind)
     width, height = opened.size
     if width * height > MAX_PIXELS or max(width, height) > MAX_INPUT_SIDE:
@@ -104,6 +104,8 @@ def _encode(image: Image) -> tuple[str, bytes]:
     image.save(out, "PNG", compress_level=6)
     if out.tell() <= MAX_PNG:
         return "image/png", out.getvalue()
+    from PIL import Image as images
+
     flat = images.new("RGB", image.size, (255, 255, 255))
     flat.paste(image, mask=image.getchannel("A") if image.mode == "RGBA" else None)
     for quality in (85, 60, 35):

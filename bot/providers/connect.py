@@ -11,20 +11,18 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
-from bot.contracts.model import ModelInfo, ModelOverride, Provider
+from bot.contracts.model import ModelInfo, Provider
 from bot.providers.endpoint import Endpoint
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import (
     CHAT_EFFORTS,
     DEFAULTS,
-    apply_override,
     full_name_of,
     listed_name,
     model_info,
 )
 from bot.providers.presets import VENDORS, Format, Vendor, endpoint_of
 from bot.providers.retry import DEFAULT_POLICY, RetryPolicy
-from bot.providers.streaming import StreamingProvider
 
 if TYPE_CHECKING:
     from bot.providers.wire import Wire
@@ -73,25 +71,9 @@ def connect(
         endpoint = _endpoint(model, vendor, environment)
         info = _at_endpoint(model_info(name, is_local=_is_local(endpoint)), endpoint, vendor)
         wire = _wire(vendor, endpoint, info)
+    from bot.providers.streaming import StreamingProvider
+
     return StreamingProvider(wire, policy, model=model)
-
-
-def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
-    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
-
-    if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
-        provider.adopt(apply_override(provider.info, overrides[provider.model]))
-    return provider
-
-
-def share_model_info(provider: Provider, other: Provider) -> Provider:
-    """Return `provider` with the model info of `other`, if both were connected with the same name."""
-
-    if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
-        return provider
-    if provider.model == other.model:
-        provider.adopt(other.info)
-    return provider
 
 
 def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:

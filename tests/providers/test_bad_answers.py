@@ -15,8 +15,9 @@ import pytest
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Text
 from bot.contracts.model import Complete, Event, Failed, ModelOverride, Retrying
-from bot.providers.connect import apply_overrides, connect
+from bot.providers.connect import connect
 from bot.providers.retry import RetryPolicy
+from bot.providers.streaming import apply_overrides
 from tests.support.model_script import Call, Hangup, Raw, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import (

@@ -33,7 +33,7 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.providers.connect import apply_overrides
+from bot.providers.streaming import apply_overrides
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
 from bot.session.job.attachments import AttachmentOptions, Attachments, has_attachments

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import ModelSettings
-from bot.providers.connect import apply_overrides, check_model, share_model_info
+from bot.providers.connect import check_model
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED
+from bot.providers.streaming import apply_overrides, share_model_info
 
 Wrap = Callable[[Provider], Provider]
 
