@@ -12,7 +12,7 @@ import functools
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,9 +21,6 @@ from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, H
 from bot.contracts.messages import FinishReason, Message
 from bot.contracts.model import Complete
 from bot.contracts.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_JOURNAL = 512 * 1024 * 1024
 

@@ -6,16 +6,10 @@ last character is another host's, and no request goes there (A-08).
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
-
-if TYPE_CHECKING:
-    import requests
-
-
 import re
-from urllib.parse import unquote
+import time
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin
 
 import requests
 from urllib3.exceptions import HTTPError

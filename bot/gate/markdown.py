@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.ruler import StateBase
     from markdown_it.token import Token
 

@@ -21,15 +21,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import bot
 from bot.contracts.errors import AgentError
 from bot.contracts.regular_files import read_regular
 from bot.contracts.tools import Variation
-
-if TYPE_CHECKING:
-    from bot.contracts.tools import Variation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
@@ -37,10 +37,6 @@ from bot.publish.bundle.write import (
     WRITES,
     sha256_of,
 )
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 
 # Bytes.
 _MESSAGE_LIMIT = 64 << 10

@@ -19,7 +19,6 @@ from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 if TYPE_CHECKING:
     from bot.policy.egress import Mirror
     from bot.workspace.client import Workspace
-    from bot.workspace.egress.access import EgressAccess
     from bot.workspace.egress.proxy import Proxy
 
 SETUP = "setup"
