@@ -178,6 +178,7 @@ class _InstructionFiles:
     def __init__(self, git: Git, sha: str, paths: Sequence[str]) -> None:
         self._git = git
         self._sha = sha
+        self._looked_for = set(paths)
         self._contents = blobs_behind_links(git, sha, paths)
         self._imports_left = _MAX_IMPORTS
 
@@ -208,8 +209,9 @@ class _InstructionFiles:
         return self._has(path) and self._contents[path] is None
 
     def _has(self, path: str) -> bool:
-        if path not in self._contents and self._imports_left:
+        if path not in self._looked_for and self._imports_left:
             self._imports_left -= 1
+            self._looked_for.add(path)
             self._contents |= blobs_behind_links(self._git, self._sha, [path])
         return path in self._contents
 

@@ -74,9 +74,9 @@ def _run(spec: RunSpec, stop: CancelToken) -> RunResult:
     if spec.request.verb is Verb.APPROVE and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
+    provider = spec.connecting or Background(spec.connect, "connect")
     sandboxes = candidates(spec.sandbox)
     last = _last_bundle(spec)
-    provider = Background(spec.connect, "connect")
     redactor = Redactor(known_secrets(spec.environment))
     prepared = Background(Detector(redactor).prepare, "detector")
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
