@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class RunSpec:
     """The input of a run. `connect` makes the provider of `model`, on a thread of its own, which may be `connecting`
-    already; `connect_named` makes that of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands for: where
-    `bring:` comes from and where commands see the tree. `resume` is the folder of the bundle that a `continue` starts
-    from; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not committed. A review
-    is of `range`, else of the request's pull request, of that only what is new since `since_sha` if given. `threads`
-    reads those of a task, `load_attachments` loads those of the request. `watch` is called with each turn, `say` with a
-    line on other steps, from any thread, `asking` before each request to the model. `view` takes every progress event
-    and may have a person to ask."""
+    already; `connect_named` makes that of another model, which a skill or the policy asks for. `origin` is the folder
+    that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the folder of
+    the bundle that a `continue` starts from; `notes` are sentences for the outcome, `policy_text` is a policy that the
+    person has not committed. A review is of `range`, else of the request's pull request, of that only what is new
+    since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the request. `watch`
+    is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to the
+    model. `view` takes every progress event and may have a person to ask."""
 
     request: Request
     source: Source
