@@ -21,7 +21,7 @@ from bot.events.event_request import EventRequest, parse_event_request
 from bot.events.resolve_request import build_request
 from bot.github.client import connect
 from bot.policy.load import load_policy
-from bot.policy.tiers import admission
+from bot.session.event.event_context import admission
 from slash_forge import Forge
 from slash_forge.bundled import REPORTER, Sample, set_up
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import sys
 
+from bot.cli.scrub_environment import exit_on_ctrl_c, open_closed_streams, restart_without_secrets
+
 
 def main() -> None:
-    from bot.cli.scrub_environment import exit_on_ctrl_c, open_closed_streams, restart_without_secrets
-
     open_closed_streams()
     exit_on_ctrl_c()
     restart_without_secrets(sys.argv[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -118,8 +119,6 @@ class CallRunner:
         if len(parallel) < 2:
             finished = execute(calls[0])
             return [lambda: finished]
-        from concurrent.futures import ThreadPoolExecutor  # only who has subagents pays for it
-
         pool = ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="call")
         futures = [pool.submit(execute, call) for call in parallel]
         pool.shutdown(wait=False)

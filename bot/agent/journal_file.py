@@ -12,16 +12,15 @@ import functools
 import json
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from bot.contracts.errors import UsageError
 from bot.contracts.journal import PARTS, RECORDS, SCHEMA_VERSION, FileVersion, Header, Record, Response
 from bot.contracts.messages import FinishReason, Message
 from bot.contracts.model import Complete
 from bot.contracts.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_JOURNAL = 512 * 1024 * 1024
 
@@ -120,7 +119,6 @@ def preload() -> None:
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     """Return the cached adapter: creating all of them takes as long as the rest of reading a journal. Imports
     pydantic lazily, since writing a journal does not need it."""
-    from pydantic import TypeAdapter
 
     return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
 
@@ -242,8 +240,6 @@ def _bytes(value: Mapping[str, Any]) -> bytes:
 
 
 def _first_sentence(error: ValueError) -> str:
-    from pydantic import ValidationError
-
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from bot.agent.arguments import BadArgumentsError, parse_arguments
@@ -141,8 +142,6 @@ class Toolbox:
         )
 
     def _unknown(self, name: str) -> str:
-        from difflib import get_close_matches  # 3 ms to import, and hardly ever wanted
-
         by_folded = {spec.name.casefold(): spec.name for spec in self.specs}
         elsewhere = [_OTHER_NAMES.get(name.strip().casefold(), "")]
         close = [known for known in elsewhere if known in by_folded]

@@ -6,16 +6,13 @@ last character is another host's, and no request goes there (A-08).
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
-
-if TYPE_CHECKING:
-    import requests
-
-
 import re
-from urllib.parse import unquote
+import time
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin
+
+import requests
+from urllib3.exceptions import HTTPError
 
 _PIECE = 1 << 16
 _REDIRECTS = 3
@@ -50,9 +47,6 @@ class Fetcher:
 
     def get(self, address: str) -> bytes:
         """Return the bytes at `address`, which must be the site's. Raises `FetchError`."""
-        import requests
-        from urllib3.exceptions import HTTPError
-
         deadline = time.monotonic() + self._limits.seconds
         with requests.Session() as session:
             # No `.netrc`, which might hold a password for one of these hosts.

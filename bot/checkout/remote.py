@@ -13,7 +13,6 @@ import resource
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from bot.checkout.errors import (
@@ -37,10 +36,8 @@ from bot.checkout.git import (
 )
 from bot.checkout.objects import check_tree
 from bot.contracts.errors import AgentError
-
-if TYPE_CHECKING:
-    from bot.github.errors import Failure
-    from bot.github.retry import Pace
+from bot.github.errors import Failure, RepositoryMovedError
+from bot.github.retry import Pace, wait_before_retry
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 # What a runner behind a proxy or with its own certificate authority needs to reach the server at all.
@@ -107,7 +104,6 @@ def run_remote_command(
     The command must be safe to repeat: it is retried after connection errors, server errors and rate limits, by the
     rules for API requests.
     """
-    from bot.github.retry import Pace, wait_before_retry
 
     pace = pace or Pace()
     attempt = 0
@@ -125,7 +121,6 @@ def run_remote_command(
 
 def http_failure(output: str) -> Failure | None:
     """Parse git's output into an HTTP failure; `None` if git failed for another reason."""
-    from bot.github.errors import Failure
 
     if status := _STATUS.search(output):
         return Failure(int(status.group(1)), output)
@@ -140,22 +135,21 @@ def _run_once(git_dir: Path, url: str, token: str, arguments: list[str]) -> str:
     blanked there and then removed by `env -u`."""
     # When it is imported, GitPython runs `git version` with the whole environment, by default from PATH.
     program = os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = git_program()
-    from git.cmd import Git as Driver
-    from git.exc import GitCommandError
+    import git
 
     with _environment(url, token) as (environment, descriptors):
         inherited = [name for name in os.environ if name not in environment]
         unset = [option for name in inherited for option in ("-u", name)]
         try:
             return str(
-                Driver(str(git_dir)).execute(
+                git.Git(str(git_dir)).execute(
                     ["env", *unset, *limit_command(), program, *arguments],
                     env={**dict.fromkeys(inherited, ""), **environment, "GIT_DIR": str(git_dir)},
                     with_extended_output=False,
                     pass_fds=descriptors,
                 )
             )
-        except GitCommandError as error:
+        except git.GitCommandError as error:
             # `from None`: the vendor's exception holds the whole command and its environment's traces.
             raise RemoteGitError(str(error.stdout), str(error.stderr)) from None
 
@@ -228,8 +222,6 @@ def fetch(
 
 
 def _checkout_error(git_dir: Path, url: str, refs: list[str], token: str, stderr: str) -> AgentError:
-    from bot.github.errors import RepositoryMovedError
-
     hidden = [token, base64.b64encode(f"{USER}:{token}".encode()).decode()] if token else []
     detail = last_line(stderr.replace("stderr: '", "").rstrip("'\n"), hidden)
     if any(sign in stderr for sign in _NO_SUCH_REF):

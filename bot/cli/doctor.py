@@ -22,7 +22,7 @@ from bot.contracts.errors import AgentError, ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.outcome import CheckState
 from bot.doctor.finding import Finding, State, is_healthy
-from bot.doctor.github import check_github
+from bot.doctor.github import check_app, check_github, without_app
 from bot.doctor.local import check_local, read_text
 from bot.evidence.labels import check_title
 from bot.evidence.summary import setup_line
@@ -133,7 +133,6 @@ def _github_findings(repository: str) -> list[Finding]:
 
 def _app_findings(repository: str, repositories: Sequence[str]) -> list[Finding]:
     """Nothing where no app is given and none is needed."""
-    from bot.doctor.github import check_app, without_app
     from bot.github.app import installation
 
     where = read_github_environment(os.environ)

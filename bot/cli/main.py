@@ -12,7 +12,6 @@ import gc
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
@@ -20,7 +19,6 @@ from types import ModuleType
 from typing import TextIO
 
 from bot import __version__
-from bot.cli.scrub_environment import SECRET_VERBS
 from bot.contracts.errors import AgentError, ExitCode, UsageError, shortage_remedy
 
 VERBS = {
@@ -78,6 +76,8 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run_verb(verb: str, rest: Sequence[str]) -> int:
+    from bot.cli import errors  # `--version` and `--help` need nothing of it
+
     module, parser = verb_parser(verb)
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
         # As standard error does: what the encoding lacks is shown by its escape.
@@ -85,14 +85,14 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
     try:
         arguments = parser.parse_args(rest)
         _check_current_folder()
-        _mask_secrets(verb)
+        errors.mask_secrets(verb)
         with _interruptible():
             return int(module.run(arguments))
     except AgentError as error:
         message = _with_remedy(str(error))
-        _say(f"slash-agent {verb}: {message}")
-        _say_notes(error)
-        _summarise(verb, message)
+        errors.say(f"slash-agent {verb}: {message}")
+        errors.say_notes(error)
+        errors.summarise(verb, message)
         return int(error.exit_code)
     except KeyboardInterrupt:
         with suppress(OSError):  # the terminal may be gone
@@ -105,10 +105,10 @@ def _run_verb(verb: str, rest: Sequence[str]) -> int:
         message = getattr(error, "strerror", None) or (os.strerror(number) if number else str(error))
         remedy = "make the disk writable" if number == errno.EROFS else shortage_remedy(message)
         if not remedy:
-            return _internal_error(verb, error)
+            return errors.internal_error(verb, error)
         if not _is_full(sys.stdout):  # else `_written_out` says it
-            _say(f"slash-agent {verb}: {message}: {remedy} and try again")
-        _say_notes(error)
+            errors.say(f"slash-agent {verb}: {message}: {remedy} and try again")
+        errors.say_notes(error)
         return ExitCode.UNAVAILABLE
 
 
@@ -146,8 +146,10 @@ def _written_out(verb: str, code: int) -> int:
             os.dup2(nowhere, stream.fileno())
             os.close(nowhere)
             if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                from bot.cli import errors
+
                 with suppress(OSError):
-                    _say(f"slash-agent {verb}: standard output cannot be written: {error.strerror}")
+                    errors.say(f"slash-agent {verb}: standard output cannot be written: {error.strerror}")
                 code = code or ExitCode.UNAVAILABLE
     return code
 
@@ -165,16 +167,6 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             _signal.signal(number, handler)
-
-
-def _mask_secrets(verb: str) -> None:
-    """Register secrets with the runner's log masking, which does not know those that a workflow made, nor base64."""
-    if verb in SECRET_VERBS and os.environ.get("GITHUB_ACTIONS") == "true":
-        from bot.github.actions import Actions
-        from bot.session.context.secrets import known_secrets, mask_all
-
-        # The runner reads commands from standard error as well, where no program looks for a verb's answer.
-        mask_all(known_secrets(os.environ), Actions(os.environ, sys.stderr).add_mask)
 
 
 def verb_parser(verb: str) -> tuple[ModuleType, argparse.ArgumentParser]:
@@ -198,59 +190,6 @@ def load_verb(verb: str) -> ModuleType:
         return importlib.import_module(f"bot.cli.{verb}")
     finally:
         gc.enable()
-
-
-def _internal_error(verb: str, error: Exception) -> ExitCode:
-    """Print one sentence; the traceback only on request, since it may quote what a journal would mask."""
-    if os.environ.get("SLASH_AGENT_TRACEBACK"):
-        _say("".join(traceback.format_exception(error)).rstrip(), headline=False)
-    _say(
-        f"slash-agent {verb}: internal error, please report it: {type(error).__name__}: {error} "
-        "(set SLASH_AGENT_TRACEBACK=1 to see the traceback)"
-    )
-    _say_notes(error)
-    return ExitCode.INTERNAL
-
-
-def _say_notes(error: Exception) -> None:
-    """Print the notes of an error: where an interrupted run keeps its work, and the commands that recover it."""
-    for note in getattr(error, "__notes__", ()):
-        _say(note, headline=False)
-
-
-def _say(line: str, *, headline: bool = True) -> None:
-    """An error may quote what a command of the repository printed: nothing of it is a command to the runner, and no
-    secret."""
-    if headline and sys.stderr.isatty():
-        from bot.cli.terminal.printer import Printer
-
-        Printer(sys.stderr, os.environ).headline("bad", _masked(line))
-        return
-    from bot.github.actions import Actions
-
-    Actions(os.environ, sys.stderr).print(_masked(line))
-
-
-def _summarise(verb: str, sentence: str) -> None:
-    """Write the job's summary for an error too."""
-    if os.environ.get("GITHUB_STEP_SUMMARY"):
-        from bot.github.actions import Actions
-        from bot.report.summary import error_summary
-
-        Actions(os.environ, sys.stderr).add_summary(error_summary(verb, _masked(sentence)))
-
-
-def _masked(line: str) -> str:
-    """`line` as a journal would keep it, where this process was given a secret at all."""
-    from bot.session.context.secrets import known_secrets
-
-    secrets = known_secrets(os.environ)
-    if not secrets:
-        return line
-    from bot.gate.disguised_secrets import Detector
-    from bot.gate.redact import Redactor
-
-    return Detector(Redactor(secrets)).masked(line)
 
 
 def top_parser() -> argparse.ArgumentParser:

@@ -15,13 +15,26 @@ from typing import TYPE_CHECKING
 from bot.cli.options import add_text, names_of, repositories_of
 from bot.contracts.errors import ExitCode, UsageError
 from bot.github.actions import Actions
+from bot.github.tokens import Access
+from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
+from bot.report.summary import dashboards_summary, plan_summary
+from bot.session.context.github_env import read_github_environment, signed_in
+from bot.session.event.event_context import client_for
+from bot.session.event.maintain import (
+    FIRST_WINDOW,
+    LastPlan,
+    MaintenanceRun,
+    last_plan,
+    plan_repositories,
+    put_dashboards,
+    utc_now,
+)
 
 if TYPE_CHECKING:
     from bot.github.client import GitHub
-    from bot.github.tokens import Access
     from bot.maintenance.due_tasks import MatrixJob
     from bot.session.context.github_env import GitHubEnvironment
-    from bot.session.event.maintain import LastPlan, RepositoryPlan
+    from bot.session.event.maintain import RepositoryPlan
 
 EXAMPLE = "slash-agent maintain --plan --repositories owner/one,owner/two"
 
@@ -53,11 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:
-    from bot.github.tokens import Access
-    from bot.report.summary import dashboards_summary, plan_summary
-    from bot.session.context.github_env import read_github_environment
-    from bot.session.event.maintain import MaintenanceRun, plan_repositories, put_dashboards, utc_now
-
     if not (arguments.plan or arguments.dashboard):
         raise UsageError("Say what to do: --plan or --dashboard.")
     actions = Actions(os.environ, sys.stderr)
@@ -103,7 +111,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything: bool) -> list[MatrixJob]:
     """Returns what is in the matrix."""
-    from bot.maintenance.due_tasks import MOST_JOBS, matrix, matrix_json
 
     jobs, remaining = matrix(
         (entry.repository, entry.minutes, decision) for entry in plans for decision in entry.decisions
@@ -138,8 +145,6 @@ def _print_plan(plans: Sequence[RepositoryPlan], actions: Actions, *, everything
 
 def _hosts(where: GitHubEnvironment, access: Access, actions: Actions) -> Callable[[str], GitHub]:
     """A client a repository: of an app, each with a token of its own."""
-    from bot.session.context.github_env import signed_in
-    from bot.session.event.event_context import client_for
 
     def host_of(repository: str) -> GitHub:
         signed = signed_in(where, repository, access)
@@ -154,9 +159,6 @@ def _last_plan(
     since: datetime | None, where: GitHubEnvironment, host_of: Callable[[str], GitHub], now: datetime
 ) -> LastPlan:
     """Since the schedule's run before this one; outside a scheduled run of Actions there is none to ask for."""
-    from bot.session.event.event_context import client_for
-    from bot.session.event.maintain import FIRST_WINDOW, LastPlan, last_plan
-
     if since is not None or not (where.repository and where.workflow):
         return LastPlan(since or now - FIRST_WINDOW)
     # The job's own token may see the runs, whoever else acts: the app need not be installed here.

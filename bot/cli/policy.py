@@ -20,6 +20,8 @@ from bot.policy.problems import PolicyError, Problem
 from bot.policy.read_policy import CheckedPolicy, check_policy, schema_text
 from bot.policy.rule import Effect
 from bot.policy.values import Policy
+from bot.session.context.base import finder_of
+from bot.session.local.explain_call import explain_call
 
 EXAMPLE = """slash-agent policy check .github/agent.yml
          slash-agent policy explain --command 'git push'
@@ -105,8 +107,6 @@ def _check_rules(checked: CheckedPolicy, file: Path) -> None:
     """Raises `PolicyError` where the policy names a file of rules for secrets that a run would refuse."""
     if not checked.policy.detector.rules:
         return
-    from bot.session.context.base import finder_of
-
     root = _root(file)
     try:
         finder_of(checked.policy, lambda path: _read(root / path, needed=False), f"in {root}")
@@ -137,8 +137,6 @@ def _problem_fields(one: Problem) -> dict[str, object]:
 def _explain(arguments: argparse.Namespace) -> ExitCode:
     tool, call = _call(arguments)
     verb = Verb(arguments.verb) if arguments.verb else None
-    from bot.session.local.explain_call import explain_call
-
     root = str(_root(arguments.file))
     explanation = explain_call(_policy(arguments.file), Tier(arguments.tier), tool, call, verb, root=root)
     decision = explanation.decision

@@ -18,7 +18,8 @@ from bot.contracts.formatting import count_of, exit_text, money
 from bot.contracts.outcome import CheckResult, CheckRun, CheckState, Outcome, Status, StopReason
 from bot.contracts.pulls import Side
 from bot.contracts.review import Finding, Review, Severity
-from bot.evidence.labels import check_title
+from bot.evidence.labels import as_they_were, check_title, confirms, kinds_of, newly_failing, no_figures
+from bot.evidence.summary import summarize_checks
 from bot.github.actions import json_text
 
 _MOST_PROBLEMS = 3
@@ -109,8 +110,6 @@ def _headline_parts(outcome: Outcome, where: str, review: Review | None) -> tupl
     if review is not None:
         return _review_headline(review)
     if outcome.files:
-        from bot.evidence.summary import summarize_checks  # needed at the end only
-
         checks = summarize_checks(outcome)
         mark: Mark = "bad" if checks.failing else "good" if checks.good else "doubt"
         changed = f"{count_of(len(outcome.files), 'file')} changed {where}".rstrip()
@@ -164,7 +163,6 @@ def _reasons(outcome: Outcome) -> Iterator[tuple[str, str]]:
     if not answered and not fine:
         yield "why", outcome.reason
     if outcome.files:
-        from bot.evidence.summary import summarize_checks
         from bot.publish.evidence.priorities import file_priorities
         from bot.publish.markdown import unescaped
 
@@ -216,8 +214,6 @@ def _print_as_they_were(check: CheckResult, printer: Printer) -> None:
     result = check.as_they_were
     if result is None:
         return
-    from bot.evidence.labels import as_they_were, confirms
-
     style: Style = "green" if confirms(result) else "red" if result.failed else "yellow"
     printer.field("", as_they_were(result), style)
     if result.mixed:
@@ -265,7 +261,6 @@ def _state(run: CheckRun) -> str:
 
 def _tests(check: CheckResult) -> str:
     """Return the change of the tests in a check, and whether it is flaky: then its last state is no evidence."""
-    from bot.evidence.labels import kinds_of  # needed at the end only
 
     summary = ", ".join(f"{count_of(kind.number, 'test')} {kind.words}" for kind in kinds_of(check.tests))
     flaky = "flaky: it passed when it was run again" if check.flaky else ""
@@ -273,8 +268,6 @@ def _tests(check: CheckResult) -> str:
 
 
 def _newly_failing(check: CheckResult) -> Iterator[str]:
-    from bot.evidence.labels import newly_failing
-
     tests, more = newly_failing(check.tests)
     for name, reason in tests:
         yield f"fails now: {name}{f': {reason}' if reason else ''}"
@@ -301,8 +294,6 @@ def _print_problems(outcome: Outcome, printer: Printer) -> None:
 
 
 def _checker_line(comparison: CheckerComparison) -> str:
-    from bot.evidence.labels import no_figures
-
     words = no_figures(comparison)
     if not words:
         uncovered = f", {comparison.uncovered_count:,} uncovered" if comparison.uncovered_count else ""

@@ -16,6 +16,7 @@ from bot.contracts.errors import ExitCode, UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.progress import EndEvent
 from bot.contracts.review import Review
+from bot.review.sarif import to_sarif
 from bot.session.context.preflight import check_file
 from bot.session.local.review import ReviewOptions, ReviewResult, review
 from bot.session.run_folder import cleaning_up_after
@@ -62,8 +63,6 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _write_sarif(file: Path, review_range: Review) -> None:
-    from bot.review.sarif import to_sarif
-
     try:
         file.write_text(to_sarif(review_range, __version__), encoding="utf-8")
     except OSError as error:

@@ -9,6 +9,7 @@ interpreter (some 20 ms), imports next to nothing, and does nothing for commands
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enumerations of these: 7 ms of the start
+import fcntl
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -135,8 +136,6 @@ def _send_secrets(variables: Mapping[str, str]) -> int:
     data = b"\0".join(os.fsencode(f"{name}={value}") for name, value in variables.items())
     ours, theirs = os.pipe()
     if len(data) > 1 << 16:
-        import fcntl
-
         try:
             fcntl.fcntl(theirs, fcntl.F_SETPIPE_SZ, len(data))
         except OSError as error:

@@ -14,6 +14,7 @@ from bot.cli.terminal.printer import Printer, encodable, one_line
 from bot.contracts.formatting import count_of, exit_text
 from bot.contracts.outcome import CheckState
 from bot.evidence.check import last_line
+from bot.session.local.trial import TrialCallbacks, try_checks
 
 if TYPE_CHECKING:
     from bot.session.local.trial import Trial
@@ -32,10 +33,6 @@ ADVICE = {
 
 def try_with_progress(root: Path, policy_text: str, stream: TextIO) -> list[Trial]:
     """Return the checks that were tried before Ctrl-C. Raises `AgentError` if none can be."""
-    from bot.session.local.trial import (  # the whole of a run: loaded if something is tried
-        TrialCallbacks,
-        try_checks,
-    )
 
     printer = Printer(stream, os.environ)
     printer.line(

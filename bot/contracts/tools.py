@@ -76,3 +76,8 @@ def varied_outcome(phrasings: Sequence[str], metadata: Mapping[str, Any]) -> Too
     """Return a successful outcome with alternative phrasings. The first is the plain one, and no longer than
     the others on average."""
     return ToolOutcome(phrasings[0], metadata=metadata, others=tuple(phrasings[1:]))
+
+
+class ToolFailure(Exception):
+    """A tool cannot carry out its call. The message goes to the model as an error result: what happened, to what,
+    and the next step that would work."""

@@ -18,6 +18,7 @@ from bot.environment.detection import Detection, Step
 from bot.maintenance.task import FOLDER
 from bot.maintenance.task_file import is_task_file
 from bot.policy.load import POLICY_FILE, load_policy
+from bot.policy.read_policy import check_policy
 from bot.policy.values import Policy
 from bot.providers.connect import default_model
 from bot.providers.lifecycle import end_of
@@ -222,8 +223,6 @@ def _policy(root: Path) -> Finding:
     name, text = "policy", read_text(root / POLICY_FILE)
     if text is None:
         return Finding(name, State.OK, f"There is no {POLICY_FILE}, so the built-in policy holds.")
-    from bot.policy.read_policy import check_policy
-
     try:
         warnings = check_policy(text, POLICY_FILE).warnings
     except AgentError as error:

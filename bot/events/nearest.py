@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -13,8 +14,6 @@ def nearest(word: str, known: Iterable[str], *, slips: int | None = None) -> str
     """
     words = list(known)
     if slips is None:
-        import difflib
-
         matches = difflib.get_close_matches(word[:100], words, n=1, cutoff=0.0)
         return matches[0] if matches else ""
     candidates = [(distance(word, one), one) for one in words if abs(len(word) - len(one)) <= slips]

@@ -15,8 +15,9 @@ from time import thread_time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from markdown_it import MarkdownIt
+
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.ruler import StateBase
     from markdown_it.token import Token
 
@@ -89,8 +90,6 @@ def _texts(tokens: list[Token]) -> Iterator[str]:
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
     options = {"html": True, "maxNesting": MAX_NESTING}
     return limited(MarkdownIt("commonmark", options).enable(["table", "strikethrough"]))
 
@@ -162,8 +161,6 @@ def limited(parser: MarkdownIt) -> MarkdownIt:
 
 @lru_cache(maxsize=2)
 def _block_parser(html: bool) -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
     parser = MarkdownIt("commonmark", {"html": html, "maxNesting": MAX_NESTING}).enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return limited(parser)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from bot.gate.secret_encodings import pieces_of
+
 if TYPE_CHECKING:
     from bot.gate.secret_encodings import Pieces, SecretMatch
 
@@ -66,7 +68,5 @@ class Redactor:
         if not self._secrets:
             return iter(())
         if self._pieces is None:
-            from bot.gate.secret_encodings import pieces_of
-
             self._pieces = pieces_of(self._secrets)
         return self._pieces.all(data)

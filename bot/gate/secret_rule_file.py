@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import re2
+
 from bot.contracts.errors import UsageError
 from bot.gate.secrets import Rule, Span
 from bot.parsing.parser import ParseError, Parser
@@ -163,8 +165,6 @@ class _RuleReader:
         return _Allowed(tuple(regexes), tuple(words), target)
 
     def _compiled(self, expression: str, number: int | None, key: str) -> Any:
-        import re2
-
         if len(expression) > _LONGEST_REGEX:
             raise self._error(
                 number, key, f"an expression of {len(expression)} characters; at most {_LONGEST_REGEX}"

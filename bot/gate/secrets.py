@@ -10,6 +10,8 @@ from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
+import re2
+
 MOST = 2_000
 """Matches in one text that are masked one by one. A text with more is likely an attack on our time: the rest of it
 is masked as a whole."""
@@ -103,7 +105,6 @@ def _built_in(data: bytes) -> Iterator[Span]:
 def _compiled():  # type: ignore[no-untyped-def]  # google-re2 has no types
     """Return the search for all patterns in one, the set that tells which pattern a match is of, and the search for
     placeholders."""
-    import re2
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1

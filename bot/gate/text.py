@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import count
 
-from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, plain_addresses
+from bot.gate.markdown import LANGUAGE, CodeBlock, SlowText, code_blocks, live_part, plain_addresses
 
 MAX_CHARACTERS = 65_536
 """GitHub's limit for a body."""
@@ -109,7 +109,6 @@ def clean_line(text: str, limit: int) -> str:
 
 def clean_markdown(text: str, limit: int) -> str:
     """Return `text` as Markdown without effects, at most `limit` characters. Fenced code is unchanged."""
-    from bot.gate.markdown import live_part
 
     limit = min(limit, MAX_CHARACTERS)
     with suppress(SlowText):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
+from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
@@ -160,8 +161,6 @@ def schedule_error(schedule: str) -> str:
         return ""
     if len(schedule.split()) != 5:
         return f"expected five cron fields, or one of {', '.join(WORDS)}"
-    from cronsim import CronSim, CronSimError
-
     try:
         CronSim(schedule, datetime(2026, 1, 1, tzinfo=UTC))
     except CronSimError as error:
@@ -186,13 +185,11 @@ def cron(schedule: str, key: str) -> str:
 
 def last_due(schedule: str, key: str, now: datetime) -> datetime:
     """Return the last due time that is not after `now` (UTC)."""
-    from cronsim import CronSim
 
     return next(CronSim(cron(schedule, key), now + timedelta(seconds=1), reverse=True))
 
 
 def next_due(schedule: str, key: str, now: datetime) -> datetime:
     """Return the first due time after `now` (UTC)."""
-    from cronsim import CronSim
 
     return next(CronSim(cron(schedule, key), now))

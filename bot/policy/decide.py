@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from bot.contracts.request import Tier
+from bot.policy import globs, matching
+from bot.policy.dangerous import dangerous
 from bot.policy.protected import ProtectedFiles
-from bot.policy.rule import Effect
+from bot.policy.rule import CommandRule, Effect
 from bot.policy.values import DiffPolicy, Policy
 
 if TYPE_CHECKING:
@@ -72,8 +74,6 @@ def decide(
     rules = [rule for rule in policy.rules if tier in rule.tiers]
     if not rules:
         return _built_in(policy, tool, arguments, root, outside)
-    from bot.policy import matching
-
     match = matching.call(rules, tool, arguments, root)
     if match is None:
         return _built_in(policy, tool, arguments, root, outside)
@@ -88,7 +88,6 @@ def decide(
 
 def allows_commands(policy: Policy, tier: Tier) -> bool:
     """Whether a rule allows commands by name."""
-    from bot.policy.rule import CommandRule
 
     return any(
         isinstance(rule, CommandRule) and rule.effect is Effect.ALLOW and tier in rule.tiers
@@ -101,8 +100,6 @@ def _built_in(policy: Policy, tool: str, arguments: Mapping[str, Any], root: str
     command = arguments.get("command")
     if tool != "bash" or not isinstance(command, str):
         return Decision(Effect.ALLOW)
-    from bot.policy.dangerous import dangerous
-
     match = dangerous(command, root, policy.dangerous.allow, outside=outside)
     if match is None:
         return Decision(Effect.ALLOW)
@@ -130,8 +127,6 @@ class WriteRules:
     def _forbidden(self, path: str, written: str) -> str | None:
         if not self._rules:
             return None
-        from bot.policy import matching
-
         rules = self._rules
         if path in self._approved:
             rules = [rule for rule in rules if rule.effect is Effect.DENY]
@@ -145,8 +140,6 @@ class WriteRules:
             return None
         if kind == "deletion":
             return None if self._deletions or self._diff.deletions else _DELETIONS
-        from bot.policy import globs
-
         key, what = ("links", "a symbolic link") if kind == "link" else ("binaries", "a binary file")
         if any(globs.matches(glob, path) for glob in getattr(self._diff, key)):
             return None

@@ -13,16 +13,16 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from bot.policy.wrappers import Words, inner_commands, inner_shell_texts, runs_another
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Tree
+    from tree_sitter import Node, Parser, Tree
 
 # In bytes of UTF-8. Longer commands are opaque and never parsed.
 MAX_COMMAND = 8 * 1024
@@ -117,10 +117,8 @@ def syntax_tree(command: str, seconds: float) -> Tree | None:
     (tree-sitter-bash 0.25.1). A parser is for one text: it is made in microseconds, two threads
     never share one, and one that was stopped half-way would go on with the old text.
     """
-    import tree_sitter
-
     source = _NOT_ASCII.sub("%", command).encode("ascii")
-    parser = tree_sitter.Parser(_language())
+    parser = _parsers()()
     if len(source) <= _SURELY_SHORT:
         return parser.parse(source)
     view, end = memoryview(source), time.thread_time() + seconds
@@ -134,11 +132,11 @@ def syntax_tree(command: str, seconds: float) -> Tree | None:
 
 
 @cache
-def _language() -> Language:
+def _parsers() -> Callable[[], Parser]:
     import tree_sitter
     import tree_sitter_bash
 
-    return tree_sitter.Language(tree_sitter_bash.language())
+    return partial(tree_sitter.Parser, tree_sitter.Language(tree_sitter_bash.language()))
 
 
 def _simple_commands(root: Node, source: str) -> tuple[Words, ...] | None:

@@ -1,15 +1,12 @@
-"""The default policy, the budget of one run, and who may request what, for `bot.events`."""
+"""The default policy, and the budget of one run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from bot.contracts.request import Tier
 from bot.policy.values import Policy
-
-if TYPE_CHECKING:
-    from bot.events.admission import Admission
 
 Limit = TypeVar("Limit", int, float)
 
@@ -57,21 +54,3 @@ def run_budget(policy: Policy, tier: Tier, requested_usd: float | None = None) -
 def least(one: Limit | None, other: Limit | None) -> Limit | None:
     """Return the smaller limit, where `None` is no limit."""
     return min((limit for limit in (one, other) if limit is not None), default=None)
-
-
-def admission(policy: Policy) -> Admission:
-    """Return who may request what by `policy`, as `bot.events` takes it."""
-    from bot.events.admission import Admission  # 30 ms that a local run does not need
-
-    return Admission(
-        verbs={tier: settings.verbs for tier, settings in policy.tiers.items()},
-        bots=policy.verbs_of_bots,
-        own_thread=policy.thread_author,
-        labels=policy.triggers.labels,
-        assignee=policy.triggers.assignee,
-        reviews=policy.review.on,
-        drafts=policy.review.drafts,
-        failed_runs=policy.triggers.failed_runs,
-        models=policy.options.models,
-        always_draft=policy.pull_request.always_draft,
-    )

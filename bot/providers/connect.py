@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import ipaddress
 from collections.abc import Mapping
@@ -10,13 +11,12 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 from bot.contracts.errors import UsageError
-from bot.contracts.model import ModelInfo, ModelOverride, Provider
+from bot.contracts.model import ModelInfo, Provider
 from bot.providers.endpoint import Endpoint
 from bot.providers.lifecycle import CLOSED_PROVIDERS, refuse_ended
 from bot.providers.models import (
     CHAT_EFFORTS,
     DEFAULTS,
-    apply_override,
     full_name_of,
     listed_name,
     model_info,
@@ -74,26 +74,6 @@ def connect(
     from bot.providers.streaming import StreamingProvider
 
     return StreamingProvider(wire, policy, model=model)
-
-
-def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
-    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
-    from bot.providers.streaming import StreamingProvider
-
-    if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
-        provider.adopt(apply_override(provider.info, overrides[provider.model]))
-    return provider
-
-
-def share_model_info(provider: Provider, other: Provider) -> Provider:
-    """Return `provider` with the model info of `other`, if both were connected with the same name."""
-    from bot.providers.streaming import StreamingProvider
-
-    if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
-        return provider
-    if provider.model == other.model:
-        provider.adopt(other.info)
-    return provider
 
 
 def _endpoint(model: str, vendor: Vendor, environment: Mapping[str, str]) -> Endpoint:
@@ -179,8 +159,6 @@ def _split(model: str) -> tuple[str, str, Vendor]:
         raise UsageError(f"--model takes provider/name, and {model!r} is not of that form; {hint}")
     vendor = VENDORS.get(provider)
     if vendor is None:
-        import difflib
-
         near = difflib.get_close_matches(provider[:100], VENDORS, n=1)
         raise UsageError(
             f"There is no provider {provider!r}{f'; did you mean {near[0]}/{name}?' if near else '.'} "

@@ -8,6 +8,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import httpx2
@@ -21,6 +22,9 @@ MAX_RESPONSE = 128 * 2**20
 
 _MAX_ERROR = 2**20
 _CONNECT, _SEND, _KEEPALIVE = 10.0, 60.0, 90.0
+_DONE = (b"[DONE]\n\n", b"[DONE]\r\n\r\n", b"[DONE]")
+_LINGER = 0.5
+"""Seconds that a server may take to end its response after that."""
 # The packages add telemetry, and whatever their own environment variables name.
 _PASSED = frozenset({"connection", "accept", "content-type", "content-length"})
 
@@ -60,6 +64,11 @@ class ActiveConnection:
             self._is_cut = True
             self._shut()
 
+    def shut(self) -> None:
+        """End the current read; the next request takes another connection."""
+        with self._lock:
+            self._shut()
+
     def close(self) -> None:
         with self._lock:
             self._release()
@@ -78,13 +87,25 @@ class ActiveConnection:
 
 
 class _Limited(httpx2.SyncByteStream):
-    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's."""
+    """A response's bytes, up to `MAX_RESPONSE`, and the beginning of an error's.
 
-    def __init__(self, stream: httpx2.SyncByteStream, *, is_error: bool) -> None:
+    The openai package leaves a stream at `[DONE]`. Read to its end, the connection serves the next request too."""
+
+    def __init__(
+        self, stream: httpx2.SyncByteStream, connection: ActiveConnection, *, is_error: bool
+    ) -> None:
         self._stream = stream
+        self._connection = connection
         self._is_error = is_error
+        self._pieces = self._limited()
+        self._last = b""
 
     def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self._last = piece
+            yield piece
+
+    def _limited(self) -> Iterator[bytes]:
         left = _MAX_ERROR if self._is_error else MAX_RESPONSE
         for piece in self._stream:
             left -= len(piece)
@@ -95,6 +116,12 @@ class _Limited(httpx2.SyncByteStream):
             yield piece
 
     def close(self) -> None:
+        if self._last.endswith(_DONE):
+            limit = threading.Timer(_LINGER, self._connection.shut)
+            limit.start()
+            with suppress(httpx2.HTTPError, AnswerTooLong):
+                next(self._pieces, None)
+            limit.cancel()
         self._stream.close()
 
 
@@ -132,7 +159,7 @@ def open_client(
         # None was asked for, and a megabyte may unpack to any number.
         response.headers.pop("content-encoding", None)
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Limited(response.stream, is_error=not response.is_success)
+        response.stream = _Limited(response.stream, connection, is_error=not response.is_success)
 
     transport = httpx2.HTTPTransport(
         verify=_tls(endpoint),

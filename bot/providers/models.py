@@ -6,6 +6,7 @@ A policy may override it (`models:`, see docs/models.md); an unlisted model gets
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -204,8 +205,6 @@ def similar_name(name: str) -> str:
     listed = listed_name(name)
     if listed in _TABLE:
         return ""
-    import difflib
-
     return next(iter(difflib.get_close_matches(listed[:100], _TABLE, n=1, cutoff=0.8)), "")
 
 

@@ -17,6 +17,7 @@ from bot.contracts.model import Provider
 from bot.providers.endpoint import Endpoint, key_headers, messages_headers
 from bot.providers.http_client import ActiveConnection, open_client
 from bot.providers.presets import VENDORS, endpoint_of
+from bot.providers.streaming import StreamingProvider
 
 _PATIENCE = 10.0
 
@@ -124,7 +125,6 @@ _WINDOW_FIELDS = ("max_model_len", "context_length", "context_window", "max_cont
 
 def with_served_window(provider: Provider) -> Provider:
     """Return `provider` with the window that its server reports, if the model is not listed. Raises nothing."""
-    from bot.providers.streaming import StreamingProvider
 
     if not isinstance(provider, StreamingProvider) or provider.info.known:
         return provider

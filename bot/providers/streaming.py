@@ -9,13 +9,22 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import Message
-from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying
+from bot.contracts.model import (
+    Complete,
+    Event,
+    Failed,
+    ModelInfo,
+    ModelOverride,
+    ModelRequest,
+    Provider,
+    Retrying,
+)
 from bot.providers.assembly import TOO_LONG, Assembly
 from bot.providers.endpoint import Endpoint
 from bot.providers.failures import (
@@ -27,8 +36,11 @@ from bot.providers.failures import (
     failure_of,
     reported_error,
 )
+from bot.providers.models import apply_override
 from bot.providers.retry import DEFAULT_POLICY, FailedAttempt, GiveUp, RetryPolicy, next_wait
-from bot.providers.wire import Params, Stream, Wire
+
+if TYPE_CHECKING:
+    from bot.providers.wire import Params, Stream, Wire
 
 _PAUSED = "pause_turn"
 _MAY_STILL_ANSWER = (
@@ -235,3 +247,21 @@ def _canceled(assembly: Assembly) -> Failed:
 
 def _partial(assembly: Assembly) -> Message | None:
     return None if assembly.is_empty else assembly.message(truncated=True)
+
+
+def apply_overrides(provider: Provider, overrides: Mapping[str, ModelOverride]) -> Provider:
+    """Return `provider` with the policy's settings for its model, by the name it was connected with."""
+
+    if overrides and isinstance(provider, StreamingProvider) and provider.model in overrides:
+        provider.adopt(apply_override(provider.info, overrides[provider.model]))
+    return provider
+
+
+def share_model_info(provider: Provider, other: Provider) -> Provider:
+    """Return `provider` with the model info of `other`, if both were connected with the same name."""
+
+    if not isinstance(provider, StreamingProvider) or not isinstance(other, StreamingProvider):
+        return provider
+    if provider.model == other.model:
+        provider.adopt(other.info)
+    return provider

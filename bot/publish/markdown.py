@@ -7,9 +7,12 @@ escape; the others only escape.
 from __future__ import annotations
 
 import re
+from html import escape
 from itertools import islice
 
+from bot.gate.additions import brings_in_unseen
 from bot.gate.markdown import code_blocks
+from bot.gate.path_rules import protection, refusal
 from bot.gate.secrets import withhold_if_secret
 from bot.gate.text import break_commit_words, clean_line, clean_markdown
 from bot.policy.protected import ProtectedFiles
@@ -189,7 +192,6 @@ def safe_plain(text: str, limit: int) -> str:
 
 def safe_html(text: str) -> str:
     """Return a command inside an HTML tag, where Markdown code spans do not work."""
-    from html import escape
 
     # This is no code span, so mentions and keywords would have an effect.
     return f"<code>{escape(clean_line(_gated(text, 200), 200)).replace('[', '&#91;')}</code>"
@@ -220,9 +222,6 @@ def _printable(text: str, limit: int) -> str:
 
 def suggestion_refusal(path: str, text: str, suggestion: str, protected: ProtectedFiles) -> str:
     """Return a clause why a suggestion, which one click commits, may not be posted; empty if it may."""
-    from bot.gate.additions import brings_in_unseen  # 25 ms, which a report does not need
-    from bot.gate.path_rules import protection, refusal
-
     if reason := refusal(path):
         return f"the path {reason}"
     if reason := protection(path, protected):

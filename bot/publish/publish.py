@@ -37,16 +37,21 @@ from bot.publish.context import (
     kind_of,
     make_bare,
 )
+from bot.publish.plan_approval import check_approval, report_execution
+from bot.publish.plan_comment import publish_plan
 from bot.publish.remote import Remote
 from bot.publish.result import (
     CancelledAfterPublishing,
     PublishResult,
     ThreadCommentError,
+    publish_answer,
     report_change,
     report_failure,
     report_no_change,
 )
+from bot.publish.review.publish import publish_review
 from bot.publish.thread.markers import thread_ref_of
+from bot.publish.writes import apply_writes, validate_writes
 
 if TYPE_CHECKING:
     from bot.publish.plan_approval import Approval
@@ -136,16 +141,10 @@ def _publisher(context: PublishContext) -> Callable[[PublishContext], tuple[str,
     """Return the function that posts the bundle's reply and returns soft failures; `None` if there is no reply."""
     match kind_of(context.bundle):
         case Status.REVIEWED:
-            from bot.publish.review.publish import publish_review
-
             return publish_review
         case Status.PLANNED:
-            from bot.publish.plan_comment import publish_plan
-
             return publish_plan
         case Status.ANSWERED | Status.NEEDS_INPUT:
-            from bot.publish.result import publish_answer
-
             return publish_answer
     return None
 
@@ -163,8 +162,6 @@ def _validate_writes(context: PublishContext) -> ValidatedWrites | None:
     """Validate the run's proposed writes on threads before anything is published."""
     if context.bundle.writes is None:
         return None
-    from bot.publish.writes import validate_writes
-
     return validate_writes(context)
 
 
@@ -173,8 +170,6 @@ def _apply_writes(
 ) -> PublishResult:
     if writes is None:
         return result
-    from bot.publish.writes import apply_writes
-
     applied = apply_writes(writes, context.github)
     written = () if context.github.dry_run is not None else applied.written
     return replace(result, written=written, withheld=applied.withheld)
@@ -185,8 +180,6 @@ def _check_approval(context: PublishContext) -> Approval | None:
     request = context.request
     if request.verb not in (Verb.APPROVE, Verb.CONTINUE) and request.plan is None:
         return None
-    from bot.publish.plan_approval import check_approval
-
     return check_approval(context.github, context.thread_ref, request)
 
 
@@ -195,7 +188,5 @@ def _report_execution(
 ) -> tuple[str, ...]:
     if approval is None:
         return ()
-    from bot.publish.plan_approval import report_execution
-
     number = 0 if context.github.dry_run is not None else result.pr_number
     return report_execution(context.github, context.thread_ref, approval, number)

@@ -1,10 +1,11 @@
-"""Keep compiled Jinja templates beside the bytecode of the package that they belong to."""
+"""Jinja templates of a package, compiled beside its bytecode."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from jinja2.bccache import Bucket
@@ -24,3 +25,13 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
         if not sys.dont_write_bytecode:
             with contextlib.suppress(OSError):
                 super().dump_bytecode(bucket)
+
+
+def environment(package: Path, templates: Path, **options: Any) -> jinja2.Environment:
+    """The environment for the files in `templates`; a missing value is an error. `options` are jinja2's."""
+    return jinja2.Environment(  # noqa: S701 - the caller chooses
+        loader=jinja2.FileSystemLoader(templates),
+        undefined=jinja2.StrictUndefined,
+        bytecode_cache=TemplateCache(package),
+        **options,
+    )

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
+from pygments.lexers import get_lexer_by_name
+
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
@@ -185,8 +187,6 @@ class Colours:
         if name is None:
             return None
         if name not in self._lexers:
-            from pygments.lexers import get_lexer_by_name
-
             self._lexers[name] = get_lexer_by_name(name, stripnl=False, ensurenl=False)
         return self._lexers[name]
 

@@ -8,20 +8,25 @@ script.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import jinja2
+from markupsafe import Markup
 
 from bot.agent import journal_file
 from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.formatting import count_of, duration, exit_text, money
 from bot.contracts.journal import SCHEMA_VERSION, RunEnded
+from bot.contracts.messages import Image
 from bot.contracts.regular_files import read_regular
 from bot.contracts.request import RunLimits
 from bot.publish.bundle.write import PATCH, PATCH_LIMIT
 from bot.publish.markdown import unescaped
+from bot.publish.template_cache import environment
 from bot.report import evidence
 from bot.report import text as words
 from bot.report.build_timeline import build_timeline
@@ -31,15 +36,6 @@ from bot.report.first_screen import FirstScreen, Handover, build_first_screen, h
 from bot.report.plots import plots_of, points_of
 from bot.report.text import blocks, make_visible, safe_link
 from bot.report.timeline import TextEntry, Timeline
-
-if TYPE_CHECKING:
-    import jinja2
-    from markupsafe import Markup
-
-
-from collections.abc import Mapping
-
-from bot.contracts.messages import Image
 
 _FOLDER = Path(__file__).parent / "templates"
 _PARTS = (
@@ -165,21 +161,16 @@ class Asset(NamedTuple):
 @cache
 def _template() -> jinja2.Template:
     """Cached in the process, and compiled beside the package's bytecode."""
-    import jinja2
-
-    from bot.publish.template_cache import TemplateCache
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
+    templates = environment(
+        _FOLDER.parent,
+        _FOLDER,
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=make_visible(),
         auto_reload=False,
-        bytecode_cache=TemplateCache(_FOLDER.parent),
     )
-    environment.filters.update(
+    templates.filters.update(
         short=words.shortened,
         blocks=blocks,
         unescaped=unescaped,
@@ -198,15 +189,13 @@ def _template() -> jinja2.Template:
         check_class=evidence.check_class,
         ranges=evidence.missed_lines,
     )
-    for name in environment.list_templates(extensions=["j2"]):
-        environment.get_template(name)
-    environment.globals.update(style=_asset("page.css"), script=_asset("page.js"))
-    return environment.get_template("page.html.j2")
+    for name in templates.list_templates(extensions=["j2"]):
+        templates.get_template(name)
+    templates.globals.update(style=_asset("page.css"), script=_asset("page.js"))
+    return templates.get_template("page.html.j2")
 
 
 def _asset(name: str) -> Asset:
-    from markupsafe import Markup
-
     text = (_FOLDER / name).read_text(encoding="utf-8")
     assert "</" not in text, f"{name} could end its own element"
     digest = base64.b64encode(sha256(text.encode()).digest()).decode("ascii")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bot.agent.journal_file import JournalFile
+from bot.agent.journal_file import JournalFile, read_journal
 from bot.contracts.errors import UsageError
 from bot.contracts.evidence import ServerUse
 from bot.contracts.formatting import count_of, money
@@ -60,7 +60,6 @@ def publish_summary(pull_url: str = "", notes: Sequence[str] = ()) -> str:
 
 def charts_of(journal: Path) -> str:
     """Return the charts for `run_summary`; empty if the journal cannot be read."""
-    from bot.agent.journal_file import read_journal
 
     try:
         return charts(read_journal(journal, lenient=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from bot.contracts.pulls import Side
@@ -161,8 +162,6 @@ def _runs(numbers: Sequence[int]) -> Iterator[Span]:
 
 
 def _near_names(diff: Diff, path: str) -> str:
-    from difflib import get_close_matches  # 3 ms to import, and rarely needed
-
     names = [file.path for file in diff.files if _is_utf8(file.path)]
     base = path.rpartition("/")[2]
     same = [name for name in names if name.rpartition("/")[2] == base]

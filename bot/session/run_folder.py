@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import json
 import os
 import pwd
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import bot
 from bot.contracts.errors import AgentError
 from bot.contracts.regular_files import read_regular
-
-if TYPE_CHECKING:
-    from bot.contracts.tools import Variation
+from bot.contracts.tools import Variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,6 @@ class RunFolder:
     @property
     def variation(self) -> Variation:
         """The seed of this run's phrasings."""
-        from bot.contracts.tools import Variation
 
         return Variation(self.root.name)
 
@@ -92,7 +90,6 @@ class RunFolder:
 
     def write_prepared(self, links: Mapping[str, str], setup_files: Collection[str]) -> None:
         """Record which links in the work tree are ours and which files setup made, for `salvage`."""
-        import json
 
         if links or setup_files:
             whole = self.root / "prepared.json.new"
@@ -101,7 +98,6 @@ class RunFolder:
 
     def read_prepared(self) -> tuple[Mapping[str, str], frozenset[str], str]:
         """Return the links and the files that setup made, and a note if the record is damaged."""
-        import json
 
         try:
             recorded = json.loads(read_regular(self._prepared, _LARGEST_RECORD))
@@ -197,7 +193,6 @@ def _is_regular(path: Path) -> bool:
 
 def new_folder(environment: Mapping[str, str]) -> RunFolder:
     """A fresh run folder: under the runner's temp folder in Actions, else under the user's state folder."""
-    import tempfile
 
     parent = parent_folder(environment)
     try:

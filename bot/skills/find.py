@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from bot.checkout.errors import CheckoutError
 from bot.checkout.git import Git
+from bot.checkout.local import resolve
 from bot.contracts.errors import UsageError
 from bot.skills.discover import DOCUMENTS, Discovered, discover
 from bot.skills.rules import MAX_DOCUMENT
@@ -159,7 +160,6 @@ def _reported(findings: Sequence[Finding]) -> Iterable[Finding]:
 def checkout_skills(folder: Path, environment: Mapping[str, str], instruction: str | None = "") -> SkillSet:
     """Return the skills that a session on the checkout at `folder` would have: the user's own, its HEAD's and
     the bundled ones. `instruction` is as in `choose_skills`. Raises `UsageError` if there is no such folder."""
-    from bot.checkout.local import resolve
 
     if not folder.is_dir():
         raise UsageError(f"There is no folder {folder}.")

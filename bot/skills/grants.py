@@ -11,6 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bot.policy.globs import flaw, matches, normalise
+from bot.policy.shell import parse_shell
+from bot.policy.wrappers import runs_another
+
 Words = tuple[str, ...]
 
 _READING = {"read": "view", "view": "view", "grep": "grep", "glob": "glob", "ls": "ls"}
@@ -58,8 +62,6 @@ def covering_pieces(grants: Sequence[Grant], tool: str, arguments: Mapping[str, 
         return ""
     if tool == _SHELL:
         return _covering_command_pieces(matching, arguments.get("command"))
-    from bot.policy.globs import matches, normalise
-
     path = arguments.get("path", ".")
     plain = normalise(path, root) if isinstance(path, str) else None
     if plain is None:
@@ -91,8 +93,6 @@ def _read(piece: str) -> Grant | str:
     match = _TOOL_PIECE.fullmatch(piece)
     if match is None:
         return "it is not a tool's name, with what it may be used for in brackets"
-    from bot.policy.globs import flaw
-
     name, inside = match[1].lower(), match[2]
     if name == _SHELL:
         return _read_command(piece, inside)
@@ -106,8 +106,6 @@ def _read(piece: str) -> Grant | str:
 
 
 def _read_command(piece: str, inside: str | None) -> Grant | str:
-    from bot.policy.wrappers import runs_another
-
     words, whole = _words(inside or "")
     if not words:
         return "it would allow every command; name the commands, as in Bash(git log:*)"
@@ -131,8 +129,6 @@ def _words(inside: str) -> tuple[Words, bool]:
 
 
 def _covering_command_pieces(grants: Sequence[Grant], command: object) -> str:
-    from bot.policy.shell import parse_shell  # most sessions have no grant, and need no parser
-
     simple = parse_shell(command).simple if isinstance(command, str) else None
     if not simple:
         return ""

@@ -5,8 +5,11 @@ An unconfined host runs the same tries: one that fails there proves nothing here
 
 from __future__ import annotations
 
+import _socket
 import ctypes
+import fcntl
 import os
+import time
 
 TYPE_CHECKING = False  # without importing it: the start waits for this, and `typing` costs 6 ms
 if TYPE_CHECKING:
@@ -77,8 +80,6 @@ def _tcp(planted: Planted) -> bool:
 
 
 def _udp(planted: Planted) -> bool:
-    import _socket  # the C module alone: the start waits for this, and `socket` costs 9 ms more
-
     sender = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
     try:
         sender.sendto(planted["tag"].encode(), ("127.0.0.1", planted["udp"]))
@@ -96,8 +97,6 @@ def _abstract_socket(planted: Planted) -> bool:
 
 
 def _connected(family: int, address: Any) -> bool:
-    import _socket
-
     with_timeout = _socket.socket(family, _socket.SOCK_STREAM)
     try:
         with_timeout.settimeout(1.0)
@@ -127,9 +126,6 @@ def _daemon(planted: Planted) -> bool:
 
 def _leave_behind(lock: str) -> None:
     """Start a process outside of the parent and the session. It locks `lock` until that file is removed."""
-    import fcntl
-    import time
-
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     child = os.fork()

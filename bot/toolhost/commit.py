@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bot.toolhost.context import Context, ToolFailure
+from bot.contracts.tools import ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.diff import MAX_TEXT, Block, Diff, KnownChange, compare
 from bot.toolhost.file_history import ChangedFile, State, sha256
 from bot.toolhost.files import LARGE, LoadedFile, failure, opened, read_all, relative, resolve

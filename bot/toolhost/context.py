@@ -7,25 +7,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.background import Jobs
 from bot.toolhost.file_history import FileHistory
 from bot.toolhost.listing import FileListCache
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
+from bot.toolhost.records import Records
 from bot.toolhost.resource_limits import effective_limits
 from bot.toolhost.transaction import Disk, FileSystem
 from bot.toolhost.usage import CommandUsage, DiskUse
 from bot.toolhost.working_folder import FolderNote
-
-if TYPE_CHECKING:
-    from bot.toolhost.freshness import Records
-
-
-class ToolFailure(Exception):
-    """A tool cannot carry out its call. The message goes to the model as an error result: what happened, to what,
-    and the next step that would work."""
 
 
 class Answer(NamedTuple):

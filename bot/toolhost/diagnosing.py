@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import files
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
 from bot.toolhost.freshness import count_as_shown
 from bot.toolhost.lsp.registry import is_checked

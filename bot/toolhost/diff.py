@@ -4,6 +4,7 @@ with a plus or a minus."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bot.toolhost.text import split_lines
@@ -88,8 +89,6 @@ def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
     if not old_middle or not new_middle or len(old_middle) + len(new_middle) > _COMPARED:
         yield top, top + len(old_middle), top, top + len(new_middle)
         return
-    from difflib import SequenceMatcher
-
     for tag, a, b, c, d in SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes():
         if tag != "equal":
             yield top + a, top + b, top + c, top + d

@@ -10,6 +10,7 @@ is a version of its own. A deletion is a version without bytes.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -173,6 +174,5 @@ def _plain(version: Version) -> dict[str, Any]:
 
 def sha256(data: bytes) -> str:
     """The hash as hexadecimal digits."""
-    import hashlib  # 8 ms, which a host that reads no file does not pay
 
     return hashlib.sha256(data, usedforsecurity=False).hexdigest()

@@ -7,11 +7,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.contracts.tools import ToolFailure
 from bot.toolhost import globs
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
 from bot.toolhost.listing import files, in_other_repository
 from bot.toolhost.text import NotTextError, Text, decode, to_lf
@@ -209,8 +211,6 @@ def missing(context: Context, path: Path, raw_path: str) -> ToolFailure:
 
 
 def _close(name: str, others: list[str]) -> list[str]:
-    from difflib import get_close_matches
-
     folded = {other.casefold(): other for other in others[:5000]}
     return [folded[key] for key in get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)]
 

@@ -11,6 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from bot.toolhost.text import LineEnds, line_ends, split_lines, to_lf
@@ -276,8 +277,6 @@ def _score(window: list[str], target: list[str]) -> float:
 
 
 def _line_score(line: str, wanted: str) -> float:
-    from difflib import SequenceMatcher
-
     if line == wanted:
         return 1.0
     if not line or not wanted or not 0.4 < len(line) / len(wanted) < 2.5:

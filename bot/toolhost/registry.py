@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from types import FrameType, ModuleType
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import tool_descriptions
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.search import SIMPLIFY
 from bot.toolhost.tools import bash
 

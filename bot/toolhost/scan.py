@@ -7,6 +7,7 @@ wrote is in that tool's result and is not reported again (`note`).
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import stat
 import time
@@ -288,8 +289,6 @@ def _read(root: int, path: str, mode: int) -> tuple[bytes | None, str, str | Non
         content = file.read(CONTENT_LIMIT + 1)
         if len(content) <= CONTENT_LIMIT:
             return content, sha256(content), None
-        import hashlib  # as in `sha256`
-
         digest = hashlib.sha256(content, usedforsecurity=False)
         while more := file.read(1 << 20):
             digest.update(more)

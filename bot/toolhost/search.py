@@ -13,12 +13,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bot.toolhost.context import ToolFailure
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.listing import FileList, ScratchRepository, files, leads_elsewhere
 from bot.toolhost.programs import Cancellation, ProgramResult
 from bot.toolhost.text import SNIFF, split_lines
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 TIMEOUT = 30.0
 
@@ -110,9 +113,7 @@ class GitEngine:
             if untracked is not None:
                 counts = self._in_portions(index)
             else:
-                from concurrent.futures import ThreadPoolExecutor  # 8 ms, which most searches do not pay
-
-                with ThreadPoolExecutor(1) as other:
+                with _threads(1) as other:
                     looking = other.submit(self._git.present, self._query.below, index)
                     counts = _counted(self._grep("-c", "--", self._below, index=index))
                     untracked = looking.result()
@@ -129,12 +130,10 @@ class GitEngine:
         if len(parts) == 1:
             return _counted(self._grep("-c", "--", self._below, index=index))
 
-        from concurrent.futures import ThreadPoolExecutor
-
         def search(paths: Sequence[str]) -> bytes:
             return self._grep("-c", "--", *paths, index=index, threads=1)
 
-        with ThreadPoolExecutor(len(parts)) as others:
+        with _threads(len(parts)) as others:
             return {
                 path: count
                 for counts in others.map(search, parts)
@@ -204,6 +203,12 @@ class PythonEngine:
         for number, line in enumerate(_text_lines(self._query.root / name), 1):
             if match := self._regex.search(line):
                 yield Hit(name, number, len(_bytes(line[: match.start()])) + 1, _printable(line))
+
+
+def _threads(count: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # 8 ms, which most searches do not pay
+
+    return ThreadPoolExecutor(count)
 
 
 def _counted(output: bytes) -> dict[str, int]:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.contracts import wire
-from bot.contracts.tools import ToolOutcome, Variation
+from bot.contracts.tools import ToolFailure, ToolOutcome, Variation
 from bot.toolhost import descendants
-from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.freshness import Records
 from bot.toolhost.process_monitor import ProcessMonitor
+from bot.toolhost.records import Records
 from bot.toolhost.registry import RUN, import_tools_of_models
 from bot.toolhost.scan import Scanner
 from bot.toolhost.tool_descriptions import BASH

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 
@@ -51,17 +54,12 @@ def first_error(path: PurePath, text: str) -> str:
 
 
 def _python(content: str) -> object:
-    import ast  # these three only if they are needed
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(content)
 
 
 def _json(content: str) -> object:
-    import json
-
     return json.loads(content)
 
 

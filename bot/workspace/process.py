@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import queue
 import select
@@ -226,8 +227,6 @@ def kill_all(find: Callable[[], Iterator[int]], limit: float) -> None:
 def kill_all_of_ours(limit: float) -> None:
     """Kill all descendants of this process, which is about to end itself."""
     if sys.platform == "linux":
-        import ctypes
-
         # This process adopts orphans, and finds them again.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     kill_all(lambda: filter(_lives, descendants(os.getpid())), limit)

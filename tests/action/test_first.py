@@ -22,7 +22,8 @@ import pytest
 from bot.contracts.request import Request
 from bot.events.event import read_event
 from bot.github.client import connect
-from bot.policy.tiers import admission, default_policy
+from bot.policy.tiers import default_policy
+from bot.session.event.event_context import admission
 from slash_forge.bundled import MAINTAINER, REPORTER
 from tests.events.requests import build_request
 from tests.support.runner import ROOT

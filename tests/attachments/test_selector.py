@@ -23,7 +23,8 @@ from bot.contracts.pulls import Comment, ReviewThread, Side
 from bot.contracts.request import Actor, Request, Thread, Tier, Trigger, Verb
 from bot.github.client import connect
 from bot.github.retry import Pace
-from bot.session.job.attachments import Attachments, _Reader, collect_attachments, has_attachments
+from bot.session.event.attachments import _Reader, collect_attachments
+from bot.session.job.attachments import Attachments, has_attachments
 from slash_forge import Forge
 from tests.attachments.pictures import plain
 from tests.support.listeners import Listener

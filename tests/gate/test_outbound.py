@@ -180,7 +180,7 @@ def test_a43_nothing_writes_but_through_the_gates_client() -> None:
                 continue
             if {"connect", "client"} & {name.name for name in node.names}:
                 found.add(str(path.relative_to(root)))
-    readers = {"session/context/github_env.py", "session/job/attachments.py", "cli/doctor.py"}
+    readers = {"session/context/github_env.py", "session/event/attachments.py", "cli/doctor.py"}
     assert found == {"gate/outbound.py"} | readers, "only clients that read are made without the gate"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import random
 import string
-import subprocess
-import sys
 import time
 
 import pytest
@@ -190,13 +188,3 @@ def _seconds(redactor: Redactor, text: str) -> float:
         redactor.text(text)
         best = min(best, time.thread_time() - began)
     return best
-
-
-def test_importing_it_loads_neither_re2_nor_the_forms() -> None:
-    code = (
-        "import sys, bot.gate.redact; print(sorted({'re2', 'bot.gate.secret_encodings'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,9 +11,18 @@ import pytest
 
 from bot.agent.receive import drain
 from bot.contracts.cancel import CancelToken
-from bot.contracts.model import Complete, Event, Failed, ModelInfo, ModelRequest, Retrying, TextDelta
+from bot.contracts.model import (
+    Complete,
+    Event,
+    Failed,
+    ModelInfo,
+    ModelRequest,
+    Provider,
+    Retrying,
+    TextDelta,
+)
 from bot.providers.connect import connect
-from tests.support.model_script import Hangup, Say, Status
+from tests.support.model_script import Hangup, Say, Status, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import INFO, MODELS, NO_DELAY, ask
 
@@ -51,3 +61,19 @@ def test_a_stream_without_an_end_is_a_failure() -> None:
         def close(self) -> None: ...
 
     assert isinstance(drain(Mute(), ask(), CancelToken()), Failed)
+
+
+def _text(provider: Provider) -> str:
+    end = drain(provider, ask(), CancelToken())
+    assert isinstance(end, Complete)
+    return end.message.text
+
+
+def test_a_chat_response_that_never_ends_after_its_last_event_holds_nobody_up() -> None:
+    with ModelServer([Turn((Say("Hello"),), stall=10**6), Say("Again")]) as server:
+        provider = connect(MODELS[1], server.environment())
+        started = time.monotonic()
+        assert _text(provider) == "Hello"
+        assert time.monotonic() - started < 5
+        assert _text(provider) == "Again"
+        provider.close()

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from bot.providers.connect import connect, share_model_info
+from bot.providers.connect import connect
 from bot.providers.probe import with_served_window
+from bot.providers.streaming import share_model_info
 
 
 @contextmanager

@@ -16,9 +16,10 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.messages import FinishReason, Message, Thinking, ToolCall, ToolResult, Usage
 from bot.contracts.model import ModelOverride, ModelRequest, Provider
 from bot.contracts.request import RunLimits
-from bot.providers.connect import apply_overrides, connect
+from bot.providers.connect import connect
 from bot.providers.failures import is_overflow
 from bot.providers.presets import VENDORS
+from bot.providers.streaming import apply_overrides
 from tests.support.model_script import Call, Raw, Say, Status, Step, Turn
 from tests.support.model_server import ModelServer
 from tests.support.provider_runs import NO_DELAY, ask, completed, failed, user, without_extras

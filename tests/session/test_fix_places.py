@@ -15,8 +15,8 @@ import pytest
 from bot.contracts.errors import PublishError
 from bot.publish.bundle.read import read_bundle
 from bot.session.job.spec import RunResult
-from bot.session.local import fix as local_fix
-from bot.session.local.fix import FixOptions, FixResult
+from bot.session.local import deliver
+from bot.session.local.fix import FixOptions, FixResult, fix
 from tests.session.conftest import Cli
 from tests.session.test_no_room import Nobody
 from tests.support.fix_script import DONE, fix_steps, shell
@@ -275,16 +275,16 @@ def test_salvage_passes_over_a_run_that_never_began(cli: Cli) -> None:
 
 def _fix_with(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[Path], object]) -> FixResult:
     """A run in whose repository something is damaged just before its branch is made."""
-    repo, make = sample_repository(tmp_path / "tidytime", checks=False), local_fix._branch
+    repo, make = sample_repository(tmp_path / "tidytime", checks=False), deliver.make_branch
 
     def after_damage(path: Path, result: RunResult) -> str:
         damage(path)
         return make(path, result)
 
-    monkeypatch.setattr(local_fix, "_branch", after_damage)
+    monkeypatch.setattr(deliver, "make_branch", after_damage)
     with ModelServer(fix_steps()) as server:
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **server.environment()}
-        return local_fix.fix(FixOptions(repo, "fix it", MODEL), environment, Nobody())
+        return fix(FixOptions(repo, "fix it", MODEL), environment, Nobody())
 
 
 def test_a_branch_that_was_made_is_named_though_the_index_is_damaged(

@@ -22,7 +22,7 @@ from bot.contracts.journal import AttachedFile, Note, UserText
 from bot.contracts.messages import Image
 from bot.contracts.request import Request, Thread, Verb
 from bot.session.context.github_env import read_github_environment
-from bot.session.job.attachments import github_attachments
+from bot.session.event.attachments import github_attachments
 from slash_forge import Forge
 from slash_forge.bundled import MAINTAINER
 from tests.attachments.archives import zipped

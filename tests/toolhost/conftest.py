@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
-from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.freshness import Records
+from bot.toolhost.records import Records
 
 _PATH = os.environ["PATH"]
 

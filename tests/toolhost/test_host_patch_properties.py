@@ -16,14 +16,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bot.agent.versions import apply_diff
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import registry
-from bot.toolhost.context import Answer, Context, ToolFailure
+from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.freshness import Records
 from bot.toolhost.patch.draft import Draft
 from bot.toolhost.patch.grammar import Section, parse
 from bot.toolhost.patch.locate import Lines, Placement, locate
+from bot.toolhost.records import Records
 from bot.toolhost.text import split_lines, to_lf
 from tests.toolhost.test_host_patch import snapshot
 

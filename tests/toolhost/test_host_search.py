@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from bot.toolhost import registry, search
 from bot.toolhost.context import Context
-from bot.toolhost.freshness import Records
 from bot.toolhost.listing import RACY, ScratchRepository
 from bot.toolhost.programs import ProgramResult
+from bot.toolhost.records import Records
 from bot.toolhost.search import portions
 from tests.toolhost.conftest import Bench
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from bot.toolhost.diff import compare
 from bot.toolhost.file_excerpt import of_text
-from bot.toolhost.freshness import Records
 from bot.toolhost.matching import find, find_near_miss, occurrences, replace
+from bot.toolhost.records import Records
 from bot.toolhost.text import NotTextError, Text, count_lines, decode, encode, split_lines, to_lf
 
 LINES = st.text(alphabet="ab \t\r\n", max_size=30)

@@ -91,9 +91,8 @@ def _person_at(stream: TextIO) -> Person:
     """Return a function that asks the person at a terminal without a live display. Imports lazily."""
 
     def ask(inquiry: Inquiry, cancel: CancelSignal) -> Reply:
-        from bot.cli.terminal import question
-        from bot.cli.terminal.console import console_on
+        from bot.cli.terminal import console, question
 
-        return question.ask(inquiry, cancel, console_on(stream), sys.stdin.fileno())
+        return question.ask(inquiry, cancel, console.console_on(stream), sys.stdin.fileno())
 
     return ask

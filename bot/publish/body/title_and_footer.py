@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from bot.contracts.formatting import count_of, duration, money
 from bot.contracts.outcome import Outcome
@@ -55,8 +56,6 @@ def figures(outcome: Outcome) -> str:
 
 
 def _seconds_between(start: str, end: str) -> float:
-    from datetime import datetime
-
     return max((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds(), 0.0)
 
 

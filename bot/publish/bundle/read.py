@@ -13,7 +13,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from bot.contracts.errors import UsageError
 from bot.contracts.outcome import SCHEMA_VERSION, Outcome
@@ -34,10 +37,6 @@ from bot.publish.bundle.write import (
     WRITES,
     sha256_of,
 )
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 
 # Bytes.
 _MESSAGE_LIMIT = 64 << 10
@@ -135,9 +134,6 @@ def _parse(
     raw: bytes, kind: type[_Value], refused: str, wrong: Callable[[_Value], str], version: int = 0
 ) -> _Value:
     # Imported here: pydantic takes 100 ms, and this module is imported at start-up.
-    from pydantic import ValidationError
-    from pydantic_core import from_json
-
     try:
         data = from_json(raw, allow_inf_nan=False)
     except ValueError as error:
@@ -163,7 +159,6 @@ def _parse(
 @cache
 def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     """Cached: it takes 70 ms."""
-    from pydantic import TypeAdapter
 
     return TypeAdapter(kind)  # type: ignore[arg-type]  # a type, which the cache takes for any key
 
@@ -188,7 +183,6 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def outcome_schema() -> dict[str, Any]:
     """Return the JSON Schema. Like the reader, it refuses unknown fields."""
-    from pydantic import TypeAdapter
 
     schema = TypeAdapter(Outcome).json_schema(mode="serialization")
     for described in (schema, *schema["$defs"].values()):

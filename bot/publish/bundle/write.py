@@ -15,6 +15,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.plan import Plan
 from bot.contracts.review import Review
 from bot.contracts.writes import Writes
+from bot.review.sarif import problems_to_sarif
 
 OUTCOME = "outcome.json"
 PATCH = "changes.patch"
@@ -88,8 +89,6 @@ def _sarif(outcome: Outcome) -> bytes:
     """Return the new problems as SARIF; empty if no checker ran."""
     if not outcome.diagnostics:
         return b""
-    from bot.review.sarif import problems_to_sarif
-
     return problems_to_sarif(outcome.diagnostics).encode(errors="replace")
 
 

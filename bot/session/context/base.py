@@ -11,10 +11,14 @@ from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at
 from bot.contracts.errors import UsageError
 from bot.contracts.request import CHECK, NO_CHECKS, Request
+from bot.environment.detect import detect, files_read
 from bot.environment.detection import Detection
 from bot.evidence.check import Check
+from bot.gate.secret_rule_file import read_rules
 from bot.gate.secrets import Finder
+from bot.maintenance import apply
 from bot.maintenance.task import Task
+from bot.maintenance.task_file import path_of, read_task
 from bot.parsing.parser import Parser
 from bot.policy.load import load_policy
 from bot.policy.values import SETUP_TIMEOUT, CheckSpec, Policy, SetupStep
@@ -37,17 +41,13 @@ def base_policy(
     policy = load_policy(text, request.policy_file, parser)
     if task is None:
         return policy
-    from bot.maintenance.apply import with_task_limits
-
-    return with_task_limits(policy, task)
+    return apply.with_task_limits(policy, task)
 
 
 def base_task(checkout: Checkout, request: Request, parser: Parser | None = None) -> Task | None:
     """The maintenance task that the request names, from the base. Raises `UsageError` where it is not there."""
     if not request.task:
         return None
-    from bot.maintenance.task_file import path_of, read_task
-
     path = path_of(request.task)
     text = _read_base(checkout, path)
     if text is None:
@@ -66,8 +66,6 @@ def finder_of(policy: Policy, read: Callable[[str], str | None], where: str) -> 
     path = policy.detector.rules
     if not path:
         return Finder()
-    from bot.gate.secret_rule_file import read_rules
-
     text = read(path)
     if text is None:
         raise UsageError(
@@ -80,9 +78,7 @@ def with_task_instruction(request: Request, task: Task | None) -> Request:
     """The request with the instruction of its task's file."""
     if task is None:
         return request
-    from bot.maintenance.apply import with_task_instruction
-
-    return with_task_instruction(request, task)
+    return apply.with_task_instruction(request, task)
 
 
 def _read_base(checkout: Checkout, path: str) -> str | None:
@@ -139,7 +135,6 @@ def detected_at(checkout: Checkout, policy: Policy) -> Detection:
 
     They are the base branch's: the head of a pull request decides neither what is run nor on which files.
     """
-    from bot.environment.detect import detect, files_read
 
     if policy.checks:
         return Detection()

@@ -23,6 +23,7 @@ from bot.contracts.request import Request, Verb
 from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
 from bot.evidence.check import Check
+from bot.session.context.git_trees import pull_diff
 from bot.session.context.profiles import SHELL, Profile
 
 if TYPE_CHECKING:
@@ -87,8 +88,6 @@ class Briefing:
             return self.reviewing.diff_shown.text
         if self.request.pull is None:
             return ""
-        from bot.session.context.git_trees import pull_diff
-
         return pull_diff(self.checkout)
 
     def _missing_last(self) -> tuple[str, ...]:
@@ -182,6 +181,7 @@ class _InstructionFiles:
     def __init__(self, git: Git, sha: str, paths: Sequence[str]) -> None:
         self._git = git
         self._sha = sha
+        self._looked_for = set(paths)
         self._contents = blobs_behind_links(git, sha, paths)
         self._imports_left = _MAX_IMPORTS
 
@@ -212,8 +212,9 @@ class _InstructionFiles:
         return self._has(path) and self._contents[path] is None
 
     def _has(self, path: str) -> bool:
-        if path not in self._contents and self._imports_left:
+        if path not in self._looked_for and self._imports_left:
             self._imports_left -= 1
+            self._looked_for.add(path)
             self._contents |= blobs_behind_links(self._git, self._sha, [path])
         return path in self._contents
 

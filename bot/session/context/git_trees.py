@@ -11,6 +11,9 @@ from bot.checkout.clone import Checkout
 from bot.checkout.git import GitError
 from bot.checkout.objects import blobs_at, diff_between
 from bot.contracts.pulls import Side
+from bot.review.diff import DiffError, parse_diff
+from bot.review.diff_text import diff_text
+from bot.review.read_diff import read_diff
 
 # Characters, about 20,000 tokens: unlike in a review, the diff is the background of the run and not its subject.
 _MAX_DIFF = 80_000
@@ -109,7 +112,6 @@ class GitTrees:
     def _diff_lines(self, tree: str) -> Iterator[tuple[str, frozenset[int]]] | None:
         """The changed text files of `tree` with the numbers of their new or changed lines, renames followed; `None` if
         the diff cannot be read."""
-        from bot.review.diff import DiffError, parse_diff
 
         try:
             diff = parse_diff(diff_between(self._git, self._base, tree))
@@ -132,10 +134,6 @@ def _is_utf8(path: str) -> bool:
 
 def pull_diff(checkout: Checkout) -> str:
     """The diff of a pull request for the model of a run that does not review it; a sentence if it is unknown."""
-    from bot.review.diff import DiffError
-    from bot.review.diff_text import diff_text
-    from bot.review.read_diff import read_diff
-
     if not checkout.merge_base:
         return (
             "(There is no diff: where the pull request began could not be found. Its files are in the tree.)"

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import unquote
 
+from bot.gate.secret_encodings import base64_forms
+
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:TOKEN|KEY|SECRET|CREDENTIALS?|PAT|AUTH)(?:$|_)|PASSW(?:OR)?D|APIKEY|_PWD$"
 )
@@ -41,7 +43,6 @@ def _is_dull(value: str) -> bool:
 
 def mask_all(secrets: Mapping[str, str], mask: Callable[[str], None]) -> None:
     """Register each of `secrets` and its base64 forms with `mask`: the runner masks exact strings only."""
-    from bot.gate.secret_encodings import base64_forms
 
     for value in secrets.values():
         if len(value) >= _SHORTEST:

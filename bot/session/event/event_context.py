@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bot.contracts.errors import ExitCode
 from bot.contracts.outcome import Outcome
@@ -22,6 +22,7 @@ from bot.contracts.threads import (
     RepositoryData,
     TextKind,
 )
+from bot.events.admission import Admission
 from bot.gate.outbound import connect
 from bot.gate.secrets import Finder
 from bot.github.signatures import Signer
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from bot.github.client import GitHub
     from bot.policy.values import Policy
     from bot.publish.thread.markers import ThreadRef
-    from bot.session.event.prepare import Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class EventOptions:
     instruction: str = ""
     task: str = ""
     view: View | None = None
-    prepare: Phase | None = None
+    prepare: Literal["key", "make"] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +152,19 @@ class EventContext:
     policy: Policy
     now: str
     finder: Finder | None = None
+
+
+def admission(policy: Policy) -> Admission:
+    """Return who may request what by `policy`, as `bot.events` takes it."""
+    return Admission(
+        verbs={tier: settings.verbs for tier, settings in policy.tiers.items()},
+        bots=policy.verbs_of_bots,
+        own_thread=policy.thread_author,
+        labels=policy.triggers.labels,
+        assignee=policy.triggers.assignee,
+        reviews=policy.review.on,
+        drafts=policy.review.drafts,
+        failed_runs=policy.triggers.failed_runs,
+        models=policy.options.models,
+        always_draft=policy.pull_request.always_draft,
+    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
 
 from bot.agent.journal import Journal
 from bot.checkout.clone import Checkout, Source, prepare
@@ -30,6 +29,7 @@ from bot.session.context.base import (
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.profiles import MODEL_VERBS, profile_of
 from bot.session.context.secrets import known_secrets
+from bot.session.event.event_context import EventOptions
 from bot.session.progress.interruption import cancelled_by_signals
 from bot.session.run_folder import RunFolder, lock_folder, new_folder, remove_tree
 from bot.session.tools.result_tools import propose_writes
@@ -40,10 +40,6 @@ from bot.session.workspaces.trees import Trees
 from bot.workspace.probe import first_that_holds
 from bot.workspace.sandbox.backends import candidates
 
-if TYPE_CHECKING:
-    from bot.session.event.event_context import EventOptions
-
-Phase = Literal["key", "make"]
 Say = Callable[[str], None]
 
 

@@ -21,7 +21,6 @@ from bot.github.client import GitHub
 from bot.github.errors import GitHubError, RepositoryMovedError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
-from bot.policy.tiers import admission
 from bot.publish.body.title_and_footer import Links
 from bot.publish.bundle.read import Bundle, read_bundle
 from bot.publish.context import ReadFile
@@ -36,7 +35,7 @@ from bot.session.context.github_env import (
     read_github_environment,
     signed_in,
 )
-from bot.session.event.event_context import client_for
+from bot.session.event.event_context import admission, client_for
 from bot.session.event.progress_comment import error_text
 from bot.session.event.retry_continue import request_behind
 from bot.session.event.run_event import event_thread_ref

@@ -23,13 +23,13 @@ from bot.events.event_request import (
     parse_event_request,
 )
 from bot.events.resolve_request import INSTANT, build_request
+from bot.gate.outbound import add_rules
 from bot.gate.secrets import Finder
 from bot.github.client import GitHub
 from bot.github.errors import GitHubError
 from bot.github.tokens import Access
 from bot.policy.load import load_policy
 from bot.policy.problems import PolicyError
-from bot.policy.tiers import admission
 from bot.policy.values import Policy
 from bot.publish.thread.comments import put_comment
 from bot.publish.thread.history import cost, count_tries
@@ -40,6 +40,7 @@ from bot.session.event.event_context import (
     EventContext,
     EventOptions,
     EventResult,
+    admission,
     client_for,
 )
 from bot.session.event.progress_comment import answer_outsider, error_text, post_answer
@@ -126,7 +127,6 @@ class EventHandler:
         """Add the repository's secret rules to the gate. Returns their finder, or `None` without rules."""
         if not policy.detector.rules:
             return None
-        from bot.gate.outbound import add_rules
         from bot.session.context.base import finder_of
 
         repository = self.event_request.repository

@@ -24,11 +24,14 @@ from bot.providers.connect import default_model
 from bot.providers.replay import RECORDED
 from bot.publish.context import CHANGING
 from bot.publish.remote import PREFIX, Remote, no_room
+from bot.publish.review.posted_reviews import last_reviewed
 from bot.publish.thread.history import spending
 from bot.publish.thread.markers import ThreadRef
 from bot.session.context.github_env import GitHubEnvironment
 from bot.session.context.preflight import check_folder, check_machine
+from bot.session.event.attachments import github_attachments
 from bot.session.event.event_context import EventContext, EventOptions, EventResult
+from bot.session.event.last_bundle import finished_before, resume_bundle
 from bot.session.event.other_runs import (
     close_dead_progress,
     existing_result_url,
@@ -36,7 +39,7 @@ from bot.session.event.other_runs import (
 )
 from bot.session.event.progress_comment import JobLog, Say, progress_comment
 from bot.session.event.quota import check_quota, usd_left
-from bot.session.job.attachments import github_attachments
+from bot.session.event.triage import gather
 from bot.session.job.outcome import exit_code
 from bot.session.job.result import write_run_bundle
 from bot.session.job.run_session import run_session
@@ -108,8 +111,6 @@ def _earlier_attempt(context: EventContext, request: Request, watch: Say) -> Out
     out, run = context.options.out, context.where.run
     if context.environment.get("GITHUB_RUN_ATTEMPT", "1") == "1" or not run or out is None or out.exists():
         return None
-    from bot.session.event.last_bundle import finished_before
-
     outcome = finished_before(request, context.github, run, out)
     if outcome:
         watch("note: an earlier attempt of this job finished the request; its bundle is published")
@@ -255,14 +256,10 @@ def _since(github: GitHub, request: Request) -> str:
     """Return the head of the last review if only newer changes are to be reviewed."""
     if request.verb is not Verb.REVIEW or request.pull is None or request.options.get("full") == "true":
         return ""
-    from bot.publish.review.posted_reviews import last_reviewed
-
     return last_reviewed(github, request.repository, request.pull.number)
 
 
 def _threads(context: EventContext, task: Task, request: Request) -> Triage:
-    from bot.session.event.triage import gather
-
     at = request.trigger.at if request.trigger else ""
     return gather(task, request.repository, context.github, at)
 
@@ -272,8 +269,6 @@ def _last_bundle(
 ) -> tuple[Request, Path | None, tuple[str, ...]]:
     if request.verb is not Verb.CONTINUE or not request.resumes:
         return request, None, ()
-    from bot.session.event.last_bundle import resume_bundle
-
     return resume_bundle(context, request, _source(request, context.where), folder)
 
 

@@ -24,6 +24,8 @@ from bot.contracts.errors import AgentError, GateError
 from bot.contracts.evidence import Problem
 from bot.contracts.model import Retrying
 from bot.contracts.plain_text import printable, quoted_lines
+from bot.evidence.failing_checks import failing, failing_checks_message
+from bot.evidence.problems import new_errors, new_errors_message
 from bot.gate.errors import OutOfCapacity, quoted_path
 from bot.policy.values import StopHookPolicy
 from bot.session.checks.rounds import Rounds
@@ -253,8 +255,6 @@ class StopHook:
         """Failing checks and errors of checkers, once for each tree."""
         if not self.rounds.has_work or self.profile.unrun:
             return
-        from bot.evidence.failing_checks import failing, failing_checks_message
-
         verdict = self.gate.verdict()
         if isinstance(verdict, GateError) or not verdict.files or verdict.tree_sha in self._reported_trees:
             return
@@ -269,7 +269,6 @@ class StopHook:
 
     def _new_problems(self, tree_sha: str) -> str:
         """New errors of checkers, each once, except in files that do not parse."""
-        from bot.evidence.problems import new_errors, new_errors_message
 
         new = [
             error

@@ -15,6 +15,7 @@ from bot.contracts.model import Provider
 from bot.contracts.request import RunLimits
 from bot.contracts.tools import ToolSpec
 from bot.providers.models import cost
+from bot.publish.bundle.write import JOURNAL
 from bot.session.job.loop_hooks import LoopHooks, StopHook, SyntaxCheck
 from bot.session.job.run_context import RunContext
 from bot.session.tools.result_tools import ResultTools
@@ -153,7 +154,6 @@ def _earlier(
     spec = context.inputs.spec
     if context.inputs.last is None or spec.resume is None:
         return None, ()
-    from bot.publish.bundle.write import JOURNAL
     from bot.session.job.resume import NewRun, conversation, last_todo, read_recording
 
     recorded = read_recording(spec.resume / JOURNAL)

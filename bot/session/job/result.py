@@ -20,6 +20,7 @@ from bot.providers.models import guess_notes
 from bot.publish.bundle.write import REPORT, BundleWriteError, write_bundle
 from bot.publish.change.commit import commit_message
 from bot.publish.evidence.priorities import priorities
+from bot.report.page import render_page
 from bot.session.checks.before_round import NO_CHANGE
 from bot.session.job.large_outputs import OUTPUTS, gather
 from bot.session.job.outcome import Facts, outcome
@@ -135,8 +136,6 @@ def write_run_bundle(out: Path | None, folder: RunFolder, result: RunResult) -> 
     """Write the bundle of the run in `folder`, to `out` if that is given, and return the bundle's folder. The diff is
     written before the page, which only shows it. Raises `AgentError` if the disk does not take it."""
     # jinja2 costs 40 ms to import, and is needed only here, at the end.
-    from bot.report.page import render_page
-
     bundle, verdict = out.resolve() if out else folder.bundle, result.verdict
     patch, withheld = (verdict.patch, verdict.withheld_patch) if verdict else (b"", b"")
     write_bundle(

@@ -6,6 +6,7 @@ of it is written.
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,8 +171,6 @@ def _version(file: ChangedFile, before: bytes | None, after: bytes | None) -> li
 
 
 def _sha256(content: bytes) -> str:
-    import hashlib
-
     return hashlib.sha256(content).hexdigest()
 
 

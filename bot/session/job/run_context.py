@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bot.agent.writes import ProposeWrite
 from bot.checkout.clone import Checkout
@@ -17,11 +16,13 @@ from bot.contracts.request import CHECK_MINUTES, Request, Tier
 from bot.policy.values import Policy
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.check_time import MINUTES
+from bot.session.checks.inspection import Inspection
 from bot.session.checks.rounds import Rounds
 from bot.session.context.base import with_task_instruction
 from bot.session.context.briefing import Briefing, instructions, paths_of, text_of
 from bot.session.context.git_trees import GitTrees
 from bot.session.context.profiles import REPORT_FINDING, Profile
+from bot.session.context.review_scope import Reviewing, pull_range
 from bot.session.job.run_environment import RunEnvironment, run_environment, run_profile
 from bot.session.job.spec import RunInputs
 from bot.session.progress.waits import Background, Waits
@@ -35,10 +36,6 @@ from bot.session.workspaces.run_gate import RunGate
 from bot.session.workspaces.start import AgentStarter
 from bot.session.workspaces.trees import Trees
 from bot.skills.find import SkillSet
-
-if TYPE_CHECKING:
-    from bot.session.checks.inspection import Inspection
-    from bot.session.context.review_scope import Reviewing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,8 +176,6 @@ def checker_factory(
         return None
 
     def inspection() -> Inspection:
-        from bot.session.checks.inspection import Inspection
-
         return Inspection(checkout, stop, diagnostics.checkers)
 
     return inspection
@@ -220,8 +215,6 @@ def _review(inputs: RunInputs, profile: Profile, workspace: AgentWorkspace) -> R
     """What a review is of; `None` in every other run."""
     if REPORT_FINDING not in profile.results:
         return None
-    from bot.session.context.review_scope import Reviewing, pull_range
-
     spec = inputs.spec
     if spec.range is None and spec.request.pull is None:
         raise UsageError("A review is of a pull request, and there is none here.")

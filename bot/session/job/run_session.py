@@ -16,6 +16,7 @@ from bot.agent.first_message import LastRun, first_message
 from bot.agent.journal import Journal
 from bot.agent.loop import ConversationContext, LoopEnd, run_loop
 from bot.agent.prompt import new_marker
+from bot.agent.title import title_change
 from bot.agent.todo import render_list
 from bot.checkout.clone import prepare
 from bot.checkout.git import require_git
@@ -32,10 +33,10 @@ from bot.gate.disguised_secrets import Detector
 from bot.gate.redact import Redactor
 from bot.parsing.parser import Parser
 from bot.policy.decide import may_write
-from bot.providers.connect import apply_overrides
+from bot.providers.streaming import apply_overrides
 from bot.session.context.base import base_finder, base_policy, base_task
 from bot.session.context.secrets import known_secrets
-from bot.session.job.attachments import Attachments, start_loading
+from bot.session.job.attachments import AttachmentOptions, Attachments, has_attachments
 from bot.session.job.new_conversation import new_conversation
 from bot.session.job.run_context import RunContext, run_context
 from bot.session.job.spec import RunInputs, RunResult, RunSpec
@@ -68,21 +69,14 @@ def run_session(spec: RunSpec, stop: CancelToken) -> RunResult:
             raise
 
 
-def _connect(spec: RunSpec) -> Provider:
-    # With the HTTP client: imported on the thread that imports the package.
-    from bot.providers.probe import with_served_window
-
-    return with_served_window(spec.connect())
-
-
 def _run(spec: RunSpec, stop: CancelToken) -> RunResult:
     """Start what may run on threads while the base is checked out."""
     if spec.request.verb is Verb.APPROVE and spec.request.plan is None:
         raise UsageError("There is no approved plan to carry out: `/agent plan` makes one.")
     require_git()
+    provider = spec.connecting or Background(spec.connect, "connect")
     sandboxes = candidates(spec.sandbox)
     last = _last_bundle(spec)
-    provider = Background(lambda: _connect(spec), "connect")
     redactor = Redactor(known_secrets(spec.environment))
     prepared = Background(Detector(redactor).prepare, "detector")
     wall = Background(lambda: first_that_holds(*sandboxes), "wall")
@@ -178,7 +172,7 @@ def _last_bundle(spec: RunSpec) -> Bundle | None:
 def _run_context(context: RunContext, connecting: Background[Provider]) -> RunResult:
     """Start the workspace, run the conversation and conclude."""
     inputs, spec, trees = context.inputs, context.inputs.spec, context.environment.trees
-    attachments = start_loading(context, connecting)
+    attachments = _load_attachments(context, connecting)
     resumed = _resumed(context)
     trees.begin(inputs.stop)
     if not trees.need_preparing:
@@ -204,6 +198,22 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
     from bot.session.job.result import conclude
 
     return conclude(context, results, end, model.provider.info, models.notes)
+
+
+def _load_attachments(context: RunContext, provider: Background[Provider]) -> Background[Attachments] | None:
+    """Start loading on a thread; `None` without attachments."""
+    inputs, spec, request = context.inputs, context.inputs.spec, context.request
+    load = spec.load_attachments
+    if load is None or not has_attachments(request):
+        return None
+
+    def load_on_thread() -> Attachments:
+        vision = apply_overrides(provider.result(), inputs.policy.models).info.vision
+        own, files = spec.folder.root / "workspace-pictures", spec.folder.archive / "attachments"
+        options = AttachmentOptions(inputs.policy, inputs.confinement, own, files, vision, inputs.stop)
+        return load(request, options)
+
+    return Background(load_on_thread, "pictures")
 
 
 def _models(inputs: RunInputs, provider: Provider) -> RunModels:
@@ -268,8 +278,6 @@ def _with_title(
     request = context.inputs.spec.request
     if context.profile.read_only or request.thread or results.describe.description.title:
         return end
-    from bot.agent.title import title_change
-
     title, end = title_change(conversation, provider, request.full_instruction, end)
     if title:
         results.describe.set_title(title)

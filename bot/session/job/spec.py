@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ from bot.policy.values import Policy
 from bot.providers.connect import connect
 from bot.providers.replay import RECORDED, ReplayProvider
 from bot.session.context.preflight import uncommitted_policy
+from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder
 from bot.workspace.sandbox.backends import Setting
 from bot.workspace.sandbox.confinement import Confinement
@@ -41,14 +43,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """The input of a run. `connect` makes the provider of `model`, on a thread of its own; `connect_named` makes that
-    of another model, which a skill or the policy asks for. `origin` is the folder that the work tree stands for: where
-    `bring:` comes from and where commands see the tree. `resume` is the folder of the bundle that a `continue` starts
-    from; `notes` are sentences for the outcome, `policy_text` is a policy that the person has not committed. A review
-    is of `range`, else of the request's pull request, of that only what is new since `since_sha` if given. `threads`
-    reads those of a task, `load_attachments` loads those of the request. `watch` is called with each turn, `say` with a
-    line on other steps, from any thread, `asking` before each request to the model. `view` takes every progress event
-    and may have a person to ask."""
+    """The input of a run. `connect` makes the provider of `model`, on a thread of its own, which may be `connecting`
+    already; `connect_named` makes that of another model, which a skill or the policy asks for. `origin` is the folder
+    that the work tree stands for: where `bring:` comes from and where commands see the tree. `resume` is the folder of
+    the bundle that a `continue` starts from; `notes` are sentences for the outcome, `policy_text` is a policy that the
+    person has not committed. A review is of `range`, else of the request's pull request, of that only what is new
+    since `since_sha` if given. `threads` reads those of a task, `load_attachments` loads those of the request. `watch`
+    is called with each turn, `say` with a line on other steps, from any thread, `asking` before each request to the
+    model. `view` takes every progress event and may have a person to ask."""
 
     request: Request
     source: Source
@@ -66,6 +68,7 @@ class RunSpec:
     threads: Callable[[Task], Triage] | None = None
     load_attachments: LoadAttachments | None = None
     model: str = ""
+    connecting: Background[Provider] | None = None
     connect_named: Callable[[str], Provider] | None = None
     watch: Callable[[TurnInfo], None] = lambda info: None
     say: Callable[[str], None] = lambda line: None
@@ -134,12 +137,14 @@ class RunResult:
 def connect_model(model: str, environment: Mapping[str, str]) -> Provider:
     """The provider for `provider/name`; `replay/PATH` plays the responses of the journal at PATH.
 
-    Imports the vendor's package: call it on a thread of its own.
+    Imports the vendor's package and may ask the server for its window: call it on a thread of its own.
     """
     if model.startswith(RECORDED):
         recorded = read_journal(Path(model.removeprefix(RECORDED)))
         return ReplayProvider(recorded.responses(), recorded.header.info)
-    return connect(model, environment)
+    from bot.providers.probe import with_served_window  # with the HTTP client, on that thread too
+
+    return with_served_window(connect(model, environment))
 
 
 def local_request(verb: Verb, instruction: str, repo: Path, options: dict[str, str] | None = None) -> Request:
@@ -161,7 +166,10 @@ def local_spec(
     budget_usd: float | None,
     revision: str = "HEAD",
 ) -> RunSpec:
-    """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed."""
+    """The spec of a run of `request` at `revision` of `repo`, with a note if the policy is not committed.
+    Begins to connect the model, since an import takes longer than all that comes before the first request."""
+    connect = partial(connect_model, model, environment)
+    connecting = Background(connect, "connect")
     policy_text, note = uncommitted_policy(repo)
     if note:
         view.tell(NoteEvent(note))
@@ -169,7 +177,8 @@ def local_spec(
         request=request,
         source=Source(str(repo), revision),
         folder=folder,
-        connect=lambda: connect_model(model, environment),
+        connect=connect,
+        connecting=connecting,
         model=model,
         connect_named=lambda name: connect_model(name, environment),
         environment=environment,

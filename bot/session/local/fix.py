@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 
+from bot.checkout.branches import count_uncommitted
 from bot.checkout.local import repository_root
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError, ExitCode, PublishError, UsageError
@@ -18,6 +19,7 @@ from bot.contracts.outcome import Outcome
 from bot.contracts.progress import View
 from bot.contracts.request import ALLOW_DELETIONS, Verb
 from bot.providers.connect import default_model
+from bot.publish.bundle.write import OUTCOME, PATCH
 from bot.session.context.preflight import (
     check_file,
     check_folder,
@@ -118,8 +120,6 @@ def _request_options(options: FixOptions, last: Path | None, folder: RunFolder) 
 def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> Path:
     """The bundle of the run in `root`. If its work tree still exists, the bundle is made from it. Raises
     `FolderBusy`."""
-    from bot.publish.bundle.write import OUTCOME
-
     if not root.is_dir():
         raise UsageError(f"There is no run folder {root} to go on from.")
     if (root / OUTCOME).is_file():
@@ -133,21 +133,18 @@ def _last(root: Path, environment: Mapping[str, str], allow_deletions: bool) -> 
 
 
 def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResult) -> FixResult:
-    """Write the bundle first, so that the diff survives a later error. Imports here, so as not to delay the first
-    request."""
-    from bot.publish.bundle.write import PATCH
-    from bot.session.job.outcome import exit_code
-    from bot.session.job.result import write_run_bundle
+    """Write the bundle first, so that the diff survives a later error. Raises `PublishError`."""
+    from bot.session.local.deliver import make_branch, write_result
 
-    outcome, verdict = result.outcome, result.verdict
-    bundle = write_run_bundle(options.out, folder, result)
+    verdict = result.verdict
+    bundle, code = write_result(options.out, folder, result)
     branch = ""
     try:
         if verdict is not None and verdict.files:
             if options.patch is not None:
                 _write(options.patch, verdict.patch)
             else:
-                branch = _branch(repo, result)
+                branch = make_branch(repo, result)
     except (AgentError, OSError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error).rstrip(".")
         failure = PublishError(f"{reason}. The change is kept as {bundle / PATCH}.")
@@ -157,9 +154,10 @@ def _deliver(options: FixOptions, repo: Path, folder: RunFolder, result: RunResu
     finally:
         if not result.needs_tree:
             folder.finish()
-    code = exit_code(outcome.stop_reason, outcome.status)
     unseen, note = _unseen(repo)
-    return FixResult(outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note)
+    return FixResult(
+        result.outcome, code, bundle, branch, unseen, folder if result.needs_tree else None, note
+    )
 
 
 def _write(file: Path, patch: bytes) -> None:
@@ -169,31 +167,8 @@ def _write(file: Path, patch: bytes) -> None:
         raise PublishError(f"The patch cannot be written to {file}: {error.strerror}.") from error
 
 
-def _branch(repo: Path, result: RunResult) -> str:
-    from bot.checkout.branches import Signature, branch_name, commit_tree, create_branch
-    from bot.publish.body.title_and_footer import title
-    from bot.publish.change.commit import commit_message
-
-    assert result.verdict is not None
-    identity = Signature(result.policy.identity.name, result.policy.identity.email)
-    checkout = result.checkout
-    commit = commit_tree(
-        checkout.git,
-        result.verdict.tree_sha,
-        checkout.base_sha,
-        commit_message(result.outcome),
-        author=identity,
-        committer=identity,
-        when=result.outcome.ended_at,
-    )
-    name = branch_name(None, title(result.outcome))
-    return create_branch(repo, name, source=checkout.git, commit=commit, base=checkout.base_sha)
-
-
 def _unseen(repo: Path) -> tuple[int, str]:
     """Return the number of uncommitted files, and a sentence if they cannot be counted: the result stands."""
-    from bot.checkout.branches import count_uncommitted
-
     try:
         return count_uncommitted(repo), ""
     except AgentError as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.checkout import layout
+from bot.checkout.branches import count_uncommitted
 from bot.checkout.errors import CheckoutError, MissingRevisionError
 from bot.checkout.git import Git, GitError
 from bot.checkout.local import LocalCommit, alternate_objects, git_dir_of, repository_root, resolve
@@ -93,13 +94,10 @@ def review(options: ReviewOptions, environment: Mapping[str, str], view: View) -
         cancelled_by_signals(stop, view.interrupted, at_once),
     ):
         result = run_session(replace(spec, range=review_range), stop)
-        from bot.checkout.branches import count_uncommitted
-        from bot.session.job.outcome import exit_code
-        from bot.session.job.result import write_run_bundle
+        from bot.session.local.deliver import write_result
 
-        bundle = write_run_bundle(options.out, folder, result)
+        bundle, code = write_result(options.out, folder, result)
     folder.finish()
-    code = exit_code(result.outcome.stop_reason, result.outcome.status)
     return ReviewResult(result.outcome, result.review, code, bundle, count_uncommitted(repo))
 
 

@@ -18,6 +18,7 @@ from bot.contracts.journal import PermissionDecision
 from bot.contracts.progress import Inquiry, Person, Reply
 from bot.contracts.request import Tier
 from bot.policy.decide import Decision
+from bot.publish.bundle.write import JOURNAL
 from bot.session.progress.reporter import masked
 
 BY_PERSON = "a person at the terminal"
@@ -173,8 +174,6 @@ def own_recording(bundle: Path | None, own: Path) -> JournalFile | None:
     are not trusted. Without one the change must fit the policy."""
     if bundle is None or not bundle.resolve().is_relative_to(own.resolve()):
         return None
-    from bot.publish.bundle.write import JOURNAL
-
     try:
         return read_journal(bundle / JOURNAL)
     except AgentError:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from bot.contracts.errors import AgentError, UsageError
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import ModelSettings
-from bot.providers.connect import apply_overrides, check_model, share_model_info
+from bot.providers.connect import check_model
 from bot.providers.models import effort_notes
 from bot.providers.replay import RECORDED
+from bot.providers.streaming import apply_overrides, share_model_info
 
 Wrap = Callable[[Provider], Provider]
 
@@ -109,11 +110,9 @@ class RunModels:
 
     def open(self, name: str) -> Provider:
         """Return a new provider, which `close` closes."""
-        from bot.providers.probe import with_served_window
-
         connect = self._sources.connect_named
         assert connect is not None
-        provider = apply_overrides(with_served_window(connect(name)), self._sources.overrides)
+        provider = apply_overrides(connect(name), self._sources.overrides)
         with self._lock:
             self._opened.append(provider)
         return provider

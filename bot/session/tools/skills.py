@@ -11,8 +11,8 @@ from bot.checkout.clone import Checkout
 from bot.contracts.errors import AgentError
 from bot.contracts.model import ModelOverride, Provider
 from bot.policy.values import Policy
-from bot.providers.connect import apply_overrides
 from bot.providers.replay import RECORDED
+from bot.providers.streaming import apply_overrides
 from bot.session.context.profiles import Profile
 from bot.session.progress.waits import Background
 from bot.session.run_folder import RunFolder

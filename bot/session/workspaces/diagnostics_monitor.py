@@ -26,6 +26,7 @@ from bot.policy.decide import decide
 from bot.policy.values import DiagnosticsPolicy, Policy
 from bot.session.context.profiles import SHELL, Profile
 from bot.session.workspaces.agent_workspace import CallPosition
+from bot.workspace.diagnostics import diagnosis, standing
 
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
@@ -122,8 +123,6 @@ class DiagnosticsMonitor:
         raw = outcome.metadata.get(FIELD)
         if raw is None:
             return outcome
-        from bot.workspace.diagnostics import diagnosis  # not before the first request
-
         metadata = {name: value for name, value in outcome.metadata.items() if name != FIELD}
         outcome = outcome._replace(metadata=metadata)
         try:
@@ -153,8 +152,6 @@ class DiagnosticsMonitor:
         """Record the last report of a tool host: the errors that stand, and the use of servers."""
         if not metadata:
             return
-        from bot.workspace.diagnostics import standing
-
         try:
             self._standing, uses = standing(metadata)
         except WireError as error:

@@ -11,13 +11,14 @@ from bot.contracts.errors import UsageError
 from bot.contracts.formatting import count_of
 from bot.contracts.request import Request
 from bot.contracts.sandbox import HostUse
+from bot.policy.egress import mirror, targets
 from bot.policy.values import Policy
 from bot.session.context.profiles import SHELL_TOOLS, Profile
+from bot.workspace.egress.access import CA_VARIABLES, EgressAccess
 
 if TYPE_CHECKING:
     from bot.policy.egress import Mirror
     from bot.workspace.client import Workspace
-    from bot.workspace.egress.access import EgressAccess
     from bot.workspace.egress.proxy import Proxy
 
 SETUP = "setup"
@@ -56,8 +57,6 @@ class Network:
     def restrict(self, presets: Sequence[str], workspace: Workspace) -> None:
         """Let `workspace` reach no more than `presets` from now on."""
         if workspace.proxy is not None:
-            from bot.policy.egress import targets
-
             workspace.proxy.targets = targets(() if self._fork else presets, self._mirrors)
 
     def uses(self) -> tuple[HostUse, ...]:
@@ -67,14 +66,11 @@ class Network:
     def _egress(self, presets: Sequence[str]) -> EgressAccess | None:
         if not presets:
             return None
-        from bot.workspace.egress.access import EgressAccess
-
         return EgressAccess(tuple(presets), self._mirrors, self._authorities, opened=self._proxies.append)
 
 
 def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
     """The files of certificates that the machine's owner trusts, by the variables that name them."""
-    from bot.workspace.egress.access import CA_VARIABLES
 
     named = {name: Path(environment.get(name, "")) for name in CA_VARIABLES}
     files = {name: path for name, path in named.items() if path.is_absolute() and path.is_file()}
@@ -90,8 +86,6 @@ def _authorities(environment: Mapping[str, str]) -> dict[str, Path]:
 def _mirrors(named: str) -> tuple[Mirror, ...]:
     if not named.strip():
         return ()
-    from bot.policy.egress import mirror
-
     mirrors = tuple(map(mirror, named.split()))
     if twice := [preset for preset, count in Counter(each.preset for each in mirrors).items() if count > 1]:
         raise UsageError(

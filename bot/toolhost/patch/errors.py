@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bot.contracts.formatting import count_of
-from bot.toolhost.context import ToolFailure
+from bot.contracts.tools import ToolFailure
 
 _MOST = 20
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from bot.contracts.tools import ToolFailure
 from bot.toolhost.commit import Change
-from bot.toolhost.context import Context, ToolFailure
+from bot.toolhost.context import Context
 from bot.toolhost.file_excerpt import excerpt
 from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import NotShown, require_lines_shown, require_shown
@@ -293,8 +295,6 @@ def why(missed: NoPlacement, section: Section, lines: Sequence[str], cursor: int
 
 
 def _anchor(missed: NoPlacement, lines: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
     head = f'there is no line "{missed.anchor}" after the places before it'
     close = get_close_matches(missed.anchor.strip(), {line.strip() for line in lines if line.strip()}, n=3)
     if not close:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import output, shell
 from bot.toolhost.background import MOST
-from bot.toolhost.context import Context, ToolFailure, flag_argument
+from bot.toolhost.context import Context, flag_argument
 from bot.toolhost.exit_messages import ending, on_one_line
 from bot.toolhost.files import inside
 from bot.toolhost.spill import Spill

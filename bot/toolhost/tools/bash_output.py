@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
 from bot.toolhost import exit_messages, output
 from bot.toolhost.background import NO_LIMIT, Job
-from bot.toolhost.context import Context, ToolFailure, integer_argument
+from bot.toolhost.context import Context, integer_argument
 from bot.toolhost.exit_messages import ending, on_one_line, silence
 from bot.toolhost.output import Start
 from bot.toolhost.shell import CommandResult

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, Committed, commit
-from bot.toolhost.context import Context, ToolFailure, flag_argument, text_argument
+from bot.toolhost.context import Context, flag_argument, text_argument
 from bot.toolhost.file_excerpt import changed_part, excerpt
 from bot.toolhost.files import LoadedFile, load, relative, resolve
 from bot.toolhost.freshness import counted, require_lines_shown, require_shown, view_call

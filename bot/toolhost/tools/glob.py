@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
-from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import display_name, inside, missing, relative, resolve_readable, search_location
 from bot.toolhost.globs import TooManyAlternativesError, matcher
 from bot.toolhost.tool_descriptions import MAX_FILES

@@ -7,15 +7,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bot.contracts.tools import ToolOutcome
-from bot.toolhost.context import (
-    Context,
-    ToolFailure,
-    choice_argument,
-    flag_argument,
-    integer_argument,
-    text_argument,
-)
+from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.toolhost.context import Context, choice_argument, flag_argument, integer_argument, text_argument
 from bot.toolhost.files import SearchLocation, display_name, missing, resolve_readable, search_location
 from bot.toolhost.freshness import count_as_shown
 from bot.toolhost.globs import TooManyAlternativesError, matcher

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome, varied_outcome
+from bot.contracts.tools import ToolFailure, ToolOutcome, varied_outcome
 from bot.toolhost.commit import Change, commit
-from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.toolhost.context import Context, text_argument
 from bot.toolhost.diff import Block, compare
 from bot.toolhost.file_excerpt import AROUND, ends, within_echo
 from bot.toolhost.files import resolve

@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.commit import Change, commit
-from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
+from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_history import Version
 from bot.toolhost.files import load, relative, resolve
 from bot.toolhost.text import NotTextError, Text, decode

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import syntax
-from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
+from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.files import load, resolve
 
 

@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from bot.contracts.text_encoding import marked_encoding
-from bot.contracts.tools import ToolOutcome
-from bot.toolhost.context import Context, ToolFailure, integer_argument, text_argument
+from bot.contracts.tools import ToolFailure, ToolOutcome
+from bot.toolhost.context import Context, integer_argument, text_argument
 from bot.toolhost.file_excerpt import MAX_LINE, Window, of_stream, of_text
 from bot.toolhost.file_history import sha256
 from bot.toolhost.files import LARGE, failure, inside, opened, read_all, relative, resolve_readable

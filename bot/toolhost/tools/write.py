@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.contracts.tools import ToolOutcome
+from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost.commit import Change, commit
-from bot.toolhost.context import Context, ToolFailure, text_argument
+from bot.toolhost.context import Context, text_argument
 from bot.toolhost.files import LoadedFile, display_name, load, relative, resolve
 from bot.toolhost.freshness import counted, require_all_shown, require_shown
 from bot.toolhost.text import Text, count_lines, encode, line_ends, to_lf

@@ -10,8 +10,8 @@ import pytest
 
 from bot.toolhost.context import Answer, Context
 from bot.toolhost.file_history import ChangedFile, FileHistory, State
-from bot.toolhost.freshness import Records
 from bot.toolhost.lsp.launch import BaseCommit, LaunchGuard, LaunchPolicy
+from bot.toolhost.records import Records
 
 SINCE = 1_000
 """Nanoseconds: what is younger was made by the run."""

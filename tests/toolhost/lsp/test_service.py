@@ -16,11 +16,11 @@ from bot.contracts.evidence import Answer
 from bot.toolhost.context import Answer as Permission
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import FileHistory
-from bot.toolhost.freshness import Records
 from bot.toolhost.lsp.launch import BaseCommit, LaunchPolicy, Settings, environment_of
 from bot.toolhost.lsp.registry import SERVERS
 from bot.toolhost.lsp.report import Report, text
 from bot.toolhost.lsp.service import DiagnosticsService
+from bot.toolhost.records import Records
 from tests.support.language_servers import LONG, PLAYER, PULL, item, pulls, script
 from tests.support.workspaces import eventually
 

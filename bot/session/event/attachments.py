@@ -1,0 +1,124 @@
+"""The attachments of a request, from GitHub."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+
+from bot.attachments.fetch import FILE_LIMITS, Fetcher, site_of
+from bot.attachments.files import AttachedFiles, Unpacker, file_line
+from bot.attachments.redraw import Redrawer
+from bot.attachments.selector import AttachmentSelector, SelectionRules, TextSource
+from bot.contracts.pulls import Comment, ReviewThread
+from bot.contracts.request import Request, Thread, Tier
+from bot.contracts.threads import TextKind
+from bot.events import payload
+from bot.events.admission import RejectedActor, resolve_actor
+from bot.github.client import GitHub, connect
+from bot.github.values import Account, RenderedText
+from bot.session.context.github_env import GitHubEnvironment
+from bot.session.job.attachments import AttachmentOptions, Attachments, LoadAttachments
+
+_REVIEW_ANCHOR = re.compile(r"#pullrequestreview-([0-9]{1,18})$")
+
+
+def github_attachments(where: GitHubEnvironment) -> LoadAttachments:
+    """A loader with its own client, for use on another thread."""
+
+    def load_with_client(request: Request, options: AttachmentOptions) -> Attachments:
+        site, policy = site_of(where.server_url), options.policy
+        github = connect(where.token, where.api_url)
+        rules = SelectionRules(
+            policy.attachments.tiers,
+            request.actor.tier,
+            blind=not options.vision,
+            ended=lambda: options.cancel.fired,
+        )
+        reader = _Reader(github, request, policy.verbs_of_bots)
+        unpacker = Unpacker(options.confinement, options.folder)
+        files = AttachedFiles(options.files, Fetcher(site, FILE_LIMITS), unpacker)
+        redrawer = Redrawer(options.confinement, options.folder)
+        return collect_attachments(
+            request, AttachmentSelector(site, reader, Fetcher(site), redrawer, files=files, rules=rules)
+        )
+
+    return load_with_client
+
+
+def collect_attachments(request: Request, selector: AttachmentSelector) -> Attachments:
+    """Attachments of every text of `request`, the instruction first, since their number is limited."""
+    marked, files = _mark_request(request, selector), tuple(selector.files.files)
+    lines = (*map(file_line, files), *selector.file_omissions)
+    left = (*selector.omissions, *selector.file_omissions)
+    return Attachments(marked, tuple(selector.images), tuple(selector.picture_lines), left, files, lines)
+
+
+def _mark_request(request: Request, selector: AttachmentSelector) -> Request:
+    def mark_comment(kind: TextKind, comment: Comment) -> Comment:
+        source = TextSource(kind, comment.id, f"the {kind} {comment.id}")
+        return replace(comment, body=selector.marked(source, comment.body))
+
+    def mark_review_thread(thread: ReviewThread) -> ReviewThread:
+        return replace(
+            thread,
+            comments=tuple(mark_comment(TextKind.REVIEW_COMMENT, comment) for comment in thread.comments),
+        )
+
+    def mark_thread(thread: Thread) -> Thread:
+        kind = "pull request" if thread.is_pull_request else "issue"
+        body = selector.marked(TextSource(TextKind.THREAD, 0, f"the {kind}"), thread.body)
+        comments = tuple(
+            mark_comment(TextKind.REVIEW if comment.of_review else TextKind.COMMENT, comment)
+            for comment in thread.comments
+        )
+        return replace(thread, body=body, comments=comments)
+
+    instruction = selector.marked(_instruction_source(request), request.instruction)
+    # Where it was asked comes before the rest of the thread.
+    anchor = mark_review_thread(request.anchor) if request.anchor else None
+    thread = mark_thread(request.thread) if request.thread else None
+    unresolved = tuple(mark_review_thread(review_thread) for review_thread in request.unresolved)
+    return replace(request, instruction=instruction, anchor=anchor, thread=thread, unresolved=unresolved)
+
+
+def _instruction_source(request: Request) -> TextSource:
+    trigger, words = request.trigger, "what was asked"
+    if trigger is None or request.thread is None:
+        return TextSource(None, 0, words)
+    kinds = {
+        "issue_comment": TextKind.COMMENT,
+        "pull_request_review_comment": TextKind.REVIEW_COMMENT,
+    }
+    if trigger.comment_id and trigger.event in kinds:
+        return TextSource(kinds[trigger.event], trigger.comment_id, words)
+    if trigger.event == "pull_request_review" and (review := _REVIEW_ANCHOR.search(trigger.url)):
+        return TextSource(TextKind.REVIEW, int(review[1]), words)
+    return TextSource(TextKind.THREAD if trigger.event == "issues" else None, 0, words)
+
+
+class _Reader:
+    """Rendered texts and the tiers of authors from GitHub; each author is looked up once."""
+
+    def __init__(self, github: GitHub, request: Request, bots: Collection[int]) -> None:
+        self._github = github
+        self._repository = request.repository
+        self._number = request.thread.number if request.thread else 0
+        self._bots = bots
+        self._tiers: dict[int, Tier | None] = {}
+
+    def text(self, source: TextSource) -> RenderedText | None:
+        assert source.kind is not None
+        return self._github.rendered_text(self._repository, source.kind, self._number, source.identity)
+
+    def tier(self, author: Account) -> Tier | None:
+        if author.id not in self._tiers:
+            self._tiers[author.id] = self._ask_tier(author) if author.id else None
+        return self._tiers[author.id]
+
+    def _ask_tier(self, author: Account) -> Tier | None:
+
+        account_standing = resolve_actor(
+            payload.Account(author.login, author.id, author.kind), self._repository, self._github, self._bots
+        )
+        return None if isinstance(account_standing, RejectedActor) else account_standing.tier
