@@ -33,4 +33,5 @@ ECOSYSTEM = Ecosystem(
     counts=(
         r"(Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), .*",
     ),
+    copies="A build made before is not the tree: test without `--no-build`",
 )

@@ -37,4 +37,5 @@ ECOSYSTEM = Ecosystem(
     test="go test ./...",
     install="go mod download",
     egress="go",
+    copies="A vendor folder made before has copies of local modules: remove it, or run `go mod vendor` in the check",
 )

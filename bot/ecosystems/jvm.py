@@ -71,4 +71,5 @@ ECOSYSTEM = Ecosystem(
             r"Skipped: (?P<skipped>\d+)"
         ),
     ),
+    copies="A module installed in ~/.m2 is not the tree: build it with the tests (`mvn -pl MODULE -am test`)",
 )

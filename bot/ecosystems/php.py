@@ -44,4 +44,5 @@ ECOSYSTEM = Ecosystem(
             r"(, (?P<skipped>\d+) skipped)?, .*\)"
         ),
     ),
+    copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
 )

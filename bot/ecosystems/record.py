@@ -74,7 +74,8 @@ class Ecosystem:
     and the checks, and returns the command that makes the environment where none is there. `compiles`: its test command
     builds what it needs. `suffixes` are those of its sources. `test`, `install` and `egress` are for advice to people.
     `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
-    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report."""
+    how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report.
+    `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -92,6 +93,7 @@ class Ecosystem:
     egress: str = ""
     reports: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
+    copies: str = ""
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

@@ -48,4 +48,5 @@ ECOSYSTEM = Ecosystem(
             r"(?P<skipped>\d+) .*"
         ),
     ),
+    copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
 )

@@ -41,4 +41,5 @@ ECOSYSTEM = Ecosystem(
     test="cargo test",
     install="cargo fetch",
     egress="rust",
+    copies="A program installed or built before is not the tree: build it in the check",
 )

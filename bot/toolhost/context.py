@@ -21,6 +21,7 @@ from bot.toolhost.working_folder import FolderNote
 
 if TYPE_CHECKING:
     from bot.toolhost.freshness import Records
+    from bot.toolhost.open_watch import OpenWatch
 
 
 class ToolFailure(Exception):
@@ -90,6 +91,7 @@ class Context:
         self.files = FileListCache(root, tmp, self.cancelled)
         self.jobs = Jobs(self.monitor)
         self.folder_note = FolderNote(tmp)
+        self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
 
     def command_usage(self) -> CommandUsage:

@@ -30,7 +30,13 @@ from bot.evidence.check_command import CheckCommand, report_command, rerun_comma
 from bot.evidence.coverage import MeasuredCoverage
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
-from bot.session.checks.host_reports import InvalidReport, parse_coverage, parse_stamps, parse_suite
+from bot.session.checks.host_reports import (
+    InvalidReport,
+    parse_coverage,
+    parse_opened,
+    parse_stamps,
+    parse_suite,
+)
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
 from bot.workspace.client import Workspace
@@ -65,7 +71,7 @@ class RunOptions:
     tests of a check, by its number, that run a second time. `limit` returns the seconds for a check, beside its own
     limit. `timed` is entered while a command runs. `begin` is called before each command with the check's number and
     the limit, and returns the token that cancels it alone. `on_output` receives the last line of the output while it
-    runs. With `quiet` it gives way to the agent's commands."""
+    runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is noted."""
 
     changed_lines: Callable[[], ChangedLines] | None = None
     rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
@@ -74,6 +80,7 @@ class RunOptions:
     begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
     on_output: Callable[[str], None] | None = None
     quiet: bool = False
+    watch: tuple[str, ...] = ()
 
 
 def run_checks(
@@ -130,7 +137,7 @@ class CheckRunner:
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
-        stamps = self._query_reports(reports).get("stamps", {})
+        stamps = self._query_reports({**reports, "watch": list(self.options.watch)}).get("stamps", {})
         report = _REPORT.format(self._commands)
         selected = rerun_command(check.command, only, report, fresh=True) if only is not None else None
         command = selected or report_command(check.command, report)
@@ -212,7 +219,8 @@ class CheckRunner:
             suite = parse_suite(answer.get("tests"))
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
-        execution = replace(execution, suite=suite)
+        opened = parse_opened(answer.get("opened"), self.options.watch)
+        execution = replace(execution, suite=suite, opened=opened)
         if self.options.changed_lines is None or answer.get("measured") is not True:
             return execution
         return replace(execution, coverage=self._measure_coverage(reports))
