@@ -37,5 +37,6 @@ ECOSYSTEM = Ecosystem(
     test="go test ./...",
     install="go mod download",
     egress="go",
+    folders=("vendor",),
     copies="A vendor folder made before has copies of local modules: remove it, or run `go mod vendor` in the check",
 )

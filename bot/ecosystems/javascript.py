@@ -129,6 +129,7 @@ ECOSYSTEM = Ecosystem(
         r" *(?P<failed>\d+) fail",
         r"(ok|FAILED) \| (?P<passed>\d+) passed.*? \| (?P<failed>\d+) failed.*",
     ),
+    folders=("node_modules",),
     copies=(
         "A package copied into node_modules, or built before, is not the tree: link it as a workspace, and build it in "
         "the check"

@@ -44,5 +44,6 @@ ECOSYSTEM = Ecosystem(
             r"(, (?P<skipped>\d+) skipped)?, .*\)"
         ),
     ),
+    folders=("vendor",),
     copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
 )

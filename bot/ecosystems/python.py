@@ -186,5 +186,6 @@ ECOSYSTEM = Ecosystem(
         r"(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed, (?P<skipped>\d+) skipped.*",
         r"(PASSED|FAILED) \((failures=(?P<failed>\d+), )?(errors=(?P<errors>\d+), )?successes=(?P<passed>\d+)\)",
     ),
+    folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
 )

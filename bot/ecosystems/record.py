@@ -75,6 +75,7 @@ class Ecosystem:
     builds what it needs. `suffixes` are those of its sources. `test`, `install` and `egress` are for advice to people.
     `reports` are the JUnit files that its tools write by themselves. `counts` are lines by which its test runners say
     how many tests ran, with groups of `ran`, `passed`, `failed`, `errors` and `skipped`, for those without a report.
+    `folders` are the names of the folders of installed packages in a checkout.
     `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
@@ -93,6 +94,7 @@ class Ecosystem:
     egress: str = ""
     reports: tuple[str, ...] = ()
     counts: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
     copies: str = ""
 
     def is_in(self, files: Files) -> bool:

@@ -48,5 +48,6 @@ ECOSYSTEM = Ecosystem(
             r"(?P<skipped>\d+) .*"
         ),
     ),
+    folders=("vendor", "bundle", ".bundle"),
     copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
 )

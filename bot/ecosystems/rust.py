@@ -41,5 +41,6 @@ ECOSYSTEM = Ecosystem(
     test="cargo test",
     install="cargo fetch",
     egress="rust",
+    folders=("vendor", "target"),
     copies="A program installed or built before is not the tree: build it in the check",
 )

@@ -11,11 +11,10 @@ from bot.contracts.outcome import CheckState
 from bot.contracts.plain_text import printable_name
 from bot.contracts.suite_files import role_of
 from bot.ecosystems.record import Ecosystem
-from bot.ecosystems.registry import ecosystem_of, ecosystems
-from bot.environment.scripts import statements
+from bot.ecosystems.registry import ecosystems
 from bot.evidence.check import Check
 from bot.evidence.reruns import CheckExecution
-from bot.evidence.summary import may_run_tests
+from bot.evidence.summary import languages_of, may_run_tests
 
 _UNKNOWN = (
     "which files its tests open could not be watched, so it is not known whether they ran the changed code: raise "
@@ -45,10 +44,8 @@ def no_evidence(
         counts = execution.suite.counts if execution.suite else None
         if execution.run.state is not CheckState.PASSED or not counts or not counts.passed + counts.failed:
             continue
-        named = {ecosystem_of(part.words) for part in statements(check.command) if part.words}
-        about = [one for one in _languages(changed) if one.name in named]
-        if not about and named.isdisjoint(one.name for one in ecosystems() if one.suffixes):
-            about = _languages(changed)  # make, or a script: any of them
+        named = languages_of(check.command)
+        about = [one for one in _languages(changed) if not named or one.name in named]
         if about and all(one in unopened for one in about):
             yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
 

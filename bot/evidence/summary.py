@@ -106,15 +106,20 @@ def counts_tests(check: CheckResult) -> bool:
 
 def is_near(check: CheckResult, outcome: Outcome) -> bool:
     """Whether tests of the check may be about a changed file: they are of its language, or of any."""
-    named = {ecosystem_of(part.words) for part in statements(check.command) if part.words}
-    changed = [
-        one
+    changed = {
+        one.name
         for one in ecosystems()
         if any(file.path.endswith(one.suffixes) for file in outcome.files if one.suffixes)
-    ]
-    return not changed or not named <= {
-        one.name for one in ecosystems() if one.suffixes and one not in changed
     }
+    named = languages_of(check.command)
+    return not changed or not named or bool(named & changed)
+
+
+def languages_of(command: str) -> set[str]:
+    """Return the names of the languages whose programs a command names; empty if it may run those of any, as `make`
+    and scripts do."""
+    named = {ecosystem_of(part.words) if part.words else "" for part in statements(command)}
+    return named if named <= {one.name for one in ecosystems() if one.suffixes} else set()
 
 
 def _uses(command: str) -> set[Use]:

@@ -28,6 +28,7 @@ from bot.evidence.check import (
 )
 from bot.evidence.check_command import CheckCommand, report_command, rerun_command
 from bot.evidence.coverage import MeasuredCoverage
+from bot.evidence.left_out import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
 from bot.session.checks.host_reports import (
@@ -133,6 +134,8 @@ class CheckRunner:
     def _run(self, number: int, check: Check, only: Collection[str] | None) -> CheckExecution:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
+        if note := left_out_note(self.workspace.dependencies.left_out, check.command):
+            return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         if self.origin and may_import_package(check.command) and (note := self._editable_install_note()):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
@@ -198,7 +201,8 @@ class CheckRunner:
             arguments = command_arguments(find_command(self.origin), _SEARCH_SECONDS)
             printed = self.workspace.call("bash", arguments, self.cancel).content.splitlines()
             files = (line for line in printed if line.startswith((".", "/", "venv", "env")))
-            foreign = (line for line in files if line.rpartition("/")[2] not in self.workspace.redirected)
+            redirected = self.workspace.dependencies.redirected
+            foreign = (line for line in files if line.rpartition("/")[2] not in redirected)
             self._editable_install = next(foreign, "")[:_LONGEST_PATH]
         return editable_install_note(self._editable_install, self.origin) if self._editable_install else ""
 

@@ -250,5 +250,5 @@ def _briefing(
             paths_of(request),
             text_of(request),
         ),
-        copies=environment.trees.copies,
+        left_out=environment.trees.left_out,
     )

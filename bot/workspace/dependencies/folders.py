@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bot.checkout.git import Git, GitError, clean_environment
 from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.toolchains import needed_by, who_may_write
 
 _PYTHON = (".venv", "venv", "env", ".conda")
 _NODE = "node_modules"
@@ -45,11 +46,30 @@ def environment_folders(
     top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str]
 ) -> tuple[EnvironmentFolder, ...]:
     """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
-    itself. `tracked` are the paths of its commit; `variables` is the user's environment. `top` is resolved."""
-    folders = folders_in(top, git, tracked, variables)
+    itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
+    environment. `top` is resolved."""
+    folders = [*folders_in(top, git, tracked, variables), *_links(top, tracked)]
     if not any(folder.programs == "bin" for folder in folders):
-        folders = (*folders, *_outside(top, tracked, variables))
+        folders += _outside(top, tracked, variables)
+    if "RUNNER_TEMP" not in variables:
+        folders = [replace(one, unshown=one.unshown or _why_not_shown(one)) for one in folders]
+    if any(one.programs == "bin" and not one.unshown for one in folders):
+        folders = [one for one in folders if not (one.unshown and is_python(one.source))]
     return (*folders, *_submodules(top, tracked))
+
+
+def _why_not_shown(folder: EnvironmentFolder) -> str:
+    """Return why an environment cannot be shown, as a clause; else empty."""
+    if not folder.path and folder.source not in needed_by(folder.source / "bin"):
+        return "nothing in its place is ever shown"
+    return who_may_write(folder.source)
+
+
+def _links(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
+    """Environments in whose place the checkout has a link."""
+    for path in _candidates(tracked, folders_of(tracked)):
+        if os.path.islink(top / path) and _is_marked(top, path) and os.path.isdir(top / path):
+            yield EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed")
 
 
 def _submodules(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
