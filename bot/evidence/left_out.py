@@ -8,6 +8,7 @@ from typing import Protocol
 
 from bot.contracts.plain_text import printable
 from bot.ecosystems.registry import ecosystems
+from bot.evidence.check import NOT_SHOWN
 from bot.evidence.summary import languages_of
 
 
@@ -27,7 +28,7 @@ class Environment(Protocol):
 def left_out_sentence(environment: Environment) -> str:
     """Return what is not shown, why, what that means and what to do, for people and the model."""
     return printable(
-        f"{environment.path or environment.source} is not shown to commands: {environment.unshown}. Nothing takes its "
+        f"{environment.path or environment.source} {NOT_SHOWN}: {environment.unshown}. Nothing takes its "
         "place, so checks that need it are not run. Install it anew in a folder that only you can write in."
     )
 

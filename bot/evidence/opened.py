@@ -12,7 +12,7 @@ from bot.contracts.plain_text import printable_name
 from bot.contracts.suite_files import role_of
 from bot.ecosystems.record import Ecosystem
 from bot.ecosystems.registry import ecosystems
-from bot.evidence.check import Check
+from bot.evidence.check import OTHER_CODE, Check
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.summary import languages_of, may_run_tests
 
@@ -60,7 +60,7 @@ def _reason(language: Ecosystem, changed: Sequence[str]) -> str:
     first, *more = _of(language, changed)
     others = f" or {count_of(len(more), 'other changed file')}" if more else ""
     hint = f". {language.copies}" if language.copies else ""
-    return f"its tests never opened {printable_name(first)}{others}: they run other code, or none of it{hint}"
+    return f"{OTHER_CODE} {printable_name(first)}{others}: they run other code, or none of it{hint}"
 
 
 def _languages(changed: Sequence[str]) -> list[Ecosystem]:

@@ -16,7 +16,7 @@ from bot.contracts.request import NO_CHECKS, Tier
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
-from bot.evidence.check import NO_TESTS
+from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
@@ -226,6 +226,10 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
             return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, remedy)
         case CheckState.NOT_RUNNABLE if NO_TESTS in reason:
             return _not_run_summary(reason, f"Name the command that runs your tests in {POLICY_FILE}", remedy)
+        case CheckState.NOT_RUNNABLE if OTHER_CODE in reason:
+            return _unverified_summary("the tests did not use the change", "Nothing is verified", reason)
+        case CheckState.NOT_RUNNABLE if NOT_SHOWN in reason:
+            return _not_run_summary(reason)
         case CheckState.NOT_RUNNABLE:
             return _not_run_summary(reason, *_install_advice(outcome, tool))
         case _:

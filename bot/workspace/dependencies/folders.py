@@ -48,21 +48,26 @@ def environment_folders(
     """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
     itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
     environment. `top` is resolved."""
-    folders = [*folders_in(top, git, tracked, variables), *_links(top, tracked)]
-    if not any(folder.programs == "bin" for folder in folders):
-        folders += _outside(top, tracked, variables)
-    if "RUNNER_TEMP" not in variables:
-        folders = [replace(one, unshown=one.unshown or _why_not_shown(one)) for one in folders]
-    if any(one.programs == "bin" and not one.unshown for one in folders):
+    folders = [_judged(one, variables) for one in folders_in(top, git, tracked, variables)]
+    folders += _links(top, tracked)
+    if not _with_python(folders):
+        folders += [_judged(one, variables) for one in _outside(top, tracked, variables)]
+    if _with_python(folders):
         folders = [one for one in folders if not (one.unshown and is_python(one.source))]
     return (*folders, *_submodules(top, tracked))
 
 
-def _why_not_shown(folder: EnvironmentFolder) -> str:
-    """Return why an environment cannot be shown, as a clause; else empty."""
+def _with_python(folders: Iterable[EnvironmentFolder]) -> bool:
+    return any(folder.programs == "bin" and not folder.unshown for folder in folders)
+
+
+def _judged(folder: EnvironmentFolder, variables: Mapping[str, str]) -> EnvironmentFolder:
+    """Return the folder with the reason why it cannot be shown, if there is one."""
+    if "RUNNER_TEMP" in variables:  # a runner has one user, and no command ran yet
+        return folder
     if not folder.path and folder.source not in needed_by(folder.source / "bin"):
-        return "nothing in its place is ever shown"
-    return who_may_write(folder.source)
+        return replace(folder, unshown="nothing in its place is ever shown")
+    return replace(folder, unshown=who_may_write(folder.source))
 
 
 def _links(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
