@@ -211,6 +211,52 @@ def _contents(folder: Path) -> dict[str, bytes | str]:
     }
 
 
+RUBY = {
+    ".gitignore": "vendor\n",
+    ".github/agent.yml": POLICY.format("ruby test/app_test.rb"),
+    "Gemfile": "",
+    "test/app_test.rb": "puts '1..1', 'ok 1 - answer'\n",
+}
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize(
+    ("files", "folder", "check"),
+    [
+        (PYTHON, ".venv", "python3 -m unittest discover -s checks"),
+        (NODE, "node_modules", "node --test x.test.js"),
+        (RUBY, "vendor", "ruby test/app_test.rb"),
+    ],
+    ids=["python", "node", "ruby"],
+)
+def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
+    cli: Cli, tmp_path: Path, sandbox: str, files: dict[str, str], folder: str, check: str
+) -> None:
+    """The system has a Python, a Node and a Ruby that would pass these tests."""
+    passing = {
+        "checks/test_x.py": "import unittest\nclass X(unittest.TestCase):\n    def test_x(self): pass\n",
+        "x.test.js": "require('node:test')('x', () => {})\n",
+    }
+    repo = make_repository(tmp_path / "app", {**files, **passing, ".github/agent.yml": POLICY.format(check)})
+    if folder == ".venv":
+        editable(repo, "pip")
+    (repo / folder).mkdir(exist_ok=True)
+    (repo / folder).chmod(0o777)
+    chosen = "auto" if sandbox == "bubblewrap" else sandbox
+    with ModelServer([shell("echo new > new.txt"), DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
+        told = server.requests[0].json["messages"][0]["content"][0]["text"]
+    sentence = (
+        f"{folder} is not shown to commands: others can write in {repo}/{folder}. Nothing takes its place"
+    )
+    outcome = ran.json["outcome"]
+    assert states(outcome) == ["not_runnable", "not_runnable"]
+    [note] = outcome["notes"]
+    for text in (told, ran.err, note, outcome["checks"][0]["after"]["note"]):
+        assert sentence in text
+
+
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
 def test_what_the_model_puts_in_the_place_of_a_link_of_ours_is_judged(cli: Cli, tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "app", PYTHON)

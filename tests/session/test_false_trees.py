@@ -55,7 +55,7 @@ def python_copy(repo: Path) -> None:
 MAVEN = """
     org/apache org/codehaus/plexus org/eclipse/aether org/eclipse/sisu org/sonatype org/ow2 org/junit/junit-bom
     org/tukaani org/iq80 org/hamcrest org/slf4j org/jboss/weld org/assertj com/thoughtworks com/google/guava
-    com/google/code com/github/luben junit javax commons-io commons-codec net/java
+    com/google/code com/github/luben aopalliance classworlds junit javax commons-io commons-codec net/java
     """
 """What Maven downloads for a build with tests."""
 
@@ -164,8 +164,9 @@ RUST = {
     "src/lib.rs": "pub const ANSWER: i32 = 42;\n",
     "tests/answer.rs": "#[test]\nfn answer() {\n    assert_eq!(app::ANSWER, 42);\n}\n",
 }
-POM = "<project><modelVersion>4.0.0</modelVersion>{}<artifactId>{}</artifactId>{}</project>".replace(
-    "<project>", '<project xmlns="http://maven.apache.org/POM/4.0.0">'
+POM = (
+    '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>{}'
+    "<artifactId>{}</artifactId>{}</project>"
 )
 PARENT = "<parent><groupId>own</groupId><artifactId>top</artifactId><version>1-SNAPSHOT</version></parent>"
 DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
@@ -222,6 +223,15 @@ CASES = {
         "gem", RUBY, run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
         "GEM_HOME=$PWD/vendor/bundle ruby test/own_test.rb", "lib/own.rb", NOT_RUNNABLE, NOT_RUNNABLE,
     ),
+    "ruby, gem, from lib": Case(
+        "gem",
+        RUBY,
+        run("gem build own.gemspec && gem install --local -N -i vendor/bundle own-1.0.0.gem"),
+        "GEM_HOME=$PWD/vendor/bundle ruby -Ilib test/own_test.rb",
+        "lib/own.rb",
+        RED,
+        RED,
+    ),
     "php, mirrored": Case(
         "composer", PHP, run("composer install -n -q"), "php tests/lib.php", "packages/lib/Answer.php",
         NOT_RUNNABLE, NOT_RUNNABLE,
@@ -250,7 +260,6 @@ CASES = {
 def test_a_change_that_breaks_a_test_is_never_green(
     cli: Cli, tmp_path: Path, sandbox: str, name: str
 ) -> None:
-    """A-198"""
     case = CASES[name]
     if shutil.which(case.program) is None:
         pytest.skip(f"{case.program} is not installed")
