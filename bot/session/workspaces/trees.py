@@ -147,8 +147,9 @@ class Trees:
         return self._shared
 
     def left_out(self) -> tuple[str, ...]:
-        """A sentence on each environment of the checkout that is not shown, whether setup makes another or not."""
-        return tuple(left_out_sentence(one) for one in self._own_shared() if one.unshown)
+        """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
+        unshown = () if self._steps() else (one for one in self._own_shared() if one.unshown)
+        return tuple(map(left_out_sentence, unshown))
 
     def setup_files(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: they are not the agent's."""
