@@ -35,4 +35,5 @@ ECOSYSTEM = Ecosystem(
     ),
     tools={".dotnet": ""},
     caches={".nuget/packages": ""},
+    copies="A build made before is not the tree: test without `--no-build`",
 )

@@ -137,4 +137,9 @@ ECOSYSTEM = Ecosystem(
             "nodenv", ".node-version", ".nodenv/shims", ".nodenv/versions", "NODENV_VERSION", "nodenv install"
         ),
     ),
+    folders=("node_modules",),
+    copies=(
+        "A package copied into node_modules, or built before, is not the tree: link it as a workspace, and build it in "
+        "the check"
+    ),
 )

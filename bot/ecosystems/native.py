@@ -35,4 +35,5 @@ ECOSYSTEM = Ecosystem(
         r"All tests passed \(\d+ assertions? in (?P<passed>\d+) test cases?\)",
         r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
     ),
+    copies="A program built before is not the tree: build in the check, before its tests",
 )

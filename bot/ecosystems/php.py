@@ -45,4 +45,6 @@ ECOSYSTEM = Ecosystem(
         ),
     ),
     caches={".cache/composer/files": "COMPOSER_CACHE_READ_ONLY=1"},
+    folders=("vendor",),
+    copies='A package copied into vendor is not the tree: let Composer link it (`"symlink": true`)',
 )

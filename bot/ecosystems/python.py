@@ -191,4 +191,6 @@ ECOSYSTEM = Ecosystem(
     pins=(
         Pin("pyenv", ".python-version", ".pyenv/shims", ".pyenv/versions", "PYENV_VERSION", "pyenv install"),
     ),
+    folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
+    copies="An installed package is not the tree: install it with `pip install -e .`",
 )

@@ -93,7 +93,9 @@ class Ecosystem:
     `tools` are the folders of version managers in a home, shown whole, each with the variable by which it is found, if
     it needs one. `caches` are the folders of downloads there, as patterns: one with a setting (`VARIABLE=value`) that
     names the home, `{home}`, is read where it is, any other is linked from the HOME inside. Named are only those that
-    their tools read without writing beside them. `pins` tell where a shim has no version."""
+    their tools read without writing beside them. `pins` tell where a shim has no version.
+    `folders` are the names of the folders of installed packages in a checkout.
+    `copies` is advice for tests that do not use the tree's code: where its copies are, and how they are avoided."""
 
     name: str
     manifests: tuple[str, ...] = ()
@@ -114,6 +116,8 @@ class Ecosystem:
     tools: Mapping[str, str] = field(default_factory=dict)
     caches: Mapping[str, str] = field(default_factory=dict)
     pins: tuple[Pin, ...] = ()
+    folders: tuple[str, ...] = ()
+    copies: str = ""
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

@@ -53,4 +53,6 @@ ECOSYSTEM = Ecosystem(
     pins=(
         Pin("rbenv", ".ruby-version", ".rbenv/shims", ".rbenv/versions", "RBENV_VERSION", "rbenv install"),
     ),
+    folders=("vendor", "bundle", ".bundle"),
+    copies="An installed gem is not the tree: name the gemspec in the Gemfile, or run with `-Ilib`",
 )

@@ -58,4 +58,6 @@ ECOSYSTEM = Ecosystem(
             ("rust-toolchain", r"\A\s*(?P<version>[\w.+-]+)\s*\Z"),
         )
     ),
+    folders=("vendor", "target"),
+    copies="A program installed or built before is not the tree: build it in the check",
 )

@@ -33,6 +33,8 @@ class Check:
 
 TAIL_LIMIT = 4_000
 NO_TESTS = "it found no tests"
+OTHER_CODE = "its tests never opened"
+NOT_SHOWN = "is not shown to commands"
 _LINE_LIMIT = 200
 
 _EXIT_CODE = re.compile(r"\[exit code \d+\]")

@@ -32,12 +32,14 @@ _NOT_REACHED = "it timed out before the change, so what appeared may only not ha
 @dataclass(frozen=True, slots=True)
 class CheckExecution:
     """A run of a check, and its tests if they could be read. `rerun_suite` are the tests of a second run of what
-    failed, `coverage` is the coverage of the changed lines."""
+    failed, `coverage` is the coverage of the changed lines. `opened` are the changed files that it opened, `None` if
+    that is unknown."""
 
     run: CheckRun
     suite: SuiteResult | None = None
     rerun_suite: SuiteResult | None = None
     coverage: MeasuredCoverage | None = None
+    opened: frozenset[str] | None = None
 
 
 def failed_before(execution: CheckExecution) -> frozenset[str]:

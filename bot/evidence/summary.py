@@ -16,7 +16,7 @@ from bot.contracts.request import NO_CHECKS, Tier
 from bot.ecosystems.record import Ecosystem, Use
 from bot.ecosystems.registry import ecosystem_of, ecosystems, named
 from bot.environment.scripts import statements
-from bot.evidence.check import NO_TESTS
+from bot.evidence.check import NO_TESTS, NOT_SHOWN, OTHER_CODE
 from bot.evidence.failing_checks import failing, more_failing
 from bot.evidence.labels import as_they_were, check_title, confirms, number_of
 
@@ -117,15 +117,20 @@ def counts_tests(check: CheckResult) -> bool:
 
 def is_near(check: CheckResult, outcome: Outcome) -> bool:
     """Whether tests of the check may be about a changed file: they are of its language, or of any."""
-    named = {ecosystem_of(part.words) for part in statements(check.command) if part.words}
-    changed = [
-        one
+    changed = {
+        one.name
         for one in ecosystems()
         if any(file.path.endswith(one.suffixes) for file in outcome.files if one.suffixes)
-    ]
-    return not changed or not named <= {
-        one.name for one in ecosystems() if one.suffixes and one not in changed
     }
+    named = languages_of(check.command)
+    return not changed or not named or bool(named & changed)
+
+
+def languages_of(command: str) -> set[str]:
+    """Return the names of the languages whose programs a command names; empty if it may run those of any, as `make`
+    and scripts do."""
+    named = {ecosystem_of(part.words) if part.words else "" for part in statements(command)}
+    return named if named <= {one.name for one in ecosystems() if one.suffixes} else set()
 
 
 def _uses(command: str) -> set[Use]:
@@ -232,6 +237,10 @@ def _unverified(outcome: Outcome, checks: Sequence[CheckResult]) -> CheckSummary
             return _not_run_summary(f"{_NO_NETWORK} ({reason})", advice, remedy)
         case CheckState.NOT_RUNNABLE if NO_TESTS in reason:
             return _not_run_summary(reason, f"Name the command that runs your tests in {POLICY_FILE}", remedy)
+        case CheckState.NOT_RUNNABLE if OTHER_CODE in reason:
+            return _unverified_summary("the tests did not use the change", "Nothing is verified", reason)
+        case CheckState.NOT_RUNNABLE if NOT_SHOWN in reason:
+            return _not_run_summary(reason)
         case CheckState.NOT_RUNNABLE:
             return _not_run_summary(reason, *_install_advice(outcome, tool))
         case _:

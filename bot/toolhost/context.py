@@ -13,6 +13,7 @@ from bot.contracts.tools import ToolFailure
 from bot.toolhost.background import Jobs
 from bot.toolhost.file_history import FileHistory
 from bot.toolhost.listing import FileListCache
+from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.process_monitor import ProcessMonitor
 from bot.toolhost.programs import Cancellation
 from bot.toolhost.records import Records
@@ -84,6 +85,7 @@ class Context:
         self.files = FileListCache(root, tmp, self.cancelled)
         self.jobs = Jobs(self.monitor)
         self.folder_note = FolderNote(tmp)
+        self.watch: OpenWatch | None = None
         self._disk_use: DiskUse | None = None
 
     def command_usage(self) -> CommandUsage:

@@ -86,9 +86,8 @@ class Workspace:
         proxy: Proxy | None,
         root: str,
     ) -> None:
-        """Use `Workspace.start`. `root` is the path of the tree inside. `redirected` are the names of the files of
-        editable installs of the repository that lead into the tree."""
-        self.redirected: frozenset[str] = frozenset()
+        """Use `Workspace.start`. `root` is the path of the tree inside."""
+        self.dependencies = NO_DEPENDENCIES
         self.facts = facts
         self.root = root
         self.proxy = proxy
@@ -202,7 +201,7 @@ class Workspace:
             proxy=proxy,
             root=str(start_message["root"]),
         )
-        workspace.redirected = dependencies.redirected
+        workspace.dependencies = dependencies
         return workspace
 
     def call(

@@ -113,10 +113,9 @@ def of_dependencies(dependencies: Dependencies, root: str, path: str, *, moved: 
     if python := next((folder_path for folder_path, name in programs if name == "bin"), ""):
         # It is read-only: without the second variable, `uv run` would install into it first.
         variables |= {"VIRTUAL_ENV": python, "UV_NO_SYNC": "1"}
-    if dependencies.import_from and not moved:
-        variables["PYTHONPATH"] = ":".join(
-            os.path.normpath(f"{root}/{one}") for one in dependencies.import_from
-        )
+    import_from = dict.fromkeys((*dependencies.before_copies, *(() if moved else dependencies.import_from)))
+    if import_from:
+        variables["PYTHONPATH"] = ":".join(os.path.normpath(f"{root}/{one}") for one in import_from)
     return variables
 
 

@@ -266,7 +266,8 @@ def test_the_tests_inside_a_source_file_are_not_comparable(begin: Begin) -> None
         "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn f() { assert_eq!(1, 1) }\n}\n"
     )
     counts = "1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
-    cargo = f"echo; echo running 1 test; echo test tests::f ... ok; echo; echo 'test result: ok. {counts}'"
+    printed = f"echo; echo running 1 test; echo test tests::f ... ok; echo; echo 'test result: ok. {counts}'"
+    cargo = f"cat src/lib.rs > built; {printed}"
     trial = begin({"src/lib.rs": source}, cargo)
     [result] = trial.results({"src/lib.rs": source.replace("(1, 1)", "(2, 2)")})
     assert result_of(result).inside == ("src/lib.rs",)

@@ -7,27 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bot.workspace.sandbox.landlock import OLDEST, version
 from tests.session.conftest import Cli
+from tests.support.environment_runs import MODEL, both, fixed, states
 from tests.support.fix_script import DONE, shell
-from tests.support.model_script import Call, Step
+from tests.support.model_script import Call
 from tests.support.model_server import ModelServer
 from tests.support.repositories import make_repository
-
-MODEL = "anthropic/claude-sonnet-5-5"
-BACK_ENDS = [
-    pytest.param("bubblewrap", marks=pytest.mark.bubblewrap),
-    pytest.param(
-        "landlock", marks=pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")
-    ),
-]
-both = pytest.mark.parametrize("sandbox", BACK_ENDS)
 
 POLICY = "version: 1\ndiagnostics: {{checkers: []}}\nchecks: ['{}']\n"
 PYTHON = {
@@ -78,33 +68,6 @@ def editable(repo: Path, style: str) -> None:
         )
     else:
         (site / ("_app.pth" if style == "uv" else "__editable__.app-0.pth")).write_text(f"{repo}/src\n")
-
-
-def fixed(cli: Cli, repo: Path, sandbox: str, *steps: Step, options: Sequence[str] = ()) -> dict[str, Any]:
-    with ModelServer([*steps, DONE, DONE]) as server:
-        chosen = "auto" if sandbox == "bubblewrap" else sandbox
-        ran = cli(
-            "fix",
-            "--repo",
-            repo,
-            "--model",
-            MODEL,
-            "--sandbox",
-            chosen,
-            "--json",
-            *options,
-            "x",
-            model=server,
-        )
-    assert ran.code == 0, ran.output
-    outcome: dict[str, Any] = ran.json["outcome"]
-    assert sandbox == "auto" or outcome["sandbox"].lower().startswith(sandbox)
-    return outcome
-
-
-def states(outcome: dict[str, Any]) -> list[str]:
-    [check] = outcome["checks"]
-    return [check["before"]["state"], check["after"]["state"]]
 
 
 @both
@@ -248,18 +211,50 @@ def _contents(folder: Path) -> dict[str, bytes | str]:
     }
 
 
-@pytest.mark.bubblewrap
+RUBY = {
+    ".gitignore": "vendor\n",
+    ".github/agent.yml": POLICY.format("ruby test/app_test.rb"),
+    "Gemfile": "",
+    "test/app_test.rb": "puts '1..1', 'ok 1 - answer'\n",
+}
+
+
 @pytest.mark.slow
-def test_the_model_is_told_of_a_copy_that_would_be_imported_instead(cli: Cli, tmp_path: Path) -> None:
-    repo = make_repository(tmp_path / "app", PYTHON)
-    editable(repo, "pip")
-    [site] = repo.glob(".venv/lib/python3*/site-packages")
-    (site / "app").mkdir()
-    (site / "app/__init__.py").touch()
-    with ModelServer([DONE, DONE]) as server:
-        cli("fix", "--repo", repo, "--model", MODEL, "--json", "x", model=server)
+@both
+@pytest.mark.parametrize(
+    ("files", "folder", "check"),
+    [
+        (PYTHON, ".venv", "python3 -m unittest discover -s checks"),
+        (NODE, "node_modules", "node --test x.test.js"),
+        (RUBY, "vendor", "ruby test/app_test.rb"),
+    ],
+    ids=["python", "node", "ruby"],
+)
+def test_nothing_takes_the_place_of_an_environment_that_is_not_shown(
+    cli: Cli, tmp_path: Path, sandbox: str, files: dict[str, str], folder: str, check: str
+) -> None:
+    """The system has a Python, a Node and a Ruby that would pass these tests."""
+    passing = {
+        "checks/test_x.py": "import unittest\nclass X(unittest.TestCase):\n    def test_x(self): pass\n",
+        "x.test.js": "require('node:test')('x', () => {})\n",
+    }
+    repo = make_repository(tmp_path / "app", {**files, **passing, ".github/agent.yml": POLICY.format(check)})
+    if folder == ".venv":
+        editable(repo, "pip")
+    (repo / folder).mkdir(exist_ok=True)
+    (repo / folder).chmod(0o777)
+    chosen = "auto" if sandbox == "bubblewrap" else sandbox
+    with ModelServer([shell("echo new > new.txt"), DONE, DONE]) as server:
+        ran = cli("fix", "--repo", repo, "--model", MODEL, "--sandbox", chosen, "--json", "x", model=server)
         told = server.requests[0].json["messages"][0]["content"][0]["text"]
-    assert f"not the work tree's: set `PYTHONPATH={repo}/src" in told
+    sentence = (
+        f"{folder} is not shown to commands: others can write in {repo}/{folder}. Nothing takes its place"
+    )
+    outcome = ran.json["outcome"]
+    assert states(outcome) == ["not_runnable", "not_runnable"]
+    [note] = outcome["notes"]
+    for text in (told, ran.err, note, outcome["checks"][0]["after"]["note"]):
+        assert sentence in text
 
 
 @pytest.mark.skipif(version() < OLDEST, reason="this kernel has no Landlock")

@@ -174,7 +174,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Mixed:
         "nameless": ONCE.format(place=folder / "was"),
         "leftover": ONCE.format(place="was"),
         "node": "node --test node",
-        "coverage": f"printf '{LCOV}' > lcov.info",
+        "coverage": f"cat src/a.py && printf '{LCOV}' > lcov.info",
     }
     daemon = Check("daemon", DAEMON.format(mark=f"late-{folder}"), 60, junit=("daemon.xml",))
     begun = trial(

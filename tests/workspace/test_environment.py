@@ -27,6 +27,12 @@ def test_nothing_is_inherited_that_was_not_named() -> None:
     assert not {"SOMETHING", *SECRETS} & found.keys()
 
 
+def test_no_variable_of_the_shell_leads_to_code_of_the_checkout() -> None:
+    names = "NODE_PATH CLASSPATH RUBYLIB RUBYOPT PERL5LIB GOFLAGS GOWORK JAVA_TOOL_OPTIONS CARGO_TARGET_DIR PYTHONPATH"
+    found, _ = environment.build({**dict.fromkeys(names.split(), "/app"), "PATH": "/usr/bin"}, HOME, TMP)
+    assert "/app" not in found.values()
+
+
 @pytest.mark.parametrize("name", ["ACTIONS_CACHE_URL", "ACTIONS_RESULTS_URL", "RUNNER_TEMP", "GITHUB_ENV"])
 def test_what_belongs_to_the_runner_is_not_let_in_even_by_name(name: str) -> None:
     assert not environment.may_pass(name)

@@ -13,7 +13,7 @@ from bot.checkout.git import GitError
 from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import AgentError
 from bot.contracts.outcome import CheckResult, CheckState, TestsAsTheyWere
-from bot.evidence import check_command, reruns
+from bot.evidence import check_command, opened, reruns
 from bot.evidence.check import Check
 from bot.evidence.labels import check_title
 from bot.evidence.related import asks_host, kind_of, related_command, runner_of_scripts
@@ -73,11 +73,15 @@ class AfterRound(Round):
         self._number = number
         self._tree = tree_sha
         self._pairs: list[CheckPair] = []
+        self._sources: tuple[str, ...] = ()
 
     def run(self) -> list[CheckPair]:
         self._before.wait_for_checks()
         name, cancel = f"checks-after-{self._number}", self.context.cancel
         try:
+            if history := self.context.history:
+                changed, _ = history.changes(self._tree)
+                self._sources = opened.sources(changed, set(history.paths(self._tree)))
             if self.checks:
                 with self.context.trees.for_checks(name, cancel, self._tree) as workspace:
                     self._run_checks(workspace)
@@ -87,17 +91,29 @@ class AfterRound(Round):
                 CheckPair(check, future.result(), after)
                 for check, future in zip(self.checks, self._before.executions, strict=True)
             ]
+        self._excuse_other_code()
         for check, pair in zip(self.checks, self._pairs, strict=True):
             if pair.after.run.note == UNNEEDED:
                 continue
             self._record("after", replace(check, command=pair.check.command), pair.after)
-        changed = self.context.history.changed_lines(self._tree) if self.context.history else ()
         self._rerun_failed()
-        self._confirm_fixed(changed)
+        self._confirm_fixed(history.changed_lines(self._tree) if history else ())
         self._before.wait()
         self._rerun_timed_out()
         self._run_checkers(f"checkers-after-{self._number}", self._tree, cancel)
         return self._pairs
+
+    def _excuse_other_code(self) -> None:
+        """Take the checks whose tests opened nothing of the change as not runnable, on both sides."""
+        for number, reason in self._without_evidence(()).items():
+            pair = self._pairs[number]
+            pair.before, pair.after = (opened.excused(one, reason) for one in (pair.before, pair.after))
+
+    def _without_evidence(self, rerun: Collection[tuple[int, CheckExecution]]) -> Mapping[int, str]:
+        """Return the reasons by the number of the check; `rerun` are executions in place of the first ones."""
+        executions = dict(enumerate(pair.after for pair in self._pairs)) | dict(rerun)
+        ran = [(pair.check, executions[number]) for number, pair in enumerate(self._pairs)]
+        return dict(opened.no_evidence(ran, self._sources))
 
     def _run_checks(self, workspace: Workspace) -> None:
         """Run each check that fits into the time, then related tests for the others."""
@@ -164,6 +180,7 @@ class AfterRound(Round):
             timed=self.budget.running,
             begin=begin,
             on_output=self.context.waits.printed,
+            watch=self._sources,
         )
 
     # Related tests
@@ -250,6 +267,8 @@ class AfterRound(Round):
             if second.run.state is CheckState.NOT_RUN:
                 pair.note = f"it could not be run again: {second.run.note}"
             else:
+                if reason := self._without_evidence([(number, second)]).get(number):
+                    second = opened.excused(second, reason)
                 pair.second = second
                 self._record("after", pair.check, second, again=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import Any
@@ -71,6 +71,11 @@ def parse_coverage(value: object, wanted: Mapping[str, frozenset[int]]) -> Measu
     return MeasuredCoverage(
         tuple(map(_line, sources)), files, _line(answer.get("note")), _boolean(answer.get("database"))
     )
+
+
+def parse_opened(value: object, watched: Collection[str]) -> frozenset[str] | None:
+    """Return those of the `watched` files that were opened, `None` if that is unknown."""
+    return frozenset(watched).intersection(map(str, value)) if isinstance(value, list) else None
 
 
 def parse_stamps(value: object) -> dict[str, Any]:

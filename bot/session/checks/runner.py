@@ -28,9 +28,16 @@ from bot.evidence.check import (
 )
 from bot.evidence.check_command import CheckCommand, report_command, rerun_command
 from bot.evidence.coverage import MeasuredCoverage
+from bot.evidence.left_out import left_out_note
 from bot.evidence.reruns import CheckExecution
 from bot.evidence.tests import SuiteResult
-from bot.session.checks.host_reports import InvalidReport, parse_coverage, parse_stamps, parse_suite
+from bot.session.checks.host_reports import (
+    InvalidReport,
+    parse_coverage,
+    parse_opened,
+    parse_stamps,
+    parse_suite,
+)
 from bot.session.workspaces.start import LIMIT_NAMES
 from bot.session.workspaces.trees import command_arguments
 from bot.workspace.client import Workspace
@@ -65,7 +72,7 @@ class RunOptions:
     tests of a check, by its number, that run a second time. `limit` returns the seconds for a check, beside its own
     limit. `timed` is entered while a command runs. `begin` is called before each command with the check's number and
     the limit, and returns the token that cancels it alone. `on_output` receives the last line of the output while it
-    runs. With `quiet` it gives way to the agent's commands."""
+    runs. With `quiet` it gives way to the agent's commands. Which files of `watch` it opens is noted."""
 
     changed_lines: Callable[[], ChangedLines] | None = None
     rerun_tests: Callable[[int, CheckExecution], Collection[str]] = lambda number, execution: ()
@@ -74,6 +81,7 @@ class RunOptions:
     begin: Callable[[int, float], CancelToken] = lambda number, limit: CancelToken()
     on_output: Callable[[str], None] | None = None
     quiet: bool = False
+    watch: tuple[str, ...] = ()
 
 
 def run_checks(
@@ -126,11 +134,13 @@ class CheckRunner:
     def _run(self, number: int, check: Check, only: Collection[str] | None) -> CheckExecution:
         if self.cancel.fired:
             return not_run("the run was cancelled before this check")
+        if note := left_out_note(self.workspace.dependencies.left_out, check.command):
+            return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         if self.origin and may_import_package(check.command) and (note := self._editable_install_note()):
             return CheckExecution(CheckRun(CheckState.NOT_RUNNABLE, note=note))
         places = reports_of(check.command)
         reports = {"junit": list(check.junit), "coverage": list(check.coverage), "places": places}
-        stamps = self._query_reports(reports).get("stamps", {})
+        stamps = self._query_reports({**reports, "watch": list(self.options.watch)}).get("stamps", {})
         report = _REPORT.format(self._commands)
         selected = rerun_command(check.command, only, report, fresh=True) if only is not None else None
         command = selected or report_command(check.command, report)
@@ -191,7 +201,8 @@ class CheckRunner:
             arguments = command_arguments(find_command(self.origin), _SEARCH_SECONDS)
             printed = self.workspace.call("bash", arguments, self.cancel).content.splitlines()
             files = (line for line in printed if line.startswith((".", "/", "venv", "env")))
-            foreign = (line for line in files if line.rpartition("/")[2] not in self.workspace.redirected)
+            redirected = self.workspace.dependencies.redirected
+            foreign = (line for line in files if line.rpartition("/")[2] not in redirected)
             self._editable_install = next(foreign, "")[:_LONGEST_PATH]
         return editable_install_note(self._editable_install, self.origin) if self._editable_install else ""
 
@@ -212,7 +223,8 @@ class CheckRunner:
             suite = parse_suite(answer.get("tests"))
         except InvalidReport as error:
             suite = SuiteResult("", whole=False, note=f"the tests are not believed: {error}")
-        execution = replace(execution, suite=suite)
+        opened = parse_opened(answer.get("opened"), self.options.watch)
+        execution = replace(execution, suite=suite, opened=opened)
         if self.options.changed_lines is None or answer.get("measured") is not True:
             return execution
         return replace(execution, coverage=self._measure_coverage(reports))

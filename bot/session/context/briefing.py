@@ -18,7 +18,6 @@ from bot.agent.first_message import TaskFacts
 from bot.checkout.clone import Checkout
 from bot.checkout.git import Git
 from bot.checkout.objects import blobs_behind_links
-from bot.contracts.plain_text import quoted
 from bot.contracts.request import Request, Verb
 from bot.contracts.text_encoding import wide_text
 from bot.events.hygiene import clean
@@ -37,8 +36,7 @@ _NO_COMMANDS = "the policy's `commands: 0` or `output: 0` gives you none; its ch
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """`root` is the work tree's path as the tools see it; `went_on` is whether the last run's bundle was there;
-    `copies` are packages of the repository that are installed as well, each with its folder in the tree; `not_shown`
-    are sentences on tools of the user's that commands do not get."""
+    `left_out` returns sentences on environments that are not shown; `not_shown` are those on tools of the user's."""
 
     request: Request
     checkout: Checkout
@@ -48,8 +46,8 @@ class Briefing:
     reviewing: Reviewing | None = None
     went_on: bool = False
     instructions: tuple[Instructions, ...] = ()
-    copies: Callable[[], Sequence[tuple[str, str]]] = tuple
     not_shown: tuple[str, ...] = ()
+    left_out: Callable[[], Sequence[str]] = tuple
 
     def facts(self) -> TaskFacts:
         review_facts = self.reviewing.facts() if self.reviewing is not None else ()
@@ -76,12 +74,7 @@ class Briefing:
         yield from self.not_shown
         if SHELL in self.profile.tools:
             yield _OFF_LOAD
-        for name, folder in self.copies():
-            folder_path = self.root if folder == "." else f"{self.root}/{folder}"
-            yield (
-                f"outside the root, {quoted(f'import {name}')} finds the installed copy, not the work tree's: set "
-                f"{quoted(f'PYTHONPATH={folder_path}')}"
-            )
+        yield from self.left_out()
 
     def _diff(self) -> str:
         if self.reviewing is not None:

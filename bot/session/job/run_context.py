@@ -241,6 +241,6 @@ def _briefing(
             paths_of(request),
             text_of(request),
         ),
-        copies=environment.trees.copies,
         not_shown=environment.not_shown,
+        left_out=environment.trees.left_out,
     )

@@ -175,6 +175,8 @@ def _run_context(context: RunContext, connecting: Background[Provider]) -> RunRe
     attachments = _load_attachments(context, connecting)
     resumed = _resumed(context)
     trees.begin(inputs.stop)
+    for note in trees.left_out():
+        spec.say(note)
     if not trees.need_preparing:
         context.workspace.open()
     provider = apply_overrides(connecting.result(), inputs.policy.models)

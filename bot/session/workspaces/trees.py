@@ -24,6 +24,7 @@ from bot.contracts.capacity import retry_at_capacity
 from bot.contracts.errors import UsageError
 from bot.contracts.host_programs import find_host_program
 from bot.environment.detection import guarded_folder
+from bot.evidence.left_out import left_out_sentence
 from bot.policy.values import SetupStep
 from bot.session.context.git_trees import GitTrees
 from bot.session.progress.waits import Background
@@ -145,10 +146,10 @@ class Trees:
             self._shared = TreeEnvironment(self._dependencies(own, ()), caches=caches)
         return self._shared
 
-    def copies(self) -> Sequence[tuple[str, str]]:
-        """Packages of the repository that are installed as well, each with its folder in the tree; empty if setup has
-        to run first: the first request does not wait for it."""
-        return () if self.need_preparing else self.environment().dependencies.copies
+    def left_out(self) -> tuple[str, ...]:
+        """A sentence on each environment of the checkout that is not shown; none if setup may make another."""
+        unshown = () if self._steps() else (one for one in self._own_shared() if one.unshown)
+        return tuple(map(left_out_sentence, unshown))
 
     def setup_files(self) -> frozenset[str]:
         """The files that setup made and git does not ignore: they are not the agent's."""
@@ -172,13 +173,14 @@ class Trees:
             workspace.call("bash", command_arguments(command, _COPY_LIMIT), cancel)
 
     def notes(self) -> tuple[str, ...]:
-        """A sentence for people if the environment could not be prepared: the command and its last lines."""
+        """Sentences for people: environments that are not shown; if one could not be prepared, the command and its
+        last lines."""
         if not self.failure:
-            return ()
+            return self.left_out()
         lines = (line.strip()[:300] for line in self.failure.splitlines())
         first, *rest = (line for line in lines if line and not line.startswith("[exit code"))
         errors = [line for line in rest if _ERROR_LINE.search(line)] or rest
-        return (_FAILED.format(" / ".join((first, *errors[-3:]))),)
+        return (*self.left_out(), _FAILED.format(" / ".join((first, *errors[-3:]))))
 
     def wait(self) -> None:
         """Wait for a running preparation, so that its workspace ends before its folder is removed."""
@@ -222,7 +224,7 @@ class Trees:
         """The setup steps, without those for folders that the checkout has, as `init` writes them."""
         if not self.share_all:
             return tuple(self.setup)
-        there = {folder.path for folder in self.own()}
+        there = {folder.path for folder in self.own() if not folder.unshown}
         return tuple(step for step in self.setup if guarded_folder(step.command) not in there)
 
     def _own_shared(self) -> tuple[EnvironmentFolder, ...]:
@@ -234,12 +236,13 @@ class Trees:
 
     def _dependencies(self, folders: Sequence[EnvironmentFolder], tops: Sequence[Path]) -> Dependencies:
         origin = (self.origin,) if self.origin else ()
-        shared = [one for one in folders if not one.is_build_output]
-        return (
-            dependencies(shared, (*tops, *origin), GitTrees(self.checkout).paths())
-            if shared
+        shown = [one for one in folders if not (one.is_build_output or one.unshown)]
+        shared = (
+            dependencies(shown, (*tops, *origin), GitTrees(self.checkout).paths())
+            if shown
             else NO_DEPENDENCIES
         )
+        return replace(shared, left_out=tuple(one for one in folders if one.unshown))
 
     def _prepare(self, cancel: CancelToken) -> _Prepared:
         if not self.prepared_from:

@@ -4,11 +4,13 @@ stamps of existing files, and once after it, for the new ones."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bot.contracts.tools import ToolOutcome
 from bot.toolhost.context import Context
+from bot.toolhost.open_watch import OpenWatch
 from bot.toolhost.reports import coverage, files, junit, runner_output
 from bot.toolhost.reports.files import ReportError, Stamp
 from bot.toolhost.reports.test_results import ParsedTests
@@ -29,7 +31,8 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     """`junit` and `coverage` are patterns from the policy, `places` where the tools of the check write reports. With
     `spill`, the check's output, the reports that are new since `stamps` are read; with `lines`, the new coverage of
     those. `asked` and `converted` are files in the temporary folder: the report that pytest was told to write, and
-    converted coverage."""
+    converted coverage. From a call with `watch`, paths of the tree, until the next one with `spill`, it is watched
+    which of them are opened; `opened` is missing if that is unknown."""
     junit_patterns = [str(one) for one in arguments.get("junit", ())]
     coverage_patterns = [str(one) for one in arguments.get("coverage", ())]
     junit_stamps = files.find(
@@ -40,11 +43,22 @@ def run(arguments: Mapping[str, Any], context: Context) -> ToolOutcome:
     new_coverage = _new(coverage_stamps, before)
     metadata: dict[str, Any] = {"stamps": {**junit_stamps, **coverage_stamps}, "measured": bool(new_coverage)}
     if arguments.get("spill"):
+        metadata |= _opened(context)
         tests = _tests(_new(junit_stamps, before), junit_patterns, arguments, context)
         metadata["tests"] = tests.message() if tests else None
+    if watched := arguments.get("watch"):
+        _opened(context)
+        with suppress(OSError):
+            context.watch = OpenWatch(context.root, map(str, watched))
     if lines := arguments.get("lines"):
         metadata["coverage"] = _coverage(new_coverage, lines, arguments.get("converted"), context)
     return ToolOutcome("", metadata=metadata)
+
+
+def _opened(context: Context) -> dict[str, list[str]]:
+    """End the watch, if there is one."""
+    watch, context.watch = context.watch, None
+    return {"opened": watch.end()} if watch else {}
 
 
 def _new(stamps: Mapping[str, Stamp], before: Mapping[str, Stamp]) -> list[str]:

@@ -1,5 +1,5 @@
-"""Editable installs of the repository's own packages: find the folders of the changed tree that Python must import
-from, if the tree is not at the path that the installs name."""
+"""Installs of the repository's own packages: find the folders of the changed tree that Python must import from, in
+place of copies, and of the path that editable installs name if the tree is not there."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PAIRS = re.compile(rf"\{{(?:{_PAIR.pattern},)*+(?:{_PAIR.pattern})?+\s*+\}}")
 """A dictionary of strings without escapes, since Python's parser is not for text that a repository's commands wrote."""
 _LARGEST = 1 << 20
 _PACKAGE = re.compile(
-    r"(?:(?P<folder>src)/)?(?P<name>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*)/__init__\.py"
+    r"(?:(?P<folder>src)/)?(?P<file>(?!(?:tests?|docs|examples|benchmarks)/)[^\W\d]\w*(?:/__init__)?\.py)"
 )
-"""The file that makes a package, at the root or in `src`."""
+"""The file that makes a package or module, at the root or in `src`."""
 
 
 def dependencies(
@@ -31,24 +31,24 @@ def dependencies(
     packages: dict[str, str] = {}
     for path in tracked:
         if package := _PACKAGE.fullmatch(path):
-            packages[package["name"]] = package["folder"] or "."
+            packages[package["file"]] = package["folder"] or "."
         while path := path.rpartition("/")[0]:
             known.add(path)
     import_from: dict[str, None] = {}
     redirected: set[str] = set()
-    copies: dict[str, str] = {}
+    copies: dict[str, None] = {}
     for site in _site_packages(folders):
-        copies |= {name: folder for name, folder in packages.items() if _is_copy(site / name)}
+        copies |= {folder: None for file, folder in packages.items() if _is_copy(site / file)}
         for name, text in _hooks(site):
             leads = list(_leads(site, name, text, tops))
             if leads and known.issuperset(leads):
                 import_from |= dict.fromkeys(leads)
                 redirected.add(name)
-    return Dependencies(tuple(folders), tuple(import_from), frozenset(redirected), tuple(copies.items()))
+    return Dependencies(tuple(folders), tuple(import_from), frozenset(redirected), tuple(copies))
 
 
-def _is_copy(package: Path) -> bool:
-    return package.is_dir() and not package.is_symlink() and (package / "__init__.py").is_file()
+def _is_copy(file: Path) -> bool:
+    return file.is_file() and os.path.realpath(file) == str(file)
 
 
 def _site_packages(folders: Iterable[EnvironmentFolder]) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from bot.checkout.git import Git, GitError, clean_environment
 from bot.workspace.sandbox.confinement import EnvironmentFolder
+from bot.workspace.sandbox.toolchains import needed_by, who_may_write
 
 _PYTHON = (".venv", "venv", "env", ".conda")
 _NODE = "node_modules"
@@ -45,11 +46,35 @@ def environment_folders(
     top: Path, git: Git, tracked: Collection[str], variables: Mapping[str, str]
 ) -> tuple[EnvironmentFolder, ...]:
     """The folders of the checkout at `top`, and the Python environment outside of it that belongs to it, if it has none
-    itself. `tracked` are the paths of its commit; `variables` is the user's environment. `top` is resolved."""
-    folders = folders_in(top, git, tracked, variables)
-    if not any(folder.programs == "bin" for folder in folders):
-        folders = (*folders, *_outside(top, tracked, variables))
+    itself. Those that cannot be shown are among them. `tracked` are the paths of its commit; `variables` is the user's
+    environment. `top` is resolved."""
+    folders = [_judged(one, variables) for one in folders_in(top, git, tracked, variables)]
+    folders += _links(top, tracked)
+    if not _with_python(folders):
+        folders += [_judged(one, variables) for one in _outside(top, tracked, variables)]
+    if _with_python(folders):
+        folders = [one for one in folders if not (one.unshown and is_python(one.source))]
     return (*folders, *_submodules(top, tracked))
+
+
+def _with_python(folders: Iterable[EnvironmentFolder]) -> bool:
+    return any(folder.programs == "bin" and not folder.unshown for folder in folders)
+
+
+def _judged(folder: EnvironmentFolder, variables: Mapping[str, str]) -> EnvironmentFolder:
+    """Return the folder with the reason why it cannot be shown, if there is one."""
+    if "RUNNER_TEMP" in variables:  # a runner has one user, and no command ran yet
+        return folder
+    if not folder.path and folder.source not in needed_by(folder.source / "bin"):
+        return replace(folder, unshown="nothing in its place is ever shown")
+    return replace(folder, unshown=who_may_write(folder.source))
+
+
+def _links(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:
+    """Environments in whose place the checkout has a link."""
+    for path in _candidates(tracked, folders_of(tracked)):
+        if os.path.islink(top / path) and _is_marked(top, path) and os.path.isdir(top / path):
+            yield EnvironmentFolder(top / path, path, unshown="it is a link, which is not followed")
 
 
 def _submodules(top: Path, tracked: Collection[str]) -> Iterator[EnvironmentFolder]:

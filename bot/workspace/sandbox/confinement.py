@@ -22,13 +22,14 @@ class EnvironmentFolder:
 
     `source` is its path on this machine, `path` that in the work tree, empty for one outside of the checkout.
     `programs` is the folder in it that is added to PATH, empty for none. `created`: commands of the run made it, so we
-    open no file in it.
+    open no file in it. `unshown` is the reason, as a clause, why it is not shown after all.
     """
 
     source: Path
     path: str
     programs: str = ""
     created: bool = False
+    unshown: str = ""
 
     @property
     def is_node(self) -> bool:
@@ -60,12 +61,14 @@ class EnvironmentFolder:
 class Dependencies:
     """What a work tree needs besides the files of its commit. `import_from` are folders of the tree that Python must
     import from instead of the path of an editable install; `redirected` are the names of the files of such installs.
-    `copies` are packages of the repository that are installed without `-e`, each with its folder in the tree."""
+    `before_copies` are those with code of which a copy is installed. `left_out` are environments that cannot be
+    shown."""
 
     folders: tuple[EnvironmentFolder, ...] = ()
     import_from: tuple[str, ...] = ()
     redirected: frozenset[str] = frozenset()
-    copies: tuple[tuple[str, str], ...] = ()
+    before_copies: tuple[str, ...] = ()
+    left_out: tuple[EnvironmentFolder, ...] = ()
 
 
 NO_DEPENDENCIES = Dependencies()

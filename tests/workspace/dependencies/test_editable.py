@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.workspace.dependencies.editable import dependencies
+from bot.workspace.environment import of_dependencies
 from bot.workspace.sandbox.confinement import EnvironmentFolder
 
 TRACKED = ("src/app/__init__.py", "libs/one/one.py", "flat/__init__.py")
@@ -52,14 +53,20 @@ def test_what_the_commit_does_not_have_is_not_covered(site: Path, tmp_path: Path
     assert imports(tmp_path) == ((), frozenset())
 
 
-def test_a_package_that_is_installed_without_e_is_named(site: Path, tmp_path: Path) -> None:
+def test_the_tree_comes_before_a_copy_that_is_installed(site: Path, tmp_path: Path) -> None:
+    """On both back ends: a copy is the changed tree at no path."""
     for name in ("app", "tests", "other"):
         (site / name).mkdir()
         (site / name / "__init__.py").touch()
     (site / "flat").symlink_to(tmp_path)
+    (site / "single.py").touch()
     folder = EnvironmentFolder(tmp_path / "app/.venv", ".venv", "bin")
-    found = dependencies([folder], [tmp_path / "app"], (*TRACKED, "tests/__init__.py"))
-    assert found.copies == (("app", "src"),)
+    tracked = (*TRACKED, "tests/__init__.py", "single.py")
+    dependencies_of_tree = dependencies([folder], [tmp_path / "app"], tracked)
+    assert dependencies_of_tree.before_copies == ("src", ".")
+    for moved in (True, False):
+        variables = of_dependencies(dependencies_of_tree, "/tree", "/usr/bin", moved=moved)
+        assert variables["PYTHONPATH"] == "/tree/src:/tree"
 
 
 def test_a_link_or_a_pipe_in_its_place_is_not_opened(site: Path, tmp_path: Path) -> None:

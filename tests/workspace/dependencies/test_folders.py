@@ -37,7 +37,13 @@ def found(top: Path, **variables: str) -> dict[str, str]:
     """The folder of programs on PATH, by the place in the tree."""
     tracked = git(top, "ls-files").splitlines()
     folders = environment_folders(top, Git(top / ".git"), tracked, variables)
-    return {folder.path or str(folder.source): folder.programs for folder in folders}
+    return {one.path or str(one.source): one.programs for one in folders if not one.unshown}
+
+
+def left_out(top: Path, **variables: str) -> dict[str, str]:
+    """Why an environment is not shown, by its place."""
+    folders = environment_folders(top, Git(top / ".git"), git(top, "ls-files").splitlines(), variables)
+    return {one.path or str(one.source): one.unshown for one in folders if one.unshown}
 
 
 def test_ignored_folders_at_the_root_and_beside_manifests_are_found(top: Path) -> None:
@@ -67,6 +73,30 @@ def test_nor_a_link(top: Path, tmp_path: Path) -> None:
     (top / "web/node_modules").symlink_to("../../secrets")
     virtual(top / ".venv")
     assert found(top) == {".venv": "bin"}
+    reason = "it is a link, which is not followed"
+    assert left_out(top) == {"node_modules": reason, "web/node_modules": reason}
+
+
+def test_what_others_can_write_is_not_shown_unless_another_environment_is_active(
+    top: Path, tmp_path: Path
+) -> None:
+    virtual(top / ".venv").chmod(0o777)
+    active = str(virtual(tmp_path.resolve() / "active"))
+    assert left_out(top) == {".venv": f"others can write in {top}/.venv"}
+    assert found(top, RUNNER_TEMP="/runner") == {".venv": "bin"}
+    assert (found(top, VIRTUAL_ENV=active), left_out(top, VIRTUAL_ENV=active)) == ({active: "bin"}, {})
+    (top / ".venv/pyvenv.cfg").unlink()
+    (tmp_path / "active").chmod(0o777)
+    assert left_out(top, VIRTUAL_ENV=active) == {active: f"others can write in {active}"}
+
+
+def test_an_environment_in_a_place_that_is_never_shown_is_named(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its programs are first on PATH, and the system's would take their place."""
+    monkeypatch.setenv("HOME", str(virtual(top.parent / "home")))
+    home = str(top.parent / "home")
+    assert left_out(top, VIRTUAL_ENV=home) == {home: "nothing in its place is ever shown"}
 
 
 def test_nor_a_folder_of_settings_that_is_called_like_an_environment(top: Path) -> None:

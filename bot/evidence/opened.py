@@ -1,0 +1,75 @@
+"""Which changed sources the checks of a round opened. Tests that pass and open none of them ran other code than the
+change: an installed copy, a module of another build, an older program. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from bot.contracts.formatting import count_of
+from bot.contracts.outcome import CheckState
+from bot.contracts.plain_text import printable_name
+from bot.contracts.suite_files import role_of
+from bot.ecosystems.record import Ecosystem
+from bot.ecosystems.registry import ecosystems
+from bot.evidence.check import OTHER_CODE, Check
+from bot.evidence.reruns import CheckExecution
+from bot.evidence.summary import languages_of, may_run_tests
+
+_UNKNOWN = (
+    "which files its tests open could not be watched, so it is not known whether they ran the changed code: raise "
+    "fs.inotify.max_user_instances and fs.inotify.max_user_watches"
+)
+
+
+def sources(changed: Iterable[str], paths: Collection[str]) -> tuple[str, ...]:
+    """Return the changed files that tests must open: sources of a known language in the tree, which has `paths`."""
+    return tuple(path for path in changed if path in paths and _language_of(path) and role_of(path) is None)
+
+
+def no_evidence(
+    ran: Sequence[tuple[Check, CheckExecution]], changed: Sequence[str]
+) -> Iterator[tuple[int, str]]:
+    """Yield the number of each check whose tests pass without having opened a changed source of its language, and the
+    reason. `changed` are those `sources`, `ran` the checks of one round. A source that another check of the round
+    opened counts as well, since a build need not read it again; one that a linter read does not."""
+    opened = {
+        path
+        for check, execution in ran
+        if may_run_tests(check.command) and execution.opened
+        for path in execution.opened
+    }
+    unopened = [one for one in _languages(changed) if opened.isdisjoint(_of(one, changed))]
+    for number, (check, execution) in enumerate(ran):
+        counts = execution.suite.counts if execution.suite else None
+        if execution.run.state is not CheckState.PASSED or not counts or not counts.passed + counts.failed:
+            continue
+        named = languages_of(check.command)
+        about = [one for one in _languages(changed) if not named or one.name in named]
+        if about and all(one in unopened for one in about):
+            yield number, _reason(about[0], changed) if execution.opened is not None else _UNKNOWN
+
+
+def excused(execution: CheckExecution, reason: str) -> CheckExecution:
+    """Return the execution as not runnable."""
+    run = replace(execution.run, state=CheckState.NOT_RUNNABLE, note=reason)
+    return CheckExecution(run)
+
+
+def _reason(language: Ecosystem, changed: Sequence[str]) -> str:
+    first, *more = _of(language, changed)
+    others = f" or {count_of(len(more), 'other changed file')}" if more else ""
+    hint = f". {language.copies}" if language.copies else ""
+    return f"{OTHER_CODE} {printable_name(first)}{others}: they run other code, or none of it{hint}"
+
+
+def _languages(changed: Sequence[str]) -> list[Ecosystem]:
+    return [one for one in ecosystems() if _of(one, changed)]
+
+
+def _of(language: Ecosystem, changed: Sequence[str]) -> list[str]:
+    return [path for path in changed if language.suffixes and path.endswith(language.suffixes)]
+
+
+def _language_of(path: str) -> bool:
+    return any(one.suffixes and path.endswith(one.suffixes) for one in ecosystems())
