@@ -144,7 +144,7 @@ ECOSYSTEM = Ecosystem(
             pytest; py.test; unittest; nose2; nbdev-test; nbdev_test; behave; trial; coverage run; tox; nox;
             hatch test; hatch run; molecule test; molecule""",
     ),
-    scripts=("tox -e", "tox run -e", "nox -s", "hatch run", "invoke", "poe", "pdm run"),
+    scripts=("tox -e", "tox run -e", "nox -s", "hatch run", "invoke", "poe", "pdm run", "pixi run"),
     launchers=(
         "python -m",
         "uv run",
@@ -170,6 +170,8 @@ ECOSYSTEM = Ecosystem(
             "--no-group",
             "--env-file",
             "-w",
+            "-e",
+            "--environment",
             "--source",
         ]
     ),

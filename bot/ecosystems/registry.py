@@ -114,7 +114,7 @@ def _use_by_name(ecosystem: Ecosystem, line: str) -> tuple[bool, Use | None]:
     for script in sorted(ecosystem.scripts, key=len, reverse=True):
         if line != script and not line.startswith(f"{script} "):
             continue
-        words = line[len(script) :].split()
+        words = _without_options(line[len(script) :].split(), ecosystem.values)
         name = next((word for word in words if not word.startswith(("-", "+")) and "=" not in word), "")
         if f"{script} {name}" in ecosystem.uses:
             break

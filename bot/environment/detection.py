@@ -11,7 +11,7 @@ from bot.ecosystems.record import Use
 from bot.parsing.parser import ParseError, Parser
 
 LONGEST_COMMAND = 4_000
-_SOURCE = re.compile(r"[^\w ./,:()\[\]@${}-]")
+_SOURCE = re.compile(r"[^\w -~]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ tox -epy39-marshmallow3
 nox -s tests
 hatch run test
 molecule test
+pixi run -e py312 test-base
+npm run -w packages/x test
 npm test
 npm run test:unit
 pnpm -r test
@@ -93,7 +95,7 @@ OTHERS = {
     None: """
         ruff format .; black .; npx prettier --write .; make docs; tox -e docs; tox -e docs,packaging; npm publish;
         cargo publish; cargo doc
-        coverage xml; echo hi; npm run test:e2e; npm run test:watch; gem push x; curl https://example.com
+        coverage xml; echo hi; npm run test:e2e; npm run test:watch; bun run lint:fix; gem push x; curl https://example.com
     """,
 }  # fmt: skip
 
