@@ -108,7 +108,7 @@ def related_command(
             narrowed = _script_command(words, kind, sources)
             return " ".join([*assignments, narrowed]) if narrowed else ""
         case "go":
-            return _go_command(command, existing)
+            return _go_command(command, existing, paths)
         case "rust":
             crates = [name for name in dict.fromkeys(tests) if _CRATE.match(name)][:MOST]
             arguments = [word for word in words[1:] if word not in ("--workspace", "--all")]
@@ -225,8 +225,11 @@ def _runner_index(words: Sequence[str], name: str) -> int:
     return -1
 
 
-def _go_command(command: str, changed: Sequence[str]) -> str:
-    folders = sorted({path.rpartition("/")[0] for path in changed if path.endswith(".go")})
+def _go_command(command: str, changed: Sequence[str], paths: Collection[str]) -> str:
+    """Return the command for the packages of the changed files; another module's are no part of it."""
+    modules = [path.removesuffix("go.mod") for path in paths if path.endswith("/go.mod")]
+    own = [path for path in changed if path.endswith(".go") and not path.startswith(tuple(modules))]
+    folders = sorted({path.rpartition("/")[0] for path in own})
     packages = [shlex.quote(one) for one in _packages(folders)]
     if not packages or len(packages) > MOST:
         return ""

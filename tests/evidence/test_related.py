@@ -115,6 +115,14 @@ def test_of_a_script_of_many_parts_the_runner_is_found(scripts: dict[str, object
     assert runner_of_scripts(scripts, "npm test") == part
 
 
+def test_packages_of_a_nested_go_module_are_not_named() -> None:
+    paths = {"go.mod", "a/a.go", "tools/go.mod", "tools/x/x.go", "toolset/y.go"}
+    command = related_command(
+        "go test ./...", "go", ["a/a.go", "tools/x/x.go", "toolset/y.go"], [], paths=paths
+    )
+    assert command == "go test ./a/... ./toolset/..."
+
+
 @pytest.mark.parametrize(
     ("command", "part"),
     [
