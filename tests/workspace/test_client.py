@@ -40,6 +40,7 @@ class Impostor:
 
     name = "impostor"
     tier = "none"
+    severs = True
     supports_egress = False
     lets_through: frozenset[str] = frozenset()
 
