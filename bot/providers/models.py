@@ -79,7 +79,11 @@ _TABLE = {**_ANTHROPIC, **_OPENAI}
 _LONG_OPENAI = LongPrompts(272_000, 2.0, 1.5)
 _LONG = {
     "claude-haiku-5-5": LongPrompts(100_000, 5.0, 5.0),
-    **{name: _LONG_OPENAI for name in _OPENAI if name == "gpt-5.4" or name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))},
+    **{
+        name: _LONG_OPENAI
+        for name in _OPENAI
+        if name == "gpt-5.4" or name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))
+    },
 }
 # For a model that nobody listed: the window that most have at least, and a high price, so that a budget binds early.
 _GUESS = (128, 8, 5.0, 25.0, 0.5, 6.25)
@@ -219,7 +223,7 @@ def apply_override(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """Return `info` with the policy's values. A model with window and prices counts as known."""
     values: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
     known = info.known or {"context_window", "input_price", "output_price"} <= values.keys()
-    return replace(info, **values, known=known)
+    return replace(info, **values, known=known, output_capped="max_output" in values)
 
 
 def guess_notes(info: ModelInfo) -> tuple[str, ...]:
