@@ -82,8 +82,11 @@ class Place(Protocol):
     """A file's folder, in which programs and settings for it are searched, and above, within the tree. `environment`
     is that of commands; `configured` is the policy's command, which stands for every program."""
 
-    environment: Mapping[str, str]
-    configured: str
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    @property
+    def configured(self) -> str: ...
 
     def bundled(self, name: str) -> str:
         """Return the program that came with ours, empty for none."""
