@@ -6,7 +6,7 @@ The texts quote the repository: each on one line, without control characters, at
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from bot.contracts.evidence import Answer, Problem, ServerUse
@@ -119,18 +119,9 @@ def _plain_line(value: str, limit: int) -> str:
 
 
 def _problem_record(problem: Problem) -> dict[str, Any]:
-    return {
-        "tool": problem.tool,
-        "path": problem.path,
-        "line": problem.line,
-        "column": problem.column,
-        "severity": problem.severity.value,
-        "code": _plain_line(problem.code, _MAX_CODE),
-        "message": _plain_line(problem.message, _MAX_MESSAGE),
-        "end_line": problem.end_line,
-        "end_column": problem.end_column,
-        "snippet": _plain_line(problem.snippet, _MAX_MESSAGE),
-    }
+    code, message = _plain_line(problem.code, _MAX_CODE), _plain_line(problem.message, _MAX_MESSAGE)
+    snippet = _plain_line(problem.snippet, _MAX_MESSAGE)
+    return asdict(problem) | {"code": code, "message": message, "snippet": snippet}
 
 
 def use_record(use: ServerUse) -> dict[str, Any]:
