@@ -41,7 +41,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
 
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
-# copy of HEAD, with the tests that start no process: what a process of ours imports there is not changed. One module:
+# copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:
 # FILES=bot/policy/decide.py TESTS="tests/policy/test_decide.py tests/policy/test_writes.py".
 UNFIT = subprocess|Popen|bubblewrap|landlock|Bench|Workspace|workspace\.|Inside|one_parser|fix_with|Cli\b
 mutation:
