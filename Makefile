@@ -41,17 +41,19 @@ fuzz: $(STAMP)
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60) $(TARGETS)
 
 # Changes of the gate, the policy and the sandbox that no test notices: a part after the other, for hours; no part of CI. In a
-# copy of HEAD. FILES=bot/policy/egress.py TESTS=tests/workspace/egress for one.
+# copy of HEAD, with the tests that start no process. Of bot/workspace these reach next to nothing: name its tests. One module:
+# FILES=bot/policy/decide.py TESTS="tests/policy/test_decide.py tests/policy/test_writes.py".
+UNFIT = subprocess|Popen|bubblewrap|landlock|Bench|Workspace|workspace\.|Inside|one_parser|fix_with|Cli\b
 mutation:
 	@test -x .cache/mutation/bin/mutmut || ( $(PYTHON) -m venv .cache/mutation && \
 	  .cache/mutation/bin/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements.lock && \
 	  .cache/mutation/bin/python -m pip install --quiet mutmut==3.8.1 )
 	@folder=$$(mktemp -d) && git archive HEAD | tar x -C $$folder && tool=$$(realpath .cache/mutation/bin) && cd $$folder && \
 	for part in $(or $(FILES),bot/gate bot/policy bot/workspace); do \
-	  printf '[mutmut]\npaths_to_mutate=%s\ntests_dir=%s\nalso_copy=\n' \
-	    $$part $${TESTS:-tests/$${part#bot/}} > setup.cfg; \
-	  ls -A | grep -vE '^(mutants|setup.cfg)$$' | sed 's/^/    /' >> setup.cfg; \
-	  $$tool/mutmut run; $$tool/mutmut results; rm -rf mutants; \
+	  tests=$${TESTS:-$$(grep -rLE --include='test_*.py' '$(UNFIT)' tests/$${part#bot/})}; \
+	  { printf '[mutmut]\nsource_paths=%s\npytest_add_cli_args_test_selection=\n' $$part; printf '    %s\n' $$tests; \
+	    printf 'also_copy=\n'; ls -A | grep -vE '^(mutants|setup.cfg)$$' | sed 's/^/    /'; } > setup.cfg; \
+	  $$tool/mutmut run $(MUTANTS); $$tool/mutmut results; rm -rf mutants; \
 	done; rm -rf $$folder
 
 bench: $(STAMP)

@@ -86,7 +86,7 @@ def _edit(
     for server in servers:
         problems = server.documents[path].problems or ()
         if not any(f"name_{number}" in problem.message for problem in problems):
-            raise RuntimeError(f"{server.name} did not see the edit")
+            raise RuntimeError(f"{server.config.name} did not see the edit")
     return waited * 1000
 
 

@@ -27,11 +27,14 @@ def tokens_of(message: Message) -> int:
 
 
 def max_response(info: ModelInfo) -> int:
-    """Return the cap on one response in tokens, constant for a session: 0 for the model's own.
+    """Return the cap on one response in tokens, constant for a session: the policy's, 0 for the model's own.
 
-    A model whose longest response would fill much of its window is limited to a sixth of it, since the space
-    reserved for a response is lost for the conversation.
+    Some servers have none of their own, and generate until their window is full. A model whose longest response would
+    fill much of its window is limited to a sixth of it, since the space reserved for a response is lost for the
+    conversation.
     """
+    if info.output_capped:
+        return info.max_output
     if info.max_output <= info.context_window // 4:
         return 0
     return max(info.context_window // 6, 1)

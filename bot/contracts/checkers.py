@@ -27,12 +27,12 @@ CHECKER_NAMES = (
 """Checkers of a whole project, in the order in which they run. Their commands are in `bot/evidence/checkers.py`."""
 
 LANGUAGE_SERVERS = ("ty", "ruff", "typescript", "gopls", "clangd", "biome", "oxlint", "rust-analyzer")
-EDIT_CHECKERS = ("python", "json", "toml", "yaml")
-"""Parsers of a changed file."""
-REMOVED_SERVERS = ("cargo", "shellcheck", "bash")
-"""What a policy could name here once. They still run over the whole project, before and after the change."""
-DIAGNOSTIC_TOOLS = (*LANGUAGE_SERVERS, *EDIT_CHECKERS)
-"""What runs while files are edited. `bot/toolhost/lsp/registry.py` has how each is started."""
+_C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx")
+_SCRIPT = (".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx")
+CHECKED_SUFFIXES = frozenset((".py", ".pyi", ".go", ".rs", *_SCRIPT, *_C))
+"""The files that a server takes. The servers are described in `bot/ecosystems`."""
+REMOVED_SERVERS = ("cargo", "shellcheck", "bash", "python", "json", "toml", "yaml")
+"""What a policy could name here once."""
 
 MAX_WAIT = 30
 """Seconds: the longest time that a policy may let an edit wait for diagnostics. The default is 2."""

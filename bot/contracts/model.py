@@ -31,6 +31,7 @@ class ModelInfo:
     tools allowed now, beside all tools. `forced_choice`: it can be forced to call a tool. `prefill`: it continues
     a last message of its own. `timeout`: seconds until the first byte of a response. `efforts`: those of `EFFORTS`
     that it accepts. `hour_cache`: a prefix can be cached for an hour, at twice the input price.
+    `output_capped`: the policy set `max_output`, so every request has it.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ModelInfo:
     timeout: int = 900
     efforts: tuple[str, ...] = ()
     hour_cache: bool = False
+    output_capped: bool = False
 
     def cost(self, usage: Usage) -> float:
         """Return the cost of `usage` in USD."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Server, Setup, server_beside, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -44,4 +44,20 @@ ECOSYSTEM = Ecosystem(
     },
     folders=("vendor",),
     copies="A vendor folder made before has copies of local modules: remove it, or run `go mod vendor` in the check",
+    servers=(
+        Server(
+            "gopls",
+            {".go": "go"},
+            server_beside(("go.work", "go.mod"), "there is no go.mod", "gopls", own=False),
+            # No download, no toolchain chosen by the repository, no change of go.mod and go.sum.
+            {
+                "GOFLAGS": "-mod=readonly",
+                "GOTOOLCHAIN": "local",
+                "GOTELEMETRY": "off",
+                "GOPROXY": "off",
+                "GOCACHE": "{tmp}/go",
+            },
+            missing=frozenset({"BrokenImport"}),
+        ),
+    ),
 )

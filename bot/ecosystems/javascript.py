@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, server_beside, uses
 
 MODULES = "node_modules"
 _PLACEHOLDER = "no test specified"
@@ -79,6 +80,41 @@ def _package(manager: str, version: str, files: Files, *, is_berry: bool) -> str
     return f"{manager}@{version or '1.22.22'}"
 
 
+_FILES = {
+    **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
+    **dict.fromkeys((".js", ".mjs", ".cjs"), "javascript"),
+    ".tsx": "typescriptreact",
+    ".jsx": "javascriptreact",
+}
+_FIRST_TSC_WITH_LSP = 7
+# What `typescript-language-server` executes of an older TypeScript.
+_TSSERVER_FILES = ("tsserver", "_tsserver", "typescript", "tsserverlibrary")
+
+
+def _typescript(place: Place) -> Launch | str:
+    """From version 7 on the compiler is a language server."""
+    own = place.above("node_modules/typescript/package.json")
+    compiler = place.in_project("tsc") if own else ""
+    if own and compiler and _major(own) >= _FIRST_TSC_WITH_LSP:
+        return Launch((compiler, "--lsp", "--stdio"))
+    program = place.in_project("typescript-language-server") or place.on_path("typescript-language-server")
+    if not program:
+        return "there is neither TypeScript 7 in node_modules nor typescript-language-server"
+    library = own.parent / "lib" if own else None
+    files = [library / f"{name}.js" for name in _TSSERVER_FILES] if library else []
+    options = {"tsserver": {"path": str(library)}} if library else {}
+    runs = tuple(str(file) for file in files if file.is_file())
+    return Launch((program, "--stdio"), {**options, "disableAutomaticTypingAcquisition": True}, runs)
+
+
+def _major(package: Path) -> int:
+    try:
+        first = str(json.loads(package.read_text("utf-8"))["version"]).partition(".")[0]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return 0
+    return int(first) if first.isdecimal() and len(first) < 5 else 0
+
+
 ECOSYSTEM = Ecosystem(
     name="javascript",
     manifests=("package.json",),
@@ -141,5 +177,26 @@ ECOSYSTEM = Ecosystem(
     copies=(
         "A package copied into node_modules, or built before, is not the tree: link it as a workspace, and build it in "
         "the check"
+    ),
+    servers=(
+        Server(
+            "typescript",
+            _FILES,
+            _typescript,
+            commands=("tsc --lsp --stdio", "typescript-language-server --stdio"),
+            missing=frozenset({"2307", "7016"}),
+        ),
+        Server(
+            "biome",
+            _FILES,
+            server_beside(("biome.json", "biome.jsonc"), "", "biome", "lsp-proxy", top=True),
+            commands=("biome lsp-proxy",),
+        ),
+        Server(
+            "oxlint",
+            _FILES,
+            server_beside((".oxlintrc.json", ".oxlintrc.jsonc"), "", "oxlint", "--lsp", top=True),
+            commands=("oxlint --lsp",),
+        ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from bot.ecosystems.record import Ecosystem, Files, uses
+from bot.ecosystems.record import Ecosystem, Files, Server, server_beside, uses
 
 _CMAKE_TESTS = re.compile(r"(?i)\b(enable_testing|include\s*\(\s*ctest)")
 
@@ -15,6 +15,9 @@ def _checks(files: Files) -> Iterator[str]:
         yield "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
     elif "meson.build" in files.paths:
         yield "meson setup build && meson test -C build"
+
+
+_FILES = {".c": "c", ".h": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp")}
 
 
 ECOSYSTEM = Ecosystem(
@@ -36,4 +39,17 @@ ECOSYSTEM = Ecosystem(
         r"test cases: +\d+ \| +(?P<passed>\d+) passed( \| +(?P<failed>\d+) failed)?.*",
     ),
     copies="A program built before is not the tree: build in the check, before its tests",
+    servers=(
+        Server(
+            "clangd",
+            _FILES,
+            server_beside(
+                ("compile_commands.json", "build/compile_commands.json"),
+                "there is no compile_commands.json",
+                "clangd",
+                "--background-index=false",
+                "--compile-commands-dir={root}",
+            ),
+        ),
+    ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bot.contracts.suite_files import named_as_test
-from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Launch, Pin, Place, Server, Setup, uses
 
 VENV = ".venv"
 _MANAGERS = ("uv", "poetry", "pdm", "pipenv", "hatch", "tox", "nox")
@@ -115,6 +115,36 @@ def version_tool(files: Files) -> str:
     return next((match[0] for text in texts if (match := _VERSION_FROM_GIT.search(text))), "")
 
 
+_FILES = {".py": "python", ".pyi": "python"}
+# Syntax errors, misplaced statements, undefined names: reported in any project.
+_RUFF_FATAL = ("E9", "F63", "F7", "F82")
+
+
+def _ty(place: Place) -> Launch | str:
+    """Only if the project uses it: other projects break its strict rules by the hundred."""
+    if not (place.configured or place.uses("ty")):
+        return ""
+    program = place.bundled("ty") or place.in_project("ty") or place.on_path("ty")
+    if not program:
+        return "it is not installed"
+    # ty looks for an environment only beside the settings; several projects may share one above them.
+    found = next((str(folder) for folder in place.environments()), "")
+    environment = place.environment.get("VIRTUAL_ENV", "") or found
+    marker = place.above("ty.toml", "pyproject.toml")
+    variables = {"VIRTUAL_ENV": environment} if environment else {}
+    return Launch((program, "server"), root=marker and marker.parent, variables=variables)
+
+
+def _ruff(place: Place) -> Launch | str:
+    program = place.bundled("ruff") or place.in_project("ruff") or place.on_path("ruff")
+    if not program:
+        return "it is not installed"
+    # Without a configuration ruff would enable hundreds of rules that the project does not use.
+    select = ["E9", "F"] if place.uses("ruff") else list(_RUFF_FATAL)
+    options = None if place.has_settings("ruff") else {"settings": {"lint": {"select": select}}}
+    return Launch((program, "server"), options)
+
+
 ECOSYSTEM = Ecosystem(
     name="python",
     manifests=(
@@ -195,4 +225,8 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=(".venv", "venv", "env", ".conda", ".tox", ".nox"),
     copies="An installed package is not the tree: install it with `pip install -e .`",
+    servers=(
+        Server("ty", _FILES, _ty, commands=("ty server",), missing=frozenset({"import-not-found"})),
+        Server("ruff", _FILES, _ruff, {"RUFF_CACHE_DIR": "{tmp}/ruff"}, ("ruff server",)),
+    ),
 )

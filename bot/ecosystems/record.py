@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 Words = Sequence[str]
@@ -78,6 +79,100 @@ def own_lines(egress: str, otherwise: str, makes: str = "") -> Callable[..., Set
     return setup
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """The command line of a language server. `options` go with `initialize`; `runs` are files of the project that it
+    executes; `root` is the project's folder, the repository's where it is None; `variables` are added to its
+    environment."""
+
+    argv: tuple[str, ...]
+    options: object = None
+    runs: tuple[str, ...] = ()
+    root: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+class Place(Protocol):
+    """A file's folder, in which programs and settings for it are searched, and above, within the tree. `environment`
+    is that of commands; `configured` is the policy's command, which stands for every program."""
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    @property
+    def configured(self) -> str: ...
+
+    def bundled(self, name: str) -> str:
+        """Return the program that came with ours, empty for none."""
+        ...
+
+    def in_project(self, name: str) -> str:
+        """Return a program of `node_modules/.bin` or of the virtual environment, empty for none."""
+        ...
+
+    def on_path(self, name: str) -> str: ...
+
+    def above(self, *names: str, top: bool = False) -> Path | None:
+        """Return the nearest of these files, or the topmost."""
+        ...
+
+    def environments(self) -> Iterator[Path]:
+        """Yield virtual environments, the nearest first."""
+        ...
+
+    def uses(self, checker: str) -> bool:
+        """Whether the project has settings for a checker or names it as a tool."""
+        ...
+
+    def has_settings(self, checker: str) -> bool: ...
+
+
+Find = Callable[[Place], "Launch | str"]
+"""Return how the server is started at a place, else a clause why not; empty if the project does not use it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A language server. `files` maps suffixes to language ids of the protocol. In `variables` of its environment
+    `{tmp}` is a folder outside the tree. It is refused where a rule denies one of `commands`, its own if there are
+    none. Problems with one of the codes `missing` may only mean that a package is not installed: they are not news."""
+
+    name: str
+    files: Mapping[str, str]
+    find: Find
+    variables: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    missing: frozenset[str] = frozenset()
+
+
+def server_beside(
+    markers: Sequence[str],
+    missing: str,
+    name: str,
+    *arguments: str,
+    own: bool = True,
+    top: bool = False,
+    runs: Sequence[str] = (),
+    options: object = None,
+) -> Find:
+    """Return the `find` of a server for projects with one of the files `markers`, the best first; `missing` says why
+    there is none without. Its root is the folder of the nearest such file, or the topmost, `{root}` in its arguments.
+    `own`: it may be the project's own program. `runs` are files that it executes."""
+
+    def find(place: Place) -> Launch | str:
+        marker = next((path for one in markers if (path := place.above(one, top=top))), None)
+        if marker is None:
+            return missing
+        program = (place.in_project(name) if own else "") or place.on_path(name)
+        if not program:
+            return "it is not installed"
+        words = (argument.replace("{root}", str(marker.parent)) for argument in arguments)
+        executed = tuple(str(path) for one in runs if (path := place.above(one)))
+        return Launch((program, *words), options, executed, marker.parent)
+
+    return find
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ecosystem:
     """`manifests` are the files that show it, names or suffixes such as `*.sln`. `uses` maps "program" and "program
@@ -118,6 +213,7 @@ class Ecosystem:
     pins: tuple[Pin, ...] = ()
     folders: tuple[str, ...] = ()
     copies: str = ""
+    servers: tuple[Server, ...] = ()
 
     def is_in(self, files: Files) -> bool:
         """Whether a manifest of it is at the top."""

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import cast
 
-from bot.ecosystems.record import Ecosystem, Use, Words, is_other_name, use_of_name
+from bot.ecosystems.record import Ecosystem, Server, Use, Words, is_other_name, use_of_name
 
 NAMES = ("python", "javascript", "go", "rust", "jvm", "ruby", "php", "dotnet", "native", "general")
 """The files beside this one, in the order of their checks."""
@@ -26,6 +26,15 @@ def named(name: str) -> Ecosystem:
 
 def ecosystems() -> tuple[Ecosystem, ...]:
     return tuple(map(named, NAMES))
+
+
+def servers() -> tuple[Server, ...]:
+    return tuple(server for one in ecosystems() for server in one.servers)
+
+
+def server_commands() -> dict[str, tuple[str, ...]]:
+    """Return for each language server the commands that its start stands for."""
+    return {server.name: server.commands or (server.name,) for server in servers()}
 
 
 def use_of(words: Words) -> Use | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from bot.ecosystems.record import Ecosystem, Files, Pin, Setup, uses
+from bot.ecosystems.record import Ecosystem, Files, Pin, Server, Setup, server_beside, uses
 
 
 def _checks(files: Files) -> Iterator[str]:
@@ -18,6 +18,16 @@ def _setup(files: Files, installs: Sequence[str], checks: Sequence[str]) -> Setu
     return Setup(
         " && ".join((f"cargo fetch{' --locked' if 'Cargo.lock' in files.paths else ''}", *tools)), ("rust",)
     )
+
+
+# No code of the project is run.
+_ANALYZER = {
+    "checkOnSave": False,
+    "cargo": {"buildScripts": {"enable": False}},
+    "procMacro": {"enable": False},
+}
+# Where cargo reads what to execute.
+_CARGO_RUNS = (".cargo/config.toml", ".cargo/config", "rust-toolchain.toml", "rust-toolchain")
 
 
 ECOSYSTEM = Ecosystem(
@@ -60,4 +70,20 @@ ECOSYSTEM = Ecosystem(
     ),
     folders=("vendor", "target"),
     copies="A program installed or built before is not the tree: build it in the check",
+    servers=(
+        Server(
+            "rust-analyzer",
+            {".rs": "rust"},
+            server_beside(
+                ("Cargo.lock",),  # of a workspace it is at the top
+                "there is no Cargo.lock, and cargo would write one",
+                "rust-analyzer",
+                own=False,
+                runs=_CARGO_RUNS,
+                options=_ANALYZER,
+            ),
+            {"CARGO_TARGET_DIR": "{tmp}/cargo-target", "CARGO_NET_OFFLINE": "true"},
+            ("rust-analyzer", "cargo check"),
+        ),
+    ),
 )

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from bot.contracts.checkers import CHECKER_NAMES, DIAGNOSTIC_TOOLS, MAX_WAIT, REMOVED_SERVERS
+from bot.contracts.checkers import CHECKER_NAMES, LANGUAGE_SERVERS, MAX_WAIT, REMOVED_SERVERS
 from bot.contracts.model import EFFORTS, ModelOverride, ThinkingKind
 from bot.contracts.request import Tier, Verb
 from bot.policy.dangerous import NAMES
@@ -405,12 +405,12 @@ class DiagnosticsPolicy:
         2.0, "How long an edit's result waits for what is found in it, at most."
     )
     servers: Annotated[
-        Mapping[Annotated[str, one_of(DIAGNOSTIC_TOOLS, REMOVED_SERVERS)], ServerPolicy], FROZEN
+        Mapping[Annotated[str, one_of(LANGUAGE_SERVERS, REMOVED_SERVERS)], ServerPolicy], FROZEN
     ] = key(
         None,
         "Single language servers and parsers.",
         factory=dict,
-        title=f"a mapping by name, one of {', '.join(DIAGNOSTIC_TOOLS)}",
+        title=f"a mapping by name, one of {', '.join(LANGUAGE_SERVERS)}",
     )
     checkers: Annotated[
         tuple[str, ...] | None,

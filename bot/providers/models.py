@@ -28,10 +28,10 @@ class LongPrompts:
 
 # name: context window and longest output in thousands; input, output, cache read, cache write (5 minutes)
 _ANTHROPIC = {
-    "claude-fable-5-2": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-fable-5-2": (1000, 128, 8.0, 40.0, 0.2, 10.0),
     "claude-fable-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
     "claude-fable-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
-    "claude-mythos-5-2": (1000, 128, 10.0, 50.0, 0.25, 12.5),
+    "claude-mythos-5-2": (1000, 128, 8.0, 40.0, 0.2, 10.0),
     "claude-mythos-5-1": (1000, 128, 10.0, 50.0, 0.25, 12.5),
     "claude-mythos-5": (1000, 128, 10.0, 50.0, 1.0, 12.5),
     "claude-opus-5-5": (1000, 128, 4.0, 20.0, 0.2, 5.0),
@@ -80,7 +80,11 @@ _TABLE = {**_ANTHROPIC, **_OPENAI}
 _LONG_OPENAI = LongPrompts(272_000, 2.0, 1.5)
 _LONG = {
     "claude-haiku-5-5": LongPrompts(100_000, 5.0, 5.0),
-    **{name: _LONG_OPENAI for name in _OPENAI if name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))},
+    **{
+        name: _LONG_OPENAI
+        for name in _OPENAI
+        if name == "gpt-5.4" or name.startswith(("gpt-6", "gpt-5.6", "gpt-5.5"))
+    },
 }
 # For a model that nobody listed: the window that most have at least, and a high price, so that a budget binds early.
 _GUESS = (128, 8, 5.0, 25.0, 0.5, 6.25)
@@ -218,7 +222,7 @@ def apply_override(info: ModelInfo, override: ModelOverride) -> ModelInfo:
     """Return `info` with the policy's values. A model with window and prices counts as known."""
     values: dict[str, Any] = {name: value for name, value in override._asdict().items() if value is not None}
     known = info.known or {"context_window", "input_price", "output_price"} <= values.keys()
-    return replace(info, **values, known=known)
+    return replace(info, **values, known=known, output_capped="max_output" in values)
 
 
 def guess_notes(info: ModelInfo) -> tuple[str, ...]:

@@ -74,7 +74,10 @@ class OpenAIChat(OpenAIWire):
         )
 
     def reader(self, assembly: Assembly, request: ModelRequest) -> ChatReader:
-        return ChatReader(assembly, len(request.messages))
+        last = request.messages[-1]
+        return ChatReader(
+            assembly, len(request.messages), clean(last.text) if last.role == "assistant" else ""
+        )
 
     def params(self, request: ModelRequest) -> Params:
         params: dict[str, Any] = {"stream_options": {"include_usage": True}}
@@ -173,9 +176,11 @@ _BUSY = frozenset({"insufficient_system_resource", "overloaded", "error"})
 
 
 class ChatReader:
-    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`."""
+    """A `bot.providers.wire.Reader`. A call is known by its id first, then by its `index`. `prefill` is the text that
+    the model continues, which llama.cpp repeats in front of the first piece."""
 
-    def __init__(self, assembly: Assembly, turn: int) -> None:
+    def __init__(self, assembly: Assembly, turn: int, prefill: str = "") -> None:
+        self._prefill = prefill
         self._assembly = assembly
         self._turn = turn
         self._calls: dict[str, CallBlock] = {}
@@ -211,6 +216,8 @@ class ChatReader:
 
     def _delta(self, delta: Any) -> Iterator[Event]:
         content, thoughts = _content(field(delta, "content"))
+        if content and self._prefill:
+            content, self._prefill = content.removeprefix(self._prefill), ""
         # Some servers send the same reasoning under two names: the first that says something counts.
         name, reasoning = next(
             ((name, text) for name in REASONING if (text := string(field(delta, name)))), ("", thoughts)

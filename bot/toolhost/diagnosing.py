@@ -10,15 +10,13 @@ import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bot.contracts.checkers import CHECKED_SUFFIXES
 from bot.contracts.tools import ToolFailure, ToolOutcome
 from bot.toolhost import files
 from bot.toolhost.context import Context
 from bot.toolhost.file_history import sha256
-from bot.toolhost.freshness import count_as_shown
-from bot.toolhost.lsp.registry import is_checked
 from bot.toolhost.scan import Scanner
 from bot.toolhost.text import NotTextError, decode
 
@@ -124,11 +122,9 @@ class Diagnosing:
             self._pending.clear()
         moved, self._moved = self._moved, {}
         names = [name for name in names if is_checked(name)]
-        service = self._ready() if names or self._service else None
-        if service is None:
-            return None
+        service = self._ready() if names else None
         began = time.monotonic() - self._waited_before  # one limit for both waits, before and after the edit
-        return (service.changed(names, moved, began) if names else None) or service.late_report()
+        return service.changed(names, moved, began) if service else None
 
     def _read(self, name: str) -> None:
         if not is_checked(name) or (text := self._now(name)) is None:
@@ -141,10 +137,8 @@ class Diagnosing:
         self._begin()
 
     def _with(self, outcome: ToolOutcome, report: Report) -> ToolOutcome:
-        from bot.toolhost.lsp.report import quoted_lines, record, text
+        from bot.toolhost.lsp.report import record, text
 
-        for name, numbers in quoted_lines(report).items():
-            count_as_shown(self._context, Path(self._context.real_root, name), numbers)
         note = text(report)
         content = f"{outcome.content}\n{note}" if note else outcome.content
         return outcome._replace(content=content, metadata={**outcome.metadata, "diagnostics": record(report)})
@@ -226,6 +220,11 @@ class Diagnosing:
             return None if data is None or len(data) > _LARGEST else decode(data).content
         except NotTextError:
             return None
+
+
+def is_checked(name: str) -> bool:
+    """Whether a server takes a file of this name."""
+    return os.path.splitext(name)[1].lower() in CHECKED_SUFFIXES
 
 
 def _edited(tool: str, metadata: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from bot.contracts.checkers import DIAGNOSTIC_TOOLS
+from bot.contracts.checkers import LANGUAGE_SERVERS
 from bot.contracts.evidence import Answer, Problem, ServerUse, Severity
 from bot.contracts.plain_text import printable
 from bot.contracts.wire import WireError
@@ -52,7 +52,7 @@ def diagnosis(message: object) -> Diagnosis:
     if new_count < len(new):
         raise WireError("it lists more problems than it counts")
     return Diagnosis(
-        tuple(_tool(one) for one in _list(value, "tools", len(DIAGNOSTIC_TOOLS))),
+        tuple(_tool(one) for one in _list(value, "tools", len(LANGUAGE_SERVERS))),
         new,
         new_count,
         _number(value, "fixed"),
@@ -60,14 +60,14 @@ def diagnosis(message: object) -> Diagnosis:
         _seconds(value, "waited"),
         _text(value, "note"),
         tuple(_line(one, 100) for one in _list(value, "said", _MOST_ANNOUNCEMENTS)),
-        tuple(_use(one) for one in _list(value, "servers", 2 * len(DIAGNOSTIC_TOOLS))),
+        tuple(_use(one) for one in _list(value, "servers", 2 * len(LANGUAGE_SERVERS))),
     )
 
 
 def standing(message: object) -> tuple[tuple[Standing, ...], tuple[ServerUse, ...]]:
     value = _mapping(message)
     files = tuple(_standing(one) for one in _list(value, "standing", _MOST_FILES))
-    return files, tuple(_use(one) for one in _list(value, "servers", 2 * len(DIAGNOSTIC_TOOLS)))
+    return files, tuple(_use(one) for one in _list(value, "servers", 2 * len(LANGUAGE_SERVERS)))
 
 
 def _standing(one: object) -> Standing:
@@ -81,7 +81,7 @@ def _standing(one: object) -> Standing:
 def _problem(one: object) -> Problem:
     value = _mapping(one)
     return Problem(
-        _name(value, "tool", DIAGNOSTIC_TOOLS),
+        _name(value, "tool", LANGUAGE_SERVERS),
         _text(value, "path", _LONGEST_PATH),
         _number(value, "line"),
         _number(value, "column"),
@@ -98,7 +98,7 @@ def _tool(one: object) -> tuple[str, str]:
     if (
         not isinstance(one, list)
         or len(one) != 2
-        or one[0] not in DIAGNOSTIC_TOOLS
+        or one[0] not in LANGUAGE_SERVERS
         or one[1] not in tuple(Answer)
     ):
         raise WireError("a diagnostic tool has no known name or no known answer")
@@ -108,7 +108,7 @@ def _tool(one: object) -> tuple[str, str]:
 def _use(one: object) -> ServerUse:
     value = _mapping(one)
     return ServerUse(
-        _name(value, "name", DIAGNOSTIC_TOOLS),
+        _name(value, "name", LANGUAGE_SERVERS),
         _text(value, "version", 100),
         _text(value, "note"),
     )

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,7 +49,6 @@ _MODULES = ("__init__.py", "contracts", "ecosystems", "toolhost")
 """The parts of this package that are visible inside."""
 
 CHECKERS = ("ruff", "ty")
-YAML = "yaml"
 
 _ELF = b"\x7fELF"
 _HANDSHAKE_LIMIT = 20.0
@@ -215,9 +213,6 @@ def _installed() -> Iterator[tuple[str, Path]]:
         path = Path(os.path.realpath(os.path.join(sys.prefix, "bin", name)))
         if _is_program(path):
             yield name, path
-    spec = find_spec(YAML)  # not imported: a run without a policy file does not need it
-    if spec is not None and spec.origin:
-        yield YAML, Path(os.path.realpath(spec.origin)).parent
 
 
 def _is_program(path: Path) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
 from bot.contracts.request import Tier
-from bot.policy.decide import Decision, decide, may_write
+from bot.policy.decide import Decision, allows_commands, decide, may_write
 from bot.policy.load import load_policy
 from bot.policy.rule import Effect
 from bot.policy.shell import parse_shell
@@ -266,3 +267,81 @@ def test_a_rule_about_edit_or_write_is_about_patch_too() -> None:
 @pytest.mark.parametrize("patch", [None, 7, "", "no patch at all"])
 def test_a_patch_that_names_no_file_is_judged_when_it_does(patch: object) -> None:
     assert decide(_policy(), Tier.CONTRIBUTOR, "patch", {"patch": patch}) == Decision(Effect.ALLOW)
+
+
+# Each of these was found by a mutation of bot/policy/decide.py that no other test here noticed.
+
+
+def test_the_built_in_list_judges_commands_alone_and_names_itself() -> None:
+    policy = load_policy("")
+    push = {"command": "git push --force"}
+    denied = decide(policy, Tier.MAINTAINER, "bash", push)
+    assert denied.effect is Effect.DENY
+    assert denied.rule.startswith("the built-in rule ")
+    assert denied.reason
+    assert decide(policy, Tier.MAINTAINER, "grep", push) == Decision(Effect.ALLOW)
+    for odd in ({}, {"command": None}, {"command": ["git", "push", "--force"]}):
+        assert decide(policy, Tier.MAINTAINER, "bash", odd) == Decision(Effect.ALLOW)
+
+
+def test_the_built_in_list_also_holds_where_no_rule_of_the_policy_matches() -> None:
+    assert _command("git push --force", "rules: [{effect: deny, commands: [[curl]]}]").effect is Effect.DENY
+
+
+@pytest.mark.parametrize("can_ask", [True, False])
+def test_who_can_be_asked_is_asked_and_else_it_is_denied(can_ask: bool) -> None:
+    policy = load_policy("rules: [{effect: ask, commands: [[make]], reason: it is dear}]")
+    decision = decide(policy, Tier.MAINTAINER, "bash", {"command": "make"}, can_ask=can_ask)
+    assert decision.effect is (Effect.ASK if can_ask else Effect.DENY)
+    assert ("nobody is there" in decision.reason) is not can_ask
+    assert decision.reason.startswith("it is dear")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "path"), [("link", "links", "current"), ("binary", "binaries", "logo.png")]
+)
+def test_what_a_review_does_not_show_needs_a_key_of_its_own(kind: Any, key: str, path: str) -> None:
+    refused = may_write(load_policy(""), Tier.MAINTAINER)(path, kind)
+    assert refused is not None and f"{key}: [...]" in refused
+    other = {"links": "binaries", "binaries": "links"}[key]
+    for text, allowed in (
+        (f"diff: {{{key}: ['{path}']}}", True),
+        (f"diff: {{{key}: ['{path}x']}}", False),
+        (f"diff: {{{other}: ['{path}']}}", False),
+    ):
+        assert (may_write(load_policy(text), Tier.MAINTAINER)(path, kind) is None) is allowed, text
+
+
+def test_the_deletion_of_most_files_needs_the_policy_or_a_person() -> None:
+    refused = may_write(load_policy(""), Tier.MAINTAINER)("a.py", "deletion")
+    assert refused is not None and "more than half" in refused
+    assert may_write(load_policy("diff: {deletions: true}"), Tier.MAINTAINER)("a.py", "deletion") is None
+    assert may_write(load_policy(""), Tier.MAINTAINER, deletions=True)("a.py", "deletion") is None
+
+
+def test_an_approval_lifts_what_asks_and_never_what_denies_or_is_protected() -> None:
+    rules = "rules: [{effect: ask, paths: [db/**]}, {effect: deny, paths: [db/live/**]}]"
+    policy = load_policy(f"{rules}\nagent: {{instructions: [HOUSE.md]}}")
+    paths = ("db/a.sql", "db/live/a.sql", "HOUSE.md", "db/b.sql")
+    allowed = may_write(policy, Tier.MAINTAINER, paths[:3])
+    assert [allowed(path) is None for path in paths] == [True, False, False, False]
+
+
+def test_files_of_instructions_and_of_secret_rules_that_the_policy_names_are_protected_in_any_case() -> None:
+    policy = load_policy("agent: {instructions: [HOUSE.md]}\ndetector: {rules: .Secrets.toml}")
+    rules = may_write(policy, Tier.MAINTAINER)
+    for path in ("HOUSE.md", "docs/house.MD", ".secrets.toml", ".SECRETS.toml"):
+        assert rules(path) is not None, path
+    assert rules("docs/other.md") is None
+
+
+@pytest.mark.parametrize(("effect", "tier", "allowed"), [
+    ("allow", Tier.MAINTAINER, True), ("ask", Tier.MAINTAINER, False), ("allow", Tier.CONTRIBUTOR, False),
+])  # fmt: skip
+def test_commands_are_allowed_by_an_allowing_rule_for_the_tier(
+    effect: str, tier: Tier, allowed: bool
+) -> None:
+    text = f"rules: [{{effect: {effect}, commands: [[git, status]], tiers: [maintainer]}}]"
+    assert allows_commands(load_policy(text), tier) is allowed
+    paths = load_policy("rules: [{effect: allow, paths: [src/**]}]")
+    assert not allows_commands(paths, tier)

@@ -22,12 +22,12 @@ diagnostics:
   wait: 1
   servers:
     ty: {command: .venv/bin/ty server}
-    json: {off: true}
+    biome: {off: true}
   checkers: [ruff, mypy]
 """
     found = load_policy(text).diagnostics
     assert (found.off, found.wait, found.checkers) == (True, 1.0, ("ruff", "mypy"))
-    assert found.servers == {"ty": ServerPolicy(".venv/bin/ty server"), "json": ServerPolicy(off=True)}
+    assert found.servers == {"ty": ServerPolicy(".venv/bin/ty server"), "biome": ServerPolicy(off=True)}
 
 
 def test_none_and_an_empty_list_are_no_checkers() -> None:

@@ -321,8 +321,9 @@ def test_cost_counts_each_kind_of_token_at_its_price() -> None:
     assert cost(usage, info) == pytest.approx((1_000 * 2 + 10_000 * 0.1 + 2_000 * 2.5 + 500 * 10) / 1_000_000)
 
 
-def test_long_prompts_cost_more_where_the_vendor_says_so() -> None:
-    info = model_info("gpt-6.2-sol")
+@pytest.mark.parametrize(("model", "input", "output"), [("gpt-6.2-sol", 2, 10), ("gpt-5.4", 2.5, 15)])
+def test_long_prompts_cost_more_where_the_vendor_says_so(model: str, input: float, output: float) -> None:
+    info = model_info(model)
     short, long = Usage(input=272_000, output=100), Usage(input=272_001, output=100)
-    assert cost(short, info) == pytest.approx((272_000 * 2 + 100 * 10) / 1_000_000)
-    assert cost(long, info) == pytest.approx((272_001 * 4 + 100 * 15) / 1_000_000)
+    assert cost(short, info) == pytest.approx((272_000 * input + 100 * output) / 1_000_000)
+    assert cost(long, info) == pytest.approx((272_001 * input * 2 + 100 * output * 1.5) / 1_000_000)

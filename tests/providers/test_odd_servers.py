@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
-from bot.contracts.messages import FinishReason, Thinking, ToolCall
-from bot.contracts.model import Retrying
+from bot.agent.context_budget import max_response
+from bot.contracts.messages import FinishReason, Message, Text, Thinking, ToolCall
+from bot.contracts.model import ModelOverride, Retrying
+from bot.providers.models import apply_override, model_info
 from bot.providers.retry import RetryPolicy
 from tests.support.model_script import Raw, Say
-from tests.support.provider_runs import MODELS, check_grammar, completed, failed, run
+from tests.support.provider_runs import MODELS, ask, check_grammar, completed, failed, run, user
 
 MESSAGES, CHAT, RESPONSES = MODELS
 DONE = b"data: [DONE]\n\n"
@@ -290,3 +293,24 @@ def test_no_room_is_asked_again(word: str) -> None:
     assert completed(streamed).message.text == "Whole."
     assert [type(event) for event in streamed].count(Retrying) == 1
     assert len(requests) == 2
+
+
+def test_one_without_a_limit_of_its_own_is_sent_the_policys() -> None:
+    """https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md (`n_predict`: -1 is infinity)"""
+    guessed = model_info("small")
+    capped = apply_override(guessed, ModelOverride(max_output=60))
+    assert (max_response(guessed), max_response(capped)) == (0, 60)
+    request = replace(ask(), max_output=max_response(capped))
+    _, [received] = run(CHAT, [Say("Whole.")], request)
+    assert received.json["max_tokens"] == 60
+
+
+@pytest.mark.parametrize("first", ["One, two, three,", " four", ","])
+def test_a_prefill_that_the_server_repeats_is_left_out(first: str) -> None:
+    """Seen with llama-server b10434 and a template without tools: the first piece begins with the prefill."""
+    answer = Raw(
+        events(chunk(role="assistant"), chunk(content=first), chunk(content=" five"), chunk("stop")) + DONE
+    )
+    request = ask(user("Count"), Message("assistant", (Text("One, two, three"),)))
+    streamed, _ = run(CHAT, [answer], request)
+    assert completed(streamed).message.text == first.removeprefix("One, two, three") + " five"

@@ -155,11 +155,11 @@ def test_hosts_of_one_run_add_up_and_nothing_is_said_twice(tmp_path: Path) -> No
     with Journal(tmp_path / "journal.jsonl", lambda text: text) as journal:
         journal.write(header())
         monitor = DiagnosticsMonitor(
-            load_policy("diagnostics: {servers: {json: {off: true}}}").diagnostics, journal
+            load_policy("diagnostics: {servers: {biome: {off: true}}}").diagnostics, journal
         )
         first = monitor.settings(0)
         assert first is not None
-        assert (first["said"], first["again"], first["servers"]["json"]["off"]) == ([], False, True)
+        assert (first["said"], first["again"], first["servers"]["biome"]["off"]) == ([], False, True)
         outcome = monitor.take_diagnostics(
             CallPosition(1, "c"), ToolOutcome("x", metadata={FIELD: SAID, "path": "a"})
         )

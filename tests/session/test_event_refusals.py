@@ -306,6 +306,18 @@ def test_without_a_token_the_variable_is_named(stage: Stage, model: ModelServer)
     assert_one_sentence(ran)
 
 
+def test_an_event_file_without_network_is_refused_since_it_gives_no_rights(
+    stage: Stage, model: ModelServer
+) -> None:
+    ran = stage.run("--dry-run", model=model, GITHUB_API_URL="http://127.0.0.1:9/api/v3")
+    assert ran.code == 75
+    assert_one_sentence(ran)
+    assert "did not answer while reading .github/agent.yml" in ran.err
+    assert "who may ask are read from GitHub, never from the event's file, in a dry run too" in ran.err
+    assert stage.bot_requests() == []
+    assert_nothing_began(stage)
+
+
 def test_a_dead_token_is_one_sentence(stage: Stage, model: ModelServer) -> None:
     stage.forge.revoke_token(stage.sample.run_token)
     ran = stage.run(model=model)

@@ -137,7 +137,8 @@ def run_verb(
     stage: Stage, request: Request, steps: Sequence[Step] | Script, *, resume: Path | None = None,
     more: Mapping[str, str] = MappingProxyType({}), **job: Any,
 ) -> VerbRun:  # fmt: skip
-    """Run `request`, with `more` in its environment; the bundle is where the stage's `publish` looks for it."""
+    """Run `request`, with `more` in its environment, `{model}` in it the model's address; the bundle is where the
+    stage's `publish` looks for it."""
     folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=stage.folder)))
     pull = request.pull
     with ModelServer(steps) as server:
@@ -145,7 +146,7 @@ def run_verb(
             "PATH": os.environ["PATH"],
             "HOME": str(stage.folder / "home"),
             **server.environment(),
-            **more,
+            **{name: value.replace("{model}", server.url) for name, value in more.items()},
         }
         result = run_session(
             RunSpec(

@@ -48,6 +48,10 @@ from bot.session.event.progress_comment import answer_outsider, error_text, post
 Say = Callable[[str], None]
 
 _CANCELED = "**The run was canceled** while what the checks need was installed. Nothing was changed."
+_UNREACHABLE = (
+    " Nothing was done: what the policy allows and who may ask are read from GitHub, never from the event's file, in a "
+    "dry run too. Try again when GitHub can be reached; `slash-agent fix` works on a checkout without it."
+)
 # What needs something that was said before in the thread.
 _NEEDS_EARLIER_RUN = frozenset({Verb.RETRY, Verb.CONTINUE, Verb.APPROVE})
 
@@ -117,9 +121,11 @@ class EventHandler:
         if self._policy is None:
             repository = self.event_request.repository
             file = self.where.policy_file
-            self._policy = load_policy(
-                self.github.file(repository.name, file, repository.default_branch), file
-            )
+            try:
+                text = self.github.file(repository.name, file, repository.default_branch)
+            except GitHubError as error:
+                raise GitHubError(f"{error}{'' if error.status else _UNREACHABLE}", error.failure) from error
+            self._policy = load_policy(text, file)
             self.finder = self._load_rules(self._policy)
         return self._policy
 

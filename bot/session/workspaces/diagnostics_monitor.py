@@ -22,6 +22,7 @@ from bot.contracts.evidence import ServerUse
 from bot.contracts.request import Tier
 from bot.contracts.tools import ToolOutcome
 from bot.contracts.wire import WireError
+from bot.ecosystems.registry import server_commands
 from bot.policy.decide import decide
 from bot.policy.values import DiagnosticsPolicy, Policy
 from bot.session.context.profiles import SHELL, Profile
@@ -47,17 +48,6 @@ _UNREADABLE = "What the tool host said of problems in code could not be read: {}
 
 _OPAQUE = '"$@"'
 """Stands for all commands whose words do not say what runs."""
-
-_AS_COMMANDS = {
-    "ty": ("ty server",),
-    "ruff": ("ruff server",),
-    "typescript": ("tsc --lsp --stdio", "typescript-language-server --stdio"),
-    "gopls": ("gopls",),
-    "clangd": ("clangd",),
-    "biome": ("biome lsp-proxy",),
-    "oxlint": ("oxlint --lsp",),
-    "rust-analyzer": ("rust-analyzer", "cargo check"),
-}
 
 
 class ServerPermissions(NamedTuple):
@@ -188,7 +178,7 @@ def server_permissions(policy: Policy, tier: Tier, profile: Profile | None = Non
         return ServerPermissions(f"it runs what the project says, and {reason}")
     refused = {
         name: reason
-        for name, commands in _AS_COMMANDS.items()
+        for name, commands in server_commands().items()
         if (reason := next(filter(None, (_denied(policy, tier, command) for command in commands)), ""))
     }
     return ServerPermissions(refused=refused)

@@ -1,7 +1,7 @@
 """One language server: its process, the protocol over its pipes, and the problems of the files it was sent.
 
 Each file goes through two texts: the one before the agent's first change, then the current one, which is sent once the
-problems of the first are known. Nothing here waits for the server; `LanguageServer.changed` is notified of each result.
+problems of the first are known. Nothing here waits for the server; `changed` is notified of each result.
 """
 
 from __future__ import annotations
@@ -37,16 +37,12 @@ from bot.toolhost.lsp.protocol import (
 MAX_SILENCE = 60.0
 """Seconds after which a server that owes an answer is ended."""
 
-_MAX_STARTS = 2
 _MAX_RECEIVED = 128 << 20
 _MAX_MESSAGES = 50_000
 """Bytes and messages that a server may send between two messages of ours."""
 
 _MAX_UNREAD = 16 << 20
 """Bytes that wait for a server that does not read."""
-
-_LAST_OUTPUT = 1.0
-"""Seconds in which a process whose output ended must end."""
 
 _PULL = "textDocument/diagnostic"
 _REQUESTS = ("client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create")
@@ -84,13 +80,13 @@ class ServerConfig:
 
 @dataclass(slots=True)
 class Document:
-    """A file: `before` is its text before the agent's first change, `None` if it did not exist, and `base` the
-    problems in it, `None` while they are unknown. `problems` are those of `now`. `sent` is the text that the server
-    has, in this `version`; `request` is the last one for its problems, 0 if none is under way."""
+    """A file: `before` is its text before the agent's first change, and `base` the problems in it, `None` while they
+    are unknown. `problems` are those of `now`. `sent` is the text that the server has, in this `version`; `request` is
+    the last one for its problems, 0 if none is under way."""
 
     name: str
     language: str
-    before: str | None
+    before: str
     now: str
     base: tuple[Problem, ...] | None = None
     problems: tuple[Problem, ...] | None = None
@@ -106,123 +102,96 @@ class Document:
 
 
 class LanguageServer:
-    """Started at once, and once more if it dies. All methods may be called from any thread; `changed` guards the state,
-    and is notified when a result came or the server ended."""
+    """Started at once, and never again. All methods may be called from any thread; `changed` guards the state."""
 
     def __init__(self, config: ServerConfig, changed: threading.Condition) -> None:
-        self.name = config.name
         self.config = config
         self.documents: dict[str, Document] = {}
         self.off_reason = ""
-        self.answered = False
         self.silent = False
         """It did not answer within the last wait, nor since."""
 
         self._changed = changed
         self._version = ""
-        self._starts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._ready = self._pulls = False
+        self._heard = time.monotonic()
+        self._received = self._messages = self._unread = self._last_id = 0
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._pending: dict[int, str] = {}
+        """The names of the files that requests are about; empty for `initialize`."""
+
+        try:
+            self._process = config.start()
+        except OSError as error:
+            self.off_reason = f"could not be started: {error.strerror or error}"
+            return
+        project = uri_of(str(config.project))
+        start = {
+            "processId": os.getpid(),
+            "clientInfo": {"name": "slash-agent"},
+            "rootUri": project,
+            "workspaceFolders": [{"uri": project, "name": config.project.name or "root"}],
+            "capabilities": _CAPABILITIES,
+            **({} if config.options is None else {"initializationOptions": config.options}),
+        }
         with changed:
-            self._start()
+            self._request("initialize", start)
+        for target in (self._read_output, self._write_input):
+            threading.Thread(target=target, name=config.name, daemon=True).start()
 
     def read(self, name: str, language: str, before: str | None, now: str) -> None:
-        """Have the problems of `before` computed, then those of `now`."""
+        """Have the problems of `before` computed, then those of `now`. A file that did not exist had none."""
         with self._changed:
-            if name not in self.documents:
-                self.documents[name] = Document(name, language, before, now, () if before is None else None)
-            self.documents[name].now = now
-            self._advance(self.documents[name])
-
-    def moved(self, name: str, old: Document) -> None:
-        """A file that has the texts and problems of another one as its own before."""
-        with self._changed:
-            self.documents.setdefault(name, Document(name, old.language, old.before, "", old.base))
+            base = () if before is None else None
+            document = self.documents.setdefault(name, Document(name, language, before or "", now, base))
+            document.now = now
+            self._advance(document)
 
     def closed(self, name: str) -> None:
         with self._changed:
             document = self.documents.pop(name, None)
-            if document is not None and document.sent is not None and self._ready:
+            if document is not None and document.sent is not None:
                 self._notify("textDocument/didClose", {"textDocument": {"uri": self._uri(name)}})
 
     def files_changed(self, changes: Mapping[str, int]) -> None:
         """Files on disk, with 1 for created, 2 for changed, 3 for deleted. Problems of all files may be others then."""
         with self._changed:
-            if self._ready and changes:
+            if self._ready and not self.off_reason:
                 events = [{"uri": self._uri(name), "type": kind} for name, kind in changes.items()]
                 self._notify("workspace/didChangeWatchedFiles", {"changes": events})
 
     def ask_again(self, names: Iterable[str]) -> None:
         """Request the problems of unchanged files anew. One that publishes them does so by itself."""
         with self._changed:
-            for name in names:
-                document = self.documents[name]
+            for document in map(self.documents.__getitem__, names):
                 if self._pulls and document.base is not None and document.sent == document.now:
                     document.problems = None
                     self._pull(document)
 
     def check_health(self) -> None:
-        """End it if it is dead without a word, or owes an answer for too long."""
+        """End it if it owes an answer for too long, or is dead while a child of its keeps the pipe open."""
         with self._changed:
-            if self._process is not None and self._process.poll() is not None:
-                self._died(self._starts, _exit_reason(self._process))
+            if not self.off_reason and self._process.poll() is not None:
+                self._turn_off(_exit_reason(self._process))
             elif self._owes() and time.monotonic() - self._heard > MAX_SILENCE:
-                self._died(self._starts, f"it did not answer in {MAX_SILENCE:g} s")
+                self._turn_off(f"it did not answer in {MAX_SILENCE:g} s")
 
     def is_ready(self, names: Iterable[str]) -> bool:
         """Whether the problems of these files are known, of those that are open."""
         with self._changed:
-            documents = (self.documents.get(name) for name in names)
-            return all(document is None or document.ready for document in documents)
+            return all(self.documents[name].ready for name in names if name in self.documents)
 
     def use(self) -> ServerUse:
-        return ServerUse(self.name, self._version, self.off_reason)
+        return ServerUse(self.config.name, self._version, self.off_reason)
 
     def end(self) -> None:
         with self._changed:
             self._turn_off("stopped")
 
-    def _start(self) -> None:
-        self._starts += 1
-        self._ready = self._pulls = False
-        self._heard = time.monotonic()
-        self._received = self._messages = self._unread = 0
-        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._last_id = 0
-        self._pending: dict[int, str] = {}
-        """The names of the files that requests are about; empty for `initialize`."""
-
-        for document in self.documents.values():
-            document.sent, document.problems, document.request = None, None, 0
-        try:
-            process = self._process = self.config.start()
-        except OSError as error:
-            self.off_reason = f"could not be started: {error.strerror or error}"
-            self._changed.notify_all()
-            return
-        for target in (self._read_output, self._write_input):
-            arguments = (self._starts, process, self._outgoing)
-            threading.Thread(target=target, args=arguments, name=self.name, daemon=True).start()
-        project = str(self.config.project)
-        options = {} if self.config.options is None else {"initializationOptions": self.config.options}
-        self._request(
-            "initialize",
-            {
-                "processId": os.getpid(),
-                "clientInfo": {"name": "slash-agent"},
-                "rootUri": uri_of(project),
-                "workspaceFolders": [{"uri": uri_of(project), "name": self.config.project.name or "root"}],
-                "capabilities": _CAPABILITIES,
-                **options,
-            },
-        )
-
     def _advance(self, document: Document) -> None:
         """Send the text whose problems are wanted next, unless the server has it."""
-        if not self._ready or self.off_reason:
-            return
-        wanted = document.now if document.base is not None else document.before
-        assert wanted is not None  # without a text before, there are no problems in it
-        if document.sent == wanted:
+        wanted = document.before if document.base is None else document.now
+        if not self._ready or self.off_reason or document.sent == wanted:
             return
         identifier = {"uri": self._uri(document.name), "version": document.version + 1}
         text = {"text": sendable(wanted)}
@@ -232,8 +201,7 @@ class LanguageServer:
         else:
             change = {"textDocument": identifier, "contentChanges": [text]}
             self._notify("textDocument/didChange", change)
-        if wanted == document.now and document.version:
-            self._notify("textDocument/didSave", {"textDocument": {"uri": self._uri(document.name)}})
+            self._notify("textDocument/didSave", {"textDocument": {"uri": identifier["uri"]}})
         document.sent, document.version, document.problems = wanted, document.version + 1, None
         document.retries = 0
         if self._pulls:
@@ -250,11 +218,10 @@ class LanguageServer:
 
     def _take(self, document: Document, items: object) -> None:
         """Take a result for the text that the server has."""
-        text = document.sent or ""
-        problems = parse_diagnostics(items, tool=self.name, path=document.name, text=text)
+        name, text = self.config.name, document.sent or ""
+        problems = parse_diagnostics(items, tool=name, path=document.name, text=text)
         if problems is None:
             return
-        self.answered = True
         self.silent = False
         if document.base is None:
             document.base = problems
@@ -270,8 +237,9 @@ class LanguageServer:
         elif type(identity) in (int, str):
             self._handle_request(identity, method, params)
         elif method == "textDocument/publishDiagnostics" and not self._pulls:
-            version = params.get("version")
-            document = self._document(path_of(params.get("uri")))
+            version, root = params.get("version"), f"{self.config.root}/"
+            path = path_of(params.get("uri"))
+            document = self.documents.get(path.removeprefix(root)) if path.startswith(root) else None
             if document is not None and (type(version) is not int or version == document.version):
                 self._take(document, params.get("diagnostics"))
 
@@ -295,10 +263,7 @@ class LanguageServer:
         name = self._pending.pop(identity)
         error, result = message.get("error"), mapping(message.get("result"))
         if not name:
-            if error is not None or "capabilities" not in result:
-                self._died(self._starts, f"it refused to start: {mapping(error).get('message', '')}")
-                return
-            self._initialized(result)
+            self._initialized(error, result)
         elif (document := self.documents.get(name)) is not None and document.request == identity:
             document.request = 0
             if error is None:
@@ -307,7 +272,10 @@ class LanguageServer:
                 document.retries += 1
                 self._pull(document)
 
-    def _initialized(self, result: Mapping[str, Any]) -> None:
+    def _initialized(self, error: object, result: Mapping[str, Any]) -> None:
+        if error is not None or "capabilities" not in result:
+            self._turn_off(f"it refused to start: {mapping(error).get('message', '')}")
+            return
         provider = mapping(result["capabilities"]).get("diagnosticProvider")
         self._pulls = provider is True or isinstance(provider, dict)
         self._version = one_line(str(mapping(result.get("serverInfo")).get("version") or ""), 40)
@@ -315,27 +283,21 @@ class LanguageServer:
         self._notify("initialized", {})
         for document in self.documents.values():
             self._advance(document)
-        self._changed.notify_all()
 
     def _uri(self, name: str) -> str:
         return uri_of(str(self.config.root / name))
 
-    def _document(self, path: str) -> Document | None:
-        root = f"{self.config.root}/"
-        return self.documents.get(path.removeprefix(root)) if path.startswith(root) else None
-
     def _request(self, method: str, params: Message, name: str = "") -> int:
         self._last_id += 1
-        identity = self._last_id
-        self._send({"id": identity, "method": method, "params": params})
-        self._pending[identity] = name
-        return identity
+        self._pending[self._last_id] = name
+        self._send({"id": self._last_id, "method": method, "params": params})
+        return self._last_id
 
     def _notify(self, method: str, params: Message) -> None:
         self._send({"method": method, "params": params})
 
     def _send(self, message: Message) -> None:
-        if not self._owes():
+        if (len(self._pending) <= 1 and "id" in message) or not self._owes():
             self._heard = time.monotonic()
         self._received = self._messages = 0
         self._put(message)
@@ -345,71 +307,51 @@ class LanguageServer:
         self._unread += len(data)
         self._outgoing.put(data)
         if self._unread > _MAX_UNREAD:
-            self._died(self._starts, "it does not read what it is sent")
+            self._turn_off("it does not read what it is sent")
 
-    def _write_input(
-        self, start: int, process: subprocess.Popen[bytes], outgoing: queue.SimpleQueue[bytes | None]
-    ) -> None:
-        assert process.stdin is not None
+    def _write_input(self) -> None:
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):  # the reader sees that the process ended
-            while (data := outgoing.get()) is not None:
+            while (data := self._outgoing.get()) is not None:
                 rest = memoryview(data)
                 while rest:
-                    rest = rest[os.write(process.stdin.fileno(), rest) :]
+                    rest = rest[os.write(self._process.stdin.fileno(), rest) :]
                 with self._changed:
-                    self._unread -= len(data) if start == self._starts else 0
+                    self._unread -= len(data)
         with contextlib.suppress(OSError):
-            process.stdin.close()
+            self._process.stdin.close()
 
-    def _read_output(
-        self, start: int, process: subprocess.Popen[bytes], outgoing: queue.SimpleQueue[bytes | None]
-    ) -> None:
+    def _read_output(self) -> None:
         """Take what the process sends, until it ends or breaks a rule."""
-        assert process.stdout is not None
+        assert self._process.stdout is not None
         decoder, reason = Decoder(), ""
         try:
-            while not reason and (data := os.read(process.stdout.fileno(), 1 << 16)):
+            while not self.off_reason and (data := os.read(self._process.stdout.fileno(), 1 << 16)):
                 with self._changed:
                     self._received += len(data)
                     for message in decoder.feed(data):
-                        if start != self._starts or self.off_reason:
-                            break
                         self._messages += 1
                         self._heard = time.monotonic()
                         self._dispatch(message)
-                    if start != self._starts or self.off_reason:
-                        break
-                    if self._received > _MAX_RECEIVED or self._messages > _MAX_MESSAGES:
-                        reason = f"it sent {self._messages:,} messages, {self._received:,} bytes, unasked"
+                        if self._received > _MAX_RECEIVED or self._messages > _MAX_MESSAGES:
+                            counts = f"{self._messages:,} messages, {self._received:,} bytes"
+                            raise FrameError(f"{counts}, unasked")
         except FrameError as error:
             reason = f"it sent {error}"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            if not reason:
-                process.wait(_LAST_OUTPUT)
+        if not reason:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
         with self._changed:
-            self._died(start, reason or _exit_reason(process))
-        outgoing.put(None)
-        process.stdout.close()
-        process.wait()
-
-    def _died(self, start: int, reason: str) -> None:
-        """End the process of this start, and begin again unless it was the last."""
-        if start != self._starts or self.off_reason:
-            return
-        if self._starts < _MAX_STARTS:
-            if self._process is not None:
-                _kill(self._process)
-            self._outgoing.put(None)
-            self._start()
-        else:
-            self._turn_off(f"ended twice: {reason}")
+            self._turn_off(reason or _exit_reason(self._process))
+        self._process.stdout.close()
+        self._process.wait()
 
     def _turn_off(self, reason: str) -> None:
-        self.off_reason = self.off_reason or one_line(reason)
-        if self._process is not None:
+        if not self.off_reason:
+            self.off_reason = one_line(reason)
             _kill(self._process)
-        self._outgoing.put(None)
-        self._changed.notify_all()
+            self._outgoing.put(None)
+            self._changed.notify_all()
 
 
 def one_line(text: str, limit: int = 300) -> str:

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.ecosystems.record import Launch, Server
 from bot.toolhost.context import Context
-from bot.toolhost.lsp.client import ServerConfig
-from bot.toolhost.lsp.registry import LaunchCommand, ServerSpec
 
 WAIT = 2.0
 _MAX_LINKS = 40
@@ -90,29 +89,21 @@ class LaunchGuard:
             return True
 
 
-def server_config(spec: ServerSpec, command: LaunchCommand, guard: LaunchGuard) -> ServerConfig:
-    """The configuration of a server. Each start asks the guard: the program may have been replaced since."""
-    root = Path(guard.context.real_root)
-    project = command.root or root
-
-    def start() -> subprocess.Popen[bytes]:
-        if reason := guard.refusal(spec.name, command.argv, command.runs):
-            raise OSError(reason)
-        return guard.context.monitor.start_beside(
-            command.argv,
-            cwd=project,
-            env={**environment_of(spec, guard.context), **command.variables},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-        )
-
-    return ServerConfig(spec.name, root, project, start, command.options)
+def start_server(spec: Server, command: Launch, context: Context) -> subprocess.Popen[bytes]:
+    """Start the process in a session of its own, with pipes. Raises `OSError`."""
+    return context.monitor.start_beside(
+        command.argv,
+        cwd=command.root or Path(context.real_root),
+        env={**environment_of(spec, context), **command.variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,
+    )
 
 
-def environment_of(spec: ServerSpec, context: Context) -> dict[str, str]:
+def environment_of(spec: Server, context: Context) -> dict[str, str]:
     """The environment of commands without proxies, with the variables that lead caches out of the tree."""
     inherited = {name: value for name, value in context.environment.items() if not _PROXY.match(name)}
     own = {name: value.replace("{tmp}", str(context.tmp)) for name, value in spec.variables.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.contracts.evidence import Problem, Severity
-from bot.toolhost.lsp.baseline import Change, certain, compare, merge, module_of
+from bot.toolhost.lsp.baseline import Change, certain, compare, merge
 
 
 def problem(message: str = "wrong", line: int = 1, *, snippet: str = "x", **more: str) -> Problem:
@@ -51,35 +51,16 @@ def test_another_code_tool_or_severity_is_another_problem(differs: dict[str, str
     assert (len(change.new), change.fixed) == (1, 1)
 
 
-def test_an_import_of_a_package_that_was_missing_before_is_not_counted() -> None:
-    import_of = problem("Cannot resolve imported module `yaml.nodes`", code="unresolved-import")
-    assert compare([], [import_of], {"yaml"}) == Change(environment=1)
-    assert len(compare([], [import_of], {"requests"}).new) == 1
-
-
-@pytest.mark.parametrize(
-    ("tool", "code", "message", "module"),
-    [
-        ("ty", "unresolved-import", "Cannot resolve imported module `github.Repository`", "github"),
-        ("ty", "unresolved-import", "Cannot resolve imported module `.near`", ""),
-        ("typescript", "2307", "Cannot find module '@actions/core/lib' or its types", "@actions/core"),
-        ("typescript", "2307", "Cannot find module './near' or its types", ""),
-        ("gopls", "BrokenImport", "could not import example.org/x/y (no required module)", "example.org"),
-        ("ty", "unresolved-reference", "Name `yaml` used when not defined", ""),
-    ],
-)
-def test_the_package_of_an_import(tool: str, code: str, message: str, module: str) -> None:
-    assert module_of(problem(message, tool=tool, code=code)) == module
-
-
-def test_what_both_checkers_of_python_say_of_a_line_is_said_once_and_errors_come_first() -> None:
+def test_errors_come_first_and_one_line_has_a_problem_once() -> None:
     found = [
         problem("b", line=9),
         problem("w", line=1, severity="warning"),
-        problem("Undefined name `x`", line=4, tool="ruff", code="F821"),
-        problem("Name `x` used when not defined", line=4, code="unresolved-reference"),
         problem("Undefined name `y`", line=5, tool="ruff", code="F821"),
+        problem("the same", line=9, tool="ruff", code="F821"),
+        problem("b", line=9),
     ]
-    shown = merge([Change(tuple(found), 1, 2, 3), Change(fixed=1)])
-    assert [(one.tool, one.line) for one in shown.new] == [("ty", 4), ("ruff", 5), ("ty", 9), ("ty", 1)]
-    assert (shown.fixed, shown.remaining, shown.environment) == (2, 2, 3)
+    shown = merge([Change(tuple(found), 1, 2), Change(fixed=1)])
+    assert [(one.tool, one.line) for one in shown.new] == [("ruff", 5), ("ty", 9), ("ty", 1)]
+    assert (shown.fixed, shown.remaining) == (2, 2)
+    first = merge([Change((problem(), problem(path="z.py")))], ["z.py"])
+    assert [one.path for one in first.new] == ["z.py", "a.py"]

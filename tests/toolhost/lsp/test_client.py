@@ -48,7 +48,7 @@ GARBAGE = {
 def test_garbage_ends_the_server_and_is_not_an_answer(play: Play, name: str) -> None:
     server = play(pulls([["raw", GARBAGE[name]]]))
     server.edit()
-    assert server.off().startswith("ended twice: it sent ")
+    assert server.off().startswith("it sent ")
     assert server.server.documents[FILE].problems is None
 
 
@@ -148,14 +148,14 @@ def test_what_servers_ask_is_answered(play: Play) -> None:
 @pytest.mark.parametrize(
     ("what", "reason"),
     [
-        ({"start": [["exit", 3]]}, "ended twice: it ended with exit code 3"),
-        ({"start": [["kill", 11]]}, "ended twice: it was ended by SIGSEGV"),
-        ({"start": [["close"], ["sleep", 3600]]}, "ended twice: it closed its standard output"),
+        ({"start": [["exit", 3]]}, "it ended with exit code 3"),
+        ({"start": [["kill", 11]]}, "it was ended by SIGSEGV"),
+        ({"start": [["close"], ["sleep", 3600]]}, "it closed its standard output"),
         (
             {"on": {"initialize": [[["error", -32603]]]}},
-            "ended twice: it refused to start: as scripted",
+            "it refused to start: as scripted",
         ),
-        ({"on": {"initialize": [[["reply", None]]]}}, "ended twice: it refused to start:"),
+        ({"on": {"initialize": [[["reply", None]]]}}, "it refused to start:"),
     ],
 )
 def test_one_that_does_not_start_is_off_and_says_why(play: Play, what: dict[str, Any], reason: str) -> None:
@@ -167,20 +167,13 @@ def test_one_that_is_not_there_is_off(tmp_path: Path) -> None:
     assert server.off_reason == "could not be started: No such file or directory"
 
 
-def test_one_that_dies_is_started_once_more_with_all_open_files(play: Play) -> None:
-    second = pulls([["items", [item("again")]]])
-    server = play(pulls(CLEAN, [["exit", 1]], lives={"1": second}))
-    server.edit(path="b.py", before=None)
-    assert server.said("b.py") == []
-    server.edit(before=None)
-    assert server.said() == server.said("b.py") == ["again"]
-
-
-def test_a_second_death_is_the_last(play: Play) -> None:
+def test_one_that_died_is_not_started_again(play: Play) -> None:
     server = play(pulls([["exit", 1]]))
     server.edit()
-    assert server.off() == "ended twice: it ended with exit code 1"
-    assert sum("life" in entry for entry in server.log()) == 2
+    assert server.off() == "it ended with exit code 1"
+    server.edit("more\n")
+    server.server.check_health()
+    assert sum("life" in entry for entry in server.log()) == 1
 
 
 def test_one_that_owes_an_answer_for_too_long_is_ended(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,9 +182,7 @@ def test_one_that_owes_an_answer_for_too_long_is_ended(play: Play, monkeypatch: 
     server.edit()
     server.wait(lambda: server.sent("textDocument/diagnostic"))
     server.server.check_health()
-    server.wait(lambda: len(server.sent("textDocument/diagnostic")) == 2)
-    server.server.check_health()
-    assert server.off() == "ended twice: it did not answer in 0 s"
+    assert server.off() == "it did not answer in 0 s"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +211,7 @@ def test_a_server_that_asks_without_end_and_reads_nothing_is_ended(
     monkeypatch.setattr(client, "_MAX_MESSAGES", 1 << 30)
     server = play(pulls([["flood", {"id": "x" * 1000, "method": "none/such"}]]))
     server.edit()
-    assert server.off() == "ended twice: it does not read what it is sent"
+    assert server.off() == "it does not read what it is sent"
 
 
 def test_one_that_does_not_read_holds_nobody_up(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +221,7 @@ def test_one_that_does_not_read_holds_nobody_up(play: Play, monkeypatch: pytest.
     server.wait(lambda: server.sent("textDocument/diagnostic"))
     for number in range(9):
         server.edit(str(number) * (1 << 18))
-    server.wait(lambda: len([entry for entry in server.log() if "life" in entry]) == 2)
+    assert server.off() == "it does not read what it is sent"
 
 
 @pytest.mark.parametrize("own_session", [False, True])
@@ -245,10 +236,10 @@ def test_what_it_forked_ends_with_it(play: Play, own_session: bool) -> None:
 
 
 def test_a_child_that_keeps_its_output_open_hides_no_end(play: Play) -> None:
-    server = play(pulls([["child", True], ["exit", 7]], lives={"1": pulls([["items", [item("again")]]])}))
+    server = play(pulls([["child", True], ["exit", 7]]))
     server.edit(before=None)
-    server.wait(lambda: server.server.check_health() or len(server.sent("textDocument/diagnostic")) == 2)
-    assert server.said() == ["again"]
+    server.wait(lambda: server.server.check_health() or server.server.off_reason)
+    assert server.off() == "it ended with exit code 7"
 
 
 def test_files_have_encoded_names_and_are_compared_without(play: Play) -> None:

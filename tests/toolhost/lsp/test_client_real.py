@@ -54,4 +54,4 @@ def test_many_double_edits_are_never_answered_for_an_older_text(servers: dict[st
         for number in range(5):
             server.read("edited.py", "python", None, f"stale_{number}\n\n\n")
             (problem,) = problems(server, "edited.py", f"\n\nmissing_{number}\n")
-            assert (f"missing_{number}" in problem.message, problem.line) == (True, 3), server.name
+            assert (f"missing_{number}" in problem.message, problem.line) == (True, 3), server.config.name

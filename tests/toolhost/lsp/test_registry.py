@@ -8,20 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from bot.contracts.checkers import EDIT_CHECKERS, LANGUAGE_SERVERS
-from bot.toolhost.lsp.parsers import PARSERS
-from bot.toolhost.lsp.registry import (
-    SERVERS,
-    LaunchCommand,
-    Location,
-    ServerSpec,
-    is_checked,
-    replace_command,
-)
+from bot.contracts.checkers import CHECKED_SUFFIXES, LANGUAGE_SERVERS
+from bot.ecosystems.record import Launch, Server
+from bot.ecosystems.registry import servers
+from bot.toolhost.diagnosing import is_checked
+from bot.toolhost.lsp.location import Location, replace_command
 
 
-def spec(name: str) -> ServerSpec:
-    return next(one for one in SERVERS if one.name == name)
+def spec(name: str) -> Server:
+    return next(one for one in servers() if one.name == name)
 
 
 def project(root: Path, files: Mapping[str, str], programs: tuple[str, ...] = ()) -> None:
@@ -35,26 +30,24 @@ def location(root: Path, folder: str = "", **programs: str) -> Location:
     return Location(root, root / folder, {"PATH": str(root / "path")}, programs)
 
 
-def argv(root: Path, start: LaunchCommand | str) -> str:
-    assert isinstance(start, LaunchCommand), start
+def argv(root: Path, start: Launch | str) -> str:
+    assert isinstance(start, Launch), start
     return " ".join(start.argv).replace(f"{root}/", "")
 
 
 def test_the_names_are_those_that_a_policy_may_name() -> None:
-    assert tuple(one.name for one in SERVERS) == LANGUAGE_SERVERS
-    assert set(PARSERS.values()) == set(EDIT_CHECKERS)
+    assert sorted(one.name for one in servers()) == sorted(LANGUAGE_SERVERS)
+    assert {suffix for one in servers() for suffix in one.files} == CHECKED_SUFFIXES
 
 
 def test_a_folder_that_cannot_be_looked_into_has_no_settings_and_no_programs(tmp_path: Path) -> None:
-    """One that may not be entered fails as a name does that is too long: breaks bot/toolhost/lsp/registry.py
-    "if isfile(f / name)" (`Path.is_file` in its place)."""
-    for one in SERVERS:
+    for one in servers():
         found = one.find(location(tmp_path, "x" * 300))
         assert isinstance(found, str), one.name
 
 
 def test_python_is_looked_at_by_our_own_first(tmp_path: Path) -> None:
-    project(tmp_path, {"ty.toml": ""}, (".venv/bin/ty", "path/ruff"))
+    project(tmp_path, {"ty.toml": "", ".venv/pyvenv.cfg": ""}, (".venv/bin/ty", "path/ruff"))
     assert argv(tmp_path, spec("ty").find(location(tmp_path, ty="/ours/ty"))) == "/ours/ty server"
     assert argv(tmp_path, spec("ty").find(location(tmp_path))) == ".venv/bin/ty server"
     assert argv(tmp_path, spec("ruff").find(location(tmp_path))) == "path/ruff server"
@@ -78,7 +71,7 @@ def test_ruff_looks_for_errors_alone_where_nobody_configured_it(
 ) -> None:
     project(tmp_path, {"lib/a.py": "", **files})
     start = spec("ruff").find(location(tmp_path, "lib", ruff="ruff"))
-    assert isinstance(start, LaunchCommand)
+    assert isinstance(start, Launch)
     assert start.options == ({"settings": {"lint": {"select": configured}}} if configured else None)
 
 
@@ -98,9 +91,9 @@ def test_ty_looks_on_only_where_the_project_uses_it(
     tmp_path: Path, files: dict[str, str], used: bool
 ) -> None:
     project(tmp_path, {"lib/a.py": "", **files})
-    assert isinstance(spec("ty").find(location(tmp_path, "lib", ty="/ours/ty")), LaunchCommand) == used
+    assert isinstance(spec("ty").find(location(tmp_path, "lib", ty="/ours/ty")), Launch) == used
     configured = replace(location(tmp_path, "lib"), configured="/own/ty")
-    assert isinstance(spec("ty").find(configured), LaunchCommand)
+    assert isinstance(spec("ty").find(configured), Launch)
 
 
 def package(version: str) -> dict[str, str]:
@@ -131,7 +124,7 @@ def test_an_old_typescript_runs_by_files_that_this_run_may_not_have_changed(tmp_
     library = {f"node_modules/typescript/lib/{name}.js": "" for name in ("tsserver", "typescript")}
     project(tmp_path, {**package("5.4.5"), **library}, ("path/typescript-language-server",))
     start = spec("typescript").find(location(tmp_path))
-    assert isinstance(start, LaunchCommand)
+    assert isinstance(start, Launch)
     assert {Path(one).relative_to(tmp_path).as_posix() for one in start.runs} == set(library)
 
 
@@ -197,23 +190,22 @@ def test_nothing_above_the_tree_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_policy_s_command_keeps_the_usual_options() -> None:
-    usual = LaunchCommand(("ruff", "server"), {"settings": 1})
+    usual = Launch(("ruff", "server"), {"settings": 1})
     start = replace_command("'my tools/ruff' server -v", usual)
-    assert start == LaunchCommand(("my tools/ruff", "server", "-v"), {"settings": 1})
-    assert replace_command("'", usual) == "its command in the policy is none: No closing quotation"
-    assert isinstance(replace_command("x", "it is not installed"), LaunchCommand)
+    assert start == Launch(("my tools/ruff", "server", "-v"), {"settings": 1})
+    assert replace_command("'", usual) == "its command in the policy cannot be read: No closing quotation"
+    assert isinstance(replace_command("x", "it is not installed"), Launch)
 
 
 @pytest.mark.parametrize(
     ("name", "interesting"),
-    [("a.py", True), ("A.TSX", True), ("x/y.YML", True), ("a.md", False), ("py", False)],
+    [("a.py", True), ("A.TSX", True), ("x/y.YML", False), ("a.md", False), ("py", False)],
 )
 def test_other_files_are_of_no_interest(name: str, interesting: bool) -> None:
     assert is_checked(name) is interesting
 
 
-def test_of_several_projects_each_has_its_own_server(tmp_path: Path) -> None:
-    """TypeScript apart, which looks for the nearest tsconfig.json by itself."""
+def test_a_server_works_in_the_project_of_the_file(tmp_path: Path) -> None:
     files = ("a/pyproject.toml", "a/.venv/pyvenv.cfg", ".venv/pyvenv.cfg", "b/go.mod", "c/go.work", "c/d/go.mod",
              "biome.json", "b/biome.json", "b/Cargo.lock", "b/Cargo.toml", "b/member/Cargo.toml")  # fmt: skip
     used = {"Makefile": "lint:\n\tty check\n"}
@@ -226,15 +218,15 @@ def test_of_several_projects_each_has_its_own_server(tmp_path: Path) -> None:
     }  # fmt: skip
     for (name, folder), root in roots.items():
         start = spec(name).find(location(tmp_path, folder, ty="/ty", ruff="/ruff"))
-        assert isinstance(start, LaunchCommand), start
+        assert isinstance(start, Launch), start
         assert start.root == (None if root is None else tmp_path / root), name
     ty = {folder: spec("ty").find(location(tmp_path, folder, ty="/ty")) for folder in ("a/src", "b")}
-    found = {folder: start.variables for folder, start in ty.items() if isinstance(start, LaunchCommand)}
+    found = {folder: start.variables for folder, start in ty.items() if isinstance(start, Launch)}
     assert found == {
         "a/src": {"VIRTUAL_ENV": f"{tmp_path}/a/.venv"},
         "b": {"VIRTUAL_ENV": f"{tmp_path}/.venv"},
     }
     named = Location(tmp_path, tmp_path, {"VIRTUAL_ENV": "/named"}, {"ty": "/ty"})
     start = spec("ty").find(named)
-    assert isinstance(start, LaunchCommand)
+    assert isinstance(start, Launch)
     assert start.variables == {"VIRTUAL_ENV": "/named"}

@@ -20,10 +20,9 @@ def problem(message: str = "wrong", line: int = 12, **more: str) -> Problem:
 
 
 def test_new_problems_stand_with_their_line_and_the_rest_is_counted() -> None:
-    report = Report(BOTH, Change((problem("Argument to `f` is incorrect"), problem("b", 20)), 1, 18, 2))
-    not_counted = "2 imports of what is not installed here not counted"
+    report = Report(BOTH, Change((problem("Argument to `f` is incorrect"), problem("b", 20)), 1, 18))
     assert report_module.text(report).splitlines() == [
-        f"Diagnostics (ty, ruff; complete): 2 new, 1 fixed, 18 earlier ones hidden, {not_counted}",
+        "Diagnostics (ty, ruff; complete): 2 new, 1 fixed, 18 earlier ones hidden",
         "src/a.py:12:5 error ty:bad Argument to `f` is incorrect",
         '    12 | f("x")',
         "src/a.py:20:5 error ty:bad b",
@@ -49,12 +48,6 @@ def test_silence_is_never_clean() -> None:
     expected = "Diagnostics: no new problems (ruff); ty did not answer in 3 s; state unknown"
     assert report_module.text(Report(mixed, Change(), limit=3.0)) == expected
     assert report_module.text(Report((("ty", Answer.UNAVAILABLE),), Change())) == ""
-
-
-def test_a_late_answer_says_what_it_is_of() -> None:
-    report = Report((("ty", Answer.COMPLETE),), Change(), late=True, files=("a.py", "b.py", "c.py", "d.py"))
-    expected = "Diagnostics of a.py, b.py, c.py and 1 more, changed before: no new problems (ty)"
-    assert report_module.text(report) == expected
 
 
 def test_what_is_missing_has_a_line_of_its_own() -> None:
@@ -91,7 +84,9 @@ def test_hostile_words_stay_on_one_line_and_carry_nothing_out() -> None:
 
 def test_the_record_has_what_the_supervisor_keeps() -> None:
     use = ServerUse("ty", "0.0.1")
-    report = Report(BOTH, Change((problem(),), 1, 2), waited=0.25, uses=(use,), notes=("3 more.",))
+    report = Report(
+        BOTH, Change((problem(),), 1, 2), waited=0.25, uses=(use,), announcements=(("k", "3 more."),)
+    )
     record = report_module.record(report)
     assert record["tools"] == [["ty", "complete"], ["ruff", "complete"]]
     assert (record["new_count"], record["fixed"], record["hidden"], record["waited"]) == (1, 1, 2, 0.25)
