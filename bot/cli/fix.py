@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     checks = parser.add_mutually_exclusive_group()
     checks.add_argument("--check", metavar="NAME", help="run this check only, as in: --check 'unit tests'")
-    checks.add_argument("--no-checks", action="store_true", help="run no check")
+    checks.add_argument("--no-checks", action="store_true", help="run no check and no checker")
     parser.add_argument(
         "--check-minutes",
         type=check_minutes,

@@ -59,3 +59,13 @@ def test_at_a_terminal(cli: Cli, tmp_path: Path) -> None:
     assert [check["name"] for check in outcome["checks"]] == ["lint"]
     outcome = fixed(cli, repo, "auto", shell("echo 3 > a"), options=("--no-checks",))
     assert outcome["checks"] == []
+
+
+@pytest.mark.checkers
+@pytest.mark.parametrize(("options", "are_compared"), [((), True), (("--no-checks",), False)])
+def test_no_checks_are_no_checkers_either(
+    cli: Cli, tmp_path: Path, options: tuple[str, ...], are_compared: bool
+) -> None:
+    repo = make_repository(tmp_path / "app", {"a.py": "one = 1\n", "ruff.toml": ""})
+    outcome = fixed(cli, repo, "auto", shell("echo 'two = 2' >> a.py"), options=options)
+    assert bool(outcome["diagnostics"]) is are_compared

@@ -12,7 +12,7 @@ from bot.contracts.cancel import CancelToken
 from bot.contracts.errors import UsageError
 from bot.contracts.formatting import money
 from bot.contracts.model import Provider
-from bot.contracts.request import CHECK_MINUTES, Request, Tier
+from bot.contracts.request import CHECK_MINUTES, NO_CHECKS, Request, Tier
 from bot.policy.values import Policy
 from bot.session.checks.before_round import RoundsContext
 from bot.session.checks.check_time import MINUTES
@@ -204,7 +204,9 @@ def _rounds(inputs: RunInputs, profile: Profile, environment: RunEnvironment) ->
         Waits(spec.say, spec.view, inputs.detector.masked, inputs.stop),
         unrun=profile.unrun,
         origin="" if inputs.confinement.moves else str(spec.origin or ""),
-        inspect=checker_factory(policy, profile, checkout, inputs.stop),
+        inspect=None
+        if spec.request.options.get(NO_CHECKS) == "true"
+        else checker_factory(policy, profile, checkout, inputs.stop),
         history=GitTrees(checkout),
         minutes=minutes,
     )
