@@ -58,7 +58,15 @@ _MISSING = re.compile(
     | Cannot\ find\ (?:module|package)\ '[^./]
     | no\ required\ module\ provides\ package
     | failed\ to\ download\ from
-    | no\ matching\ package\ named""",
+    | no\ matching\ package\ named
+    | ^error:\ no\ such\ (?:sub)?command:
+    | ^error:\ toolchain\ '.*'\ is\ not\ installed
+    | ^error:\ '\S+'\ is\ not\ installed\ for\ the\ toolchain
+    | ^error:\ Failed\ to\ spawn:
+    | ^(?:bundler:\ )?[Cc]ommand\ not\ found:\ \S+$
+    | ^Could\ not\ find\ gem\ '
+    | ^Could\ not\ open\ input\ file:\ vendor/
+    | ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL""",
     re.VERBOSE | re.MULTILINE,
 )
 
@@ -68,6 +76,10 @@ _NO_SOCKETS = re.compile(
     | Name\ or\ service\ not\ known
     | getaddrinfo\ (?:EAI_AGAIN|ENOTFOUND)
     | Could\ not\ resolve\ host
+    | UnknownHostException
+    | NameResolutionError
+    | \bdns\ error\b
+    | php_network_getaddresses
     | dial\ tcp:\ lookup
     | Address\ family\ not\ supported\ by\ protocol
     | Cannot\ assign\ requested\ address""",

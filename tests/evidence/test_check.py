@@ -61,6 +61,18 @@ def test_without_an_exit_code_it_was_not_run_and_says_why() -> None:
         (1, 'npm error Missing script: "test"\n'),
         (101, "error: no matching package named `serde` found\n"),
         (1, "main.go:3:8: no required module provides package github.com/x/y; to add it:\n"),
+        (
+            101,
+            "error: no such command: `tarpaulin`\n\nhelp: view all installed commands with `cargo --list`\n",
+        ),
+        (1, "error: toolchain 'nightly-x86_64-unknown-linux-gnu' is not installed\n"),
+        (1, "error: 'cargo-fmt' is not installed for the toolchain 'stable-x86_64-unknown-linux-gnu'.\n"),
+        (2, "error: Failed to spawn: `pytest`\n  Caused by: No such file or directory (os error 2)\n"),
+        (1, "Command not found: mypy\n"),
+        (127, "bundler: command not found: rspec\nInstall missing gem executables with `bundle install`\n"),
+        (7, "Could not find gem 'rake' in locally installed gems.\n"),
+        (1, "Could not open input file: vendor/bin/phpunit\n"),
+        (1, 'ERR_PNPM_RECURSIVE_EXEC_FIRST_FAIL  Command "vitest" not found\n'),
     ],
 )
 def test_a_missing_tool_or_dependency_makes_it_not_runnable(exit_code: int, output: str) -> None:
@@ -91,6 +103,9 @@ def test_a_failure_that_is_the_repositorys_own_is_a_failure(output: str) -> None
         "curl: (6) Could not resolve host: example.invalid\n",
         "dial tcp: lookup proxy.example: no such host\n",
         "OSError: [Errno 97] Address family not supported by protocol\n",
+        'Exception in thread "main" java.net.UnknownHostException: services.example\n',
+        "NameResolutionError: Failed to resolve 'pypi.example'\n",
+        "  Caused by: dns error: failed to lookup address information\n",
     ],
 )
 def test_a_failure_for_want_of_a_network_is_marked_so(output: str) -> None:
