@@ -111,7 +111,9 @@ def plan_start(
     variables, tools = environment.build(source, seen_tmp / "home", seen_tmp, allowed, tools)
     root = (mount or str(tree)) if confinement.moves else str(tree)
     may_be_shown = (
-        folder for folder in dependencies.folders if folder.created or folder in tools.environments
+        folder
+        for folder in dependencies.folders
+        if folder.created or (folder in tools.environments and not folder.unshown)
     )
     dependencies = replace(dependencies, folders=tuple(may_be_shown))
     inside = [folder for folder in dependencies.folders if folder.path]

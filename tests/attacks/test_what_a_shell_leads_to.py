@@ -236,11 +236,13 @@ def test_a118_a_folder_that_holds_one_is_not_shown_and_that_is_said(home: Path, 
         assert (home / "fine/bin" in found.folders, environments[1] in found.environments) == (True, True)
         assert (home / "tools/bin" in found.folders, home / ".nvm" in found.folders) == (severs, severs)
         assert (environments[0] in found.environments, bool(found.caches)) == (severs, severs)
+        held = f"it holds {kind}, {home / 'app/.venv/lib/x'}"
+        assert found.environments[0].unshown == ("" if severs else held)
         wanted = {
             f"{home / folder}{' of PATH' if folder == 'tools/bin' else ''} is not shown to commands: it holds {kind}, "
             f"{home / folder / name}."
             for folder, name in places.items()
-            if name
+            if name and folder != "app/.venv"
         }
         assert set(found.notes) == (set() if severs else wanted)
 

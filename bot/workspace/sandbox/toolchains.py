@@ -8,7 +8,7 @@ import re
 import stat
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -37,8 +37,8 @@ would take 0.4 s, and several times that if they are not in memory."""
 @dataclass(frozen=True, slots=True)
 class Toolchains:
     """`path` is the PATH inside, `folders` are the ones to mount read-only for it, `variables` those by which tools
-    find their folders. `caches` are shown as well, each with its path in the HOME inside. Of the environments of the
-    checkout, `environments` may be shown. `notes` say what is not shown, and why."""
+    find their folders. `caches` are shown as well, each with its path in the HOME inside. `environments`
+    are those of the checkout, with the reason if one may not be shown. `notes` say what else is not shown, and why."""
 
     path: str
     folders: tuple[Path, ...]
@@ -81,10 +81,14 @@ def find(
             doorkeeper.offer(needed)
         entries.append(entry)
     doorkeeper.offer(_elsewhere(source, excluded, never))
-    shown = tuple(one for one in environments if not one.created and doorkeeper.lets(one.source))
-    for one in shown:
+    judged = tuple(
+        one if one.unshown else replace(one, unshown=doorkeeper.refusal(one.source))
+        for one in environments
+        if not one.created
+    )
+    for one in judged:
         # Of one that commands made nothing more: they could name any folder as its Python.
-        if one.programs == "bin":
+        if one.programs == "bin" and not one.unshown:
             behind = needed_by(one.source / "bin")
             doorkeeper.offer(folder for folder in behind if not one.path or folder != one.source)
     defaults = [entry for entry in SYSTEM_PATH.split(":") if entry not in entries]
@@ -95,7 +99,7 @@ def find(
     folders = tuple(dict.fromkeys(doorkeeper.shown))
     variables = _variables(folders)
     variables |= {name: value for name, (value, folder) in settings.items() if doorkeeper.lets(folder)}
-    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), shown)
+    return Toolchains(path, folders, variables, caches, tuple(doorkeeper.notes), judged)
 
 
 class _Doorkeeper:
@@ -108,14 +112,18 @@ class _Doorkeeper:
         self.shown: list[Path] = []
         self.notes: dict[str, None] = {}
 
-    def lets(self, folder: Path, name: str = "") -> bool:
-        """Whether `folder` may be shown; else there is a note on `name`."""
+    def refusal(self, folder: Path) -> str:
+        """Return, as a clause, why `folder` may not be shown; empty if it may."""
         if folder not in self._answers:
             why = "" if self._is_runner else who_may_write(folder)
             self._answers[folder] = why or ("" if self._severs else special_file_in(folder))
-            if why := self._answers[folder]:
-                self.notes[f"{name or folder} is not shown to commands: {why}."] = None
-        return not self._answers[folder]
+        return self._answers[folder]
+
+    def lets(self, folder: Path, name: str = "") -> bool:
+        """Whether `folder` may be shown; else there is a note on `name`."""
+        if why := self.refusal(folder):
+            self.notes[f"{name or folder} is not shown to commands: {why}."] = None
+        return not why
 
     def offer(self, folders: Iterable[Path]) -> None:
         self.shown += filter(self.lets, folders)
