@@ -28,7 +28,7 @@ test: $(STAMP) $(REWRITTEN)
 # cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
 	$(call pytest,-m slow \
-	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot slash_forge tests benchmarks skills
@@ -98,7 +98,7 @@ lock-check: $(STAMP)
 # Its generator is no part of the program and has a place of its own.
 docs: .cache/docs/.installed
 	@! { ls docs/*.md; grep -o '"[a-z]*[.]md"' zensical.toml | tr -d '"' | sed 's,^,docs/,'; } | sort | uniq -u | grep . || \
-	  { echo "These are in docs/ or in the navigation of zensical.toml, and not in both, or in one of them twice."; exit 1; }
+	  { echo "These are in docs/ or in the navigation of zensical.toml, and not in both."; exit 1; }
 	@rm -rf site
 	.cache/docs/bin/zensical build --strict
 
