@@ -97,7 +97,7 @@ lock-check: $(STAMP)
 # The site of docs/, into site/. Strict: a broken link ends it, and so does a page that the navigation lacks or makes up.
 # Its generator is no part of the program and has a place of its own.
 docs: .cache/docs/.installed
-	@! { ls docs/*.md; grep -o '"[a-z]*[.]md"' zensical.toml | tr -d '"' | sed 's,^,docs/,'; } | sort | uniq -u | grep . || \
+	@! { ls docs/*.md; grep -o '"[a-z0-9-]*[.]md"' zensical.toml | tr -d '"' | sed 's,^,docs/,'; } | sort | uniq -u | grep . || \
 	  { echo "These are in docs/ or in the navigation of zensical.toml, and not in both."; exit 1; }
 	@rm -rf site
 	.cache/docs/bin/zensical build --strict
