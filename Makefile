@@ -9,7 +9,7 @@ REWRITTEN := $(VENV)/.rewritten
 # Without bytecode each worker rewrites the asserts of all tests, and each process that a test starts compiles bot/.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all lint fuzz mutation bench bench-peers schema lock lock-check extras clean
+.PHONY: demo test test-all lint fuzz mutation bench bench-peers schema lock lock-check docs extras clean
 
 demo: $(STAMP)
 	@$(BIN)/slash-agent demo
@@ -28,7 +28,7 @@ test: $(STAMP) $(REWRITTEN)
 # cover no branch of their own, and whatever needs npm, act or Chromium. Only files that may have one are collected.
 test-all: $(STAMP)
 	$(call pytest,-m slow \
-	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
+	  $(shell grep -rlE --include='test_*.py' 'mark\.(slow|act|node|chromium|site)|pytestmark = worlds|^from tests\.support\.(worlds|stage)|\b(attack|cli|stage|world): ' tests | sort))
 
 lint: $(STAMP)
 	$(BIN)/ruff check bot slash_forge tests benchmarks skills
@@ -86,11 +86,26 @@ extras:
 schema: $(STAMP)
 	$(BIN)/python .ci/write_schema.py
 
+compile = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --only-binary :all:
 lock: $(STAMP)
-	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --only-binary :all: --all-extras pyproject.toml -o requirements.lock
+	$(compile) --all-extras pyproject.toml -o requirements.lock
+	echo 'zensical>=0.0.73,<1' | $(compile) --python-version 3.11.5 - -o .ci/docs.txt
 
 lock-check: $(STAMP)
 	$(BIN)/python .ci/lock_check.py
 
+# The site of docs/, into site/. Strict: a broken link ends it, and so does a page that the navigation lacks or makes up.
+# Its generator is no part of the program and has a place of its own.
+docs: .cache/docs/.installed
+	@! { ls docs/*.md; grep -o '"[a-z0-9-]*[.]md"' zensical.toml | tr -d '"' | sed 's,^,docs/,'; } | sort | uniq -u | grep . || \
+	  { echo "These are in docs/ or in the navigation of zensical.toml, and not in both."; exit 1; }
+	@rm -rf site
+	.cache/docs/bin/zensical build --strict
+
+.cache/docs/.installed: .ci/docs.txt
+	@$(PYTHON) -m venv .cache/docs
+	@.cache/docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r .ci/docs.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .cache build dist *.egg-info
+	rm -rf $(VENV) site .cache build dist *.egg-info

@@ -42,6 +42,7 @@ _REASONS = {
     "node": "Node.js and npm are not here (install them: apt-get install nodejs npm)",
     "chromium": "no Chromium here (install it: apt-get install chromium)",
     "act": "nektos/act is not here (`make extras` builds it, with Go)",
+    "site": "the generator of the site is not here (`make docs` installs it)",
 }
 
 _PYTHON = os.path.join(sys.base_prefix, "bin", "python3")
@@ -98,12 +99,13 @@ def _missing() -> dict[str, str]:
         "node": bool(shutil.which("node") and shutil.which("npm")),
         "act": ACT.exists(),
         "chromium": bool(shutil.which("chromium") or shutil.which("chromium-browser")),
+        "site": os.path.exists(".cache/docs/.installed"),
     }
     return {marker: _REASONS[marker] for marker, present in have.items() if not present}
 
 
 # Other people's programs take minutes to fetch and to start, so `make test` does without them.
-_SLOW = ("act", "node", "chromium")
+_SLOW = ("act", "node", "chromium", "site")
 
 # Of a table of whole runs, each of which takes a second, `make test` makes the first, and `make test-all` the others.
 _TABLES = {"action", "attacks", "cli", "doctor", "publish", "session"}
