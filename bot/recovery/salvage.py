@@ -247,9 +247,7 @@ def _gate_result(
 ) -> Verdict | GateError:
     try:
         return judge_tree(
-            checkout.git,
-            checkout.base_sha,
-            checkout.tree,
+            checkout,
             may_write=rule,
             setup_files=setup_files,
             holds_secret=redactor.holds_secret,
