@@ -36,7 +36,7 @@ from bot.workspace.sandbox.confinement import Confinement
 if TYPE_CHECKING:
     from bot.gate.verdict import Verdict
     from bot.maintenance.task import Task
-    from bot.publish.bundle.read import Bundle
+    from bot.publish.bundle.write import Bundle
     from bot.session.context.review_scope import ReviewRange
     from bot.session.job.attachments import LoadAttachments
 
