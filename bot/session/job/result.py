@@ -65,6 +65,8 @@ def conclude(
         started_at=inputs.started_at,
         ended_at=now(),
         version=__version__,
+        denials=context.gatekeeper.denials,
+        network=network,
     )
     notes = (
         *guess_notes(model),
@@ -84,13 +86,10 @@ def conclude(
         end,
         verdict,
         submission,
-        checks=checks,
-        denials=context.gatekeeper.denials,
-        notes=notes,
-        network=network,
-        diagnostics=rounds.diagnostics(tree_sha),
-        servers=context.diagnostics.servers(),
-        coverage=rounds.coverage(tree_sha),
+        lines.Evidence(
+            checks, rounds.diagnostics(tree_sha), context.diagnostics.servers(), rounds.coverage(tree_sha)
+        ),
+        notes,
     )
     concluded = mask_outcome(concluded, inputs.detector)
     _record(inputs.journal, concluded, accepted.tree_sha if accepted else "")
